@@ -19,7 +19,10 @@ def main() -> None:
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None):
             raise  # a server answered
-        sys.exit(f"crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL. ({error})")
+        sys.exit(
+            "crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL. "
+            f"({error})"
+        )
 
 
 if __name__ == "__main__":

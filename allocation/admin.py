@@ -1,4 +1,7 @@
-"""The bank in the admin site: look, don't touch. Limits alone can be edited, through services that check them."""
+"""The bank in the admin site: look, don't touch.
+
+Limits alone can be edited, through services that check them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,14 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html_join
 
-from allocation.forms import CapacityForm, ClaimForm, LimitsForm, NewClassForm, PriorityForm, TurnsForm
+from allocation.forms import (
+    CapacityForm,
+    ClaimForm,
+    LimitsForm,
+    NewClassForm,
+    PriorityForm,
+    TurnsForm,
+)
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
 from allocation.services import Override
 
@@ -45,7 +55,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @dataclass(frozen=True)
 class LimitsPage:
-    """A page that edits limits: its name in addresses, its heading, its form, what its link says and what the audit log."""
+    """A page that edits limits: its name in addresses, its heading, its form, what its link says
+    and what the audit log.
+    """
 
     name: str
     title: str
@@ -55,23 +67,33 @@ class LimitsPage:
 
 
 class LimitsAdmin(ReadOnlyAdmin):
-    """Read-only, but for pages that edit limits: fields, then what the bank would answer, then the change.
+    """Read-only, but for pages that edit limits: fields, then what the bank would answer, then the
+    change.
 
-    Not an admin form's save, and not in the admin's transaction: the service locks, checks and serves those who wait.
+    Not an admin form's save, and not in the admin's transaction: the service locks, checks and
+    serves those who wait.
     """
 
     pages: tuple[LimitsPage, ...] = ()
 
     def get_urls(self) -> list[URLPattern]:
-        views = [(page, self.admin_site.admin_view(partial(self.limits_view, page=page))) for page in self.pages]
-        own = [path(f"<int:pk>/{page.name}/", view, name=self._name_of(page)) for page, view in views]
+        views = [
+            (page, self.admin_site.admin_view(partial(self.limits_view, page=page)))
+            for page in self.pages
+        ]
+        own = [
+            path(f"<int:pk>/{page.name}/", view, name=self._name_of(page)) for page, view in views
+        ]
         return [*own, *super().get_urls()]
 
     def _name_of(self, page: LimitsPage) -> str:
         return f"allocation_{self.opts.model_name}_{page.name.replace('-', '_')}"
 
     def links(self, row: models.Model) -> str:
-        pages = [(reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.link) for page in self.pages]
+        pages = [
+            (reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.link)
+            for page in self.pages
+        ]
         return format_html_join(" · ", '<a href="{}">{}</a>', pages)
 
     def limits_view(self, request: HttpRequest, pk: int, *, page: LimitsPage) -> HttpResponse:
@@ -89,15 +111,28 @@ class LimitsAdmin(ReadOnlyAdmin):
             elif preview is None and not form.errors:
                 messages.info(request, "Nothing would change: enter new numbers first.")
         title = f"{page.title} of {row}"
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "form": form, "row": row, "preview": preview, "title": title}
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "form": form,
+            "row": row,
+            "preview": preview,
+            "title": title,
+        }
         return TemplateResponse(request, "allocation/admin_limits.html", context)
 
-    def _applied(self, request: HttpRequest, row: models.Model, page: LimitsPage, form: LimitsForm) -> bool:
-        """Make the change if it is confirmed, or overridden; and tell those whom it concerns: who did it, and the audit log."""
+    def _applied(
+        self, request: HttpRequest, row: models.Model, page: LimitsPage, form: LimitsForm
+    ) -> bool:
+        """Make the change if it is confirmed, or overridden; and tell those whom it concerns: who
+        did it, and the audit log.
+        """
         if not {"confirm", "override"} & set(request.POST):
             return False
         reason = form.cleaned_data["override_reason"] if "override" in request.POST else None
-        if not form.apply(None if reason is None else Override(request.user.get_username(), reason)):
+        if not form.apply(
+            None if reason is None else Override(request.user.get_username(), reason)
+        ):
             return False
         action = page.done + (f", an override if unsafe: {reason}" if reason else "")
         self.log_change(request, row, json.dumps({"action": action, "changes": form.changes()}))
@@ -109,11 +144,34 @@ class LimitsAdmin(ReadOnlyAdmin):
 class PoolAdmin(LimitsAdmin):
     pages = (
         LimitsPage("capacity", "Capacity", CapacityForm, "edit capacity", "capacity changed"),
-        LimitsPage("turns", "Turns and reserves", TurnsForm, "edit turns and reserves", "turns and reserves changed"),
-        LimitsPage("add-class", "New resource class", NewClassForm, "add a resource class", "resource class added"),
+        LimitsPage(
+            "turns",
+            "Turns and reserves",
+            TurnsForm,
+            "edit turns and reserves",
+            "turns and reserves changed",
+        ),
+        LimitsPage(
+            "add-class",
+            "New resource class",
+            NewClassForm,
+            "add a resource class",
+            "resource class added",
+        ),
     )
     list_display = ["name", "policy", "is_safe", "version", "edit_limits"]
-    fields = ["name", "policy", "capacity", "available", "reserved", "is_safe", "version", "bypass_limit", "updated_at", "edit_limits"]
+    fields = [
+        "name",
+        "policy",
+        "capacity",
+        "available",
+        "reserved",
+        "is_safe",
+        "version",
+        "bypass_limit",
+        "updated_at",
+        "edit_limits",
+    ]
     readonly_fields = ["edit_limits"]
 
     @admin.display(description="limits")
@@ -123,7 +181,9 @@ class PoolAdmin(LimitsAdmin):
 
 @admin.register(ResourceClass)
 class ResourceClassAdmin(ReadOnlyAdmin):
-    """Words may be edited by those who set limits; place and key are what every array and every request go by."""
+    """Words may be edited by those who set limits; place and key are what every array and every
+    request go by.
+    """
 
     list_display = ["key", "pool", "unit", "sentence"]
     list_select_related = ["pool"]
@@ -176,7 +236,17 @@ class MatrixCellAdmin(ReadOnlyAdmin):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ["version", "pool", "at", "kind", "process", "amounts", "available_before", "available_after", "reason"]
+    list_display = [
+        "version",
+        "pool",
+        "at",
+        "kind",
+        "process",
+        "amounts",
+        "available_before",
+        "available_after",
+        "reason",
+    ]
     list_select_related = ["pool", "process"]
     list_filter = ["pool", "kind"]
     show_full_result_count = False

@@ -1,4 +1,6 @@
-"""Pools that are not as they must be, which every page tells: unsafe limits that somebody put through, or units that are missing."""
+"""Pools that are not as they must be, which every page tells: unsafe limits that somebody put
+through, or units that are missing.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,18 @@ from allocation.models import Event, EventKind, Pool, Process
 from allocation.remedies import claims_too_high, missing_units, stuck
 from allocation.wording import UnitWords, listed, some
 
-AUDIT = "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ from the ledger."
+AUDIT = (
+    "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ "
+    "from the ledger."
+)
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """What is wrong with a pool. `kind`: unsafe or missing. `sentences` say what, and `remedies` what would clear it."""
+    """What is wrong with a pool.
+
+    `kind`: unsafe or missing. `sentences` say what, and `remedies` what would clear it.
+    """
 
     pool: int
     name: str
@@ -29,7 +37,11 @@ class Alarm:
     @property
     def text(self) -> str:
         """All of it, for those who see no page."""
-        remedies = [f"It is safe again {', or '.join(self.remedies)}."] if self.kind == "unsafe" and self.remedies else list(self.remedies)
+        remedies = (
+            [f"It is safe again {', or '.join(self.remedies)}."]
+            if self.kind == "unsafe" and self.remedies
+            else list(self.remedies)
+        )
         return capfirst(" ".join([*self.sentences, *remedies]))
 
 
@@ -38,15 +50,27 @@ def alarms() -> list[Alarm]:
     flagged = Pool.objects.filter(is_safe=False).order_by("name").prefetch_related("classes")
     missing = groupby(missing_from(), key=lambda row: (row.pool, row.name))
     return [
-        *(Alarm(*pool, "missing", tuple(row.sentence for row in rows), (AUDIT,)) for pool, rows in missing),
+        *(
+            Alarm(*pool, "missing", tuple(row.sentence for row in rows), (AUDIT,))
+            for pool, rows in missing
+        ),
         *map(_unsafe, flagged),
     ]
 
 
 def _unsafe(pool: Pool) -> Alarm:
     holders = list(Process.objects.filter(pool=pool, holding=True, kept_until=None).order_by("pk"))
-    state = State(tuple(pool.available), tuple(tuple(p.max_claim) for p in holders), tuple(tuple(p.allocated) for p in holders))
-    said = Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).order_by("-version").values_list("reason", flat=True).first()
+    state = State(
+        tuple(pool.available),
+        tuple(tuple(p.max_claim) for p in holders),
+        tuple(tuple(p.allocated) for p in holders),
+    )
+    said = (
+        Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN)
+        .order_by("-version")
+        .values_list("reason", flat=True)
+        .first()
+    )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
     stuck_ones = some([holders[i].label for i in stuck(state)])
     could = f"; {stuck_ones} could wait for each other for ever" if stuck_ones else ""
@@ -54,15 +78,22 @@ def _unsafe(pool: Pool) -> Alarm:
         pool=pool.pk,
         name=pool.name,
         kind="unsafe",
-        sentences=(f"unsafe limits are in force{could}.", *([f"Put through by {said}"] if said else [])),
+        sentences=(
+            f"unsafe limits are in force{could}.",
+            *([f"Put through by {said}"] if said else []),
+        ),
         remedies=_remedies(pool, measures, state, [holder.label for holder in holders]),
     )
 
 
-def _remedies(pool: Pool, measures: list[UnitWords], state: State, labels: list[str]) -> tuple[str, ...]:
+def _remedies(
+    pool: Pool, measures: list[UnitWords], state: State, labels: list[str]
+) -> tuple[str, ...]:
     missing = [
         f"{measure.name} raised by {units:,} to {capacity + units:,}"
-        for measure, units, capacity in zip(measures, missing_units(state), pool.capacity, strict=False)
+        for measure, units, capacity in zip(
+            measures, missing_units(state), pool.capacity, strict=False
+        )
         if units
     ]
     lower = []
@@ -74,6 +105,12 @@ def _remedies(pool: Pool, measures: list[UnitWords], state: State, labels: list[
     return (*remedies, "once enough is given back") if remedies else ()
 
 
-def _named(measures: list[UnitWords], less: tuple[int, ...]) -> list[tuple[int, tuple[UnitWords, int]]]:
+def _named(
+    measures: list[UnitWords], less: tuple[int, ...]
+) -> list[tuple[int, tuple[UnitWords, int]]]:
     """The classes of which there is to be less, by their places."""
-    return [(j, (measure, units)) for j, (measure, units) in enumerate(zip(measures, less, strict=False)) if units]
+    return [
+        (j, (measure, units))
+        for j, (measure, units) in enumerate(zip(measures, less, strict=False))
+        if units
+    ]

@@ -5,4 +5,5 @@ class AllocationConfig(AppConfig):
     name = "allocation"
 
     def ready(self) -> None:
-        from allocation import checks  # noqa: F401 - it registers itself; models are not ready before
+        # it registers itself; models are not ready before
+        from allocation import checks  # noqa: F401

@@ -1,9 +1,12 @@
-"""Decide whether a request may be granted, so that no set of processes can ever deadlock. Pure: numbers in, a verdict out.
+"""Decide whether a request may be granted, so that no set of processes can ever deadlock.
 
-The Banker's algorithm (Dijkstra, EWD 108 and 623; SEEDS A2-A6), with the early exit of Habermann (CACM 12(7), 1969;
-SEEDS P6): once the state before a request is known to be safe, the state after it is safe exactly if the requester
-can finish. Proof: let D be the processes that finish before the requester does. Work then holds all that the old state
-had free plus what D and the requester held, so the others can follow in their old safe order.
+Pure: numbers in, a verdict out.
+
+The Banker's algorithm (Dijkstra, EWD 108 and 623; SEEDS A2-A6), with the early exit of Habermann
+(CACM 12(7), 1969; SEEDS P6): once the state before a request is known to be safe, the state after
+it is safe exactly if the requester can finish. Proof: let D be the processes that finish before the
+requester does. Work then holds all that the old state had free plus what D and the requester held,
+so the others can follow in their old safe order.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ class BankVerdict(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """available: length m. maximum, allocation: n x m (rows = processes), 0 <= allocation <= maximum.
+    """available: length m. maximum, allocation: n x m (rows = processes), 0 <= allocation <=
+    maximum.
 
     Raises ValueError if a shape or a bound is broken, or if a number is not an int.
     """
@@ -62,12 +66,21 @@ class State:
 
     def __post_init__(self) -> None:
         available = _vector("available", self.available, length=None)
-        maximum, allocation = (_matrix(name, getattr(self, name), length=len(available)) for name in ("maximum", "allocation"))
+        maximum, allocation = (
+            _matrix(name, getattr(self, name), length=len(available))
+            for name in ("maximum", "allocation")
+        )
         if len(maximum) != len(allocation):
             raise ValueError(f"maximum has {len(maximum)} rows, allocation has {len(allocation)}")
         if not all(map(le, chain.from_iterable(allocation), chain.from_iterable(maximum))):
-            i = next(i for i, (held, most) in enumerate(zip(allocation, maximum, strict=True)) if not fits(held, most))
-            raise ValueError(f"process {i} holds {allocation[i]}, more than its maximum {maximum[i]}")
+            i = next(
+                i
+                for i, (held, most) in enumerate(zip(allocation, maximum, strict=True))
+                if not fits(held, most)
+            )
+            raise ValueError(
+                f"process {i} holds {allocation[i]}, more than its maximum {maximum[i]}"
+            )
         self.__dict__.update(available=available, maximum=maximum, allocation=allocation)
 
     @classmethod
@@ -78,7 +91,9 @@ class State:
     @cached_property
     def need(self) -> Matrix:
         """What each process may still ask for: maximum - allocation."""
-        return tuple(minus(most, held) for most, held in zip(self.maximum, self.allocation, strict=True))
+        return tuple(
+            minus(most, held) for most, held in zip(self.maximum, self.allocation, strict=True)
+        )
 
     @cached_property
     def columns(self) -> safety.Columns | None:
@@ -90,7 +105,8 @@ class State:
 class Decision:
     """A verdict with its evidence: processes that can finish, in an order in which they can.
 
-    For a grant by early exit the order ends at the requester; after WAIT_UNSAFE whoever is missing would be stuck.
+    For a grant by early exit the order ends at the requester; after WAIT_UNSAFE whoever is missing
+    would be stuck.
     """
 
     verdict: BankVerdict
@@ -100,24 +116,31 @@ class Decision:
 def find_safe_sequence(state: State) -> list[int] | None:
     """Return an order in which every process can finish, or None if the state is unsafe.
 
-    Equal states give equal answers; small ones are searched by repeated passes in row order. At most O(n m log n)
-    beside 16 rounds of O(n m): see `allocation.safety`.
+    Equal states give equal answers; small ones are searched by repeated passes in row order. At
+    most O(n m log n) beside 16 rounds of O(n m): see `allocation.safety`.
     """
     order = finishable(state)
     return order if len(order) == len(state.maximum) else None
 
 
-def decide(state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True) -> BankVerdict:
-    """Say whether `process` (a row of `state`) may have `request` now (SEEDS A3). The state is never changed.
+def decide(
+    state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True
+) -> BankVerdict:
+    """Say whether `process` (a row of `state`) may have `request` now (SEEDS A3).
 
-    `state_is_safe` tells that the state before the request is known to be safe. Pass False otherwise: then a request
-    is granted if the full check passes afterwards, or if the process can finish from what is free alone.
-    Raises RequestExceedsNeed if the process did not declare that much.
+    The state is never changed.
+
+    `state_is_safe` tells that the state before the request is known to be safe. Pass False
+    otherwise: then a request is granted if the full check passes afterwards, or if the process can
+    finish from what is free alone. Raises RequestExceedsNeed if the process did not declare that
+    much.
     """
     return examine(state, process, request, state_is_safe=state_is_safe).verdict
 
 
-def examine(state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True) -> Decision:
+def examine(
+    state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True
+) -> Decision:
     """Decide as `decide` does and keep the evidence."""
     if not 0 <= process < len(state.maximum):
         raise IndexError(f"there is no process {process} among {len(state.maximum)}")
@@ -137,16 +160,20 @@ def examine(state: State, process: int, request: Sequence[int], *, state_is_safe
 
 
 def finishable(state: State, *, until: int | None = None) -> list[int]:
-    """Return the processes that can finish, in the order found; stop as soon as `until` is among them."""
+    """Return the processes that can finish, in the order found; stop as soon as `until` is among
+    them.
+    """
     if state.columns is None:
         return safety.by_passes(state.available, state.need, state.allocation, until)
     return safety.by_rounds(state.available, state.columns, until)
 
 
 def work_along(state: State, sequence: Iterable[int]) -> list[Vector]:
-    """Return the Work that each process of `sequence` finds, and lastly what is free when all of them have finished.
+    """Return the Work that each process of `sequence` finds, and lastly what is free when all of
+    them have finished.
 
-    Raises ValueError if one of them needs more than the Work it finds: then the sequence proves nothing.
+    Raises ValueError if one of them needs more than the Work it finds: then the sequence proves
+    nothing.
     """
     work = [state.available]
     for i in sequence:
@@ -157,14 +184,20 @@ def work_along(state: State, sequence: Iterable[int]) -> list[Vector]:
 
 
 def granted(state: State, process: int, request: Vector) -> State:
-    """Return the state in which `process` also holds `request` (SEEDS A3, step 3). Raises ValueError if it may not."""
+    """Return the state in which `process` also holds `request` (SEEDS A3, step 3).
+
+    Raises ValueError if it may not.
+    """
     if not fits(request, state.available) or not fits(request, state.need[process]):
         raise ValueError(f"{request} is more than process {process} needs or than there is")
-    # One row changes, and the numbers stay valid: to check and convert all of them again would cost more than the search.
+    # One row changes, and the numbers stay valid: to check and convert all of them again would cost
+    # more than the search.
     after = copy(state)
     held, need = list(state.allocation), list(state.need)
     held[process], need[process] = plus(held[process], request), minus(need[process], request)
-    after.__dict__.update(available=minus(state.available, request), allocation=tuple(held), need=tuple(need))
+    after.__dict__.update(
+        available=minus(state.available, request), allocation=tuple(held), need=tuple(need)
+    )
     if state.columns is not None:
         after.__dict__["columns"] = state.columns.granted(process, request)
     return after
@@ -176,7 +209,11 @@ def minus(a: Vector, b: Vector) -> Vector:
 
 
 def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
-    """The rows as tuples. They are checked all at once: row by row, that took longer than the search for a hundred holders."""
+    """The rows as tuples.
+
+    They are checked all at once: row by row, that took longer than the search for a hundred
+    holders.
+    """
     matrix = tuple(map(tuple, rows))
     numbers = list(chain.from_iterable(matrix))
     if not (set(map(len, matrix)) <= {length} and _are_whole(numbers)):

@@ -1,4 +1,6 @@
-"""Units that are missing are told wherever somebody looks: by `manage.py check --database default`, `/readyz` and at each start."""
+"""Units that are missing are told wherever somebody looks: by `manage.py check --database default`,
+`/readyz` and at each start.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,16 @@ class MissingUnits(NamedTuple):
 def missing_from() -> list[MissingUnits]:
     """Each such class, pool by pool.
 
-    Reads as few columns as it can: it also runs before migrations, on tables that the models are ahead of.
+    Reads as few columns as it can: it also runs before migrations, on tables that the models are
+    ahead of.
     """
     broken = Conservation.objects.exclude(difference=0, ungranted=0).order_by("pool", "ordinal")
     return [
         MissingUnits(
             pool,
             name,
-            f"Units of {key} are missing in pool {name}: capacity {capacity}, available {available}, "
+            f"Units of {key} are missing in pool {name}: capacity {capacity}, available "
+            f"{available}, "
             f"held {allocated}, of which {ungranted} without a grant.",
         )
         for pool, name, key, capacity, available, allocated, ungranted in broken.values_list(
@@ -44,11 +48,16 @@ def missing_units() -> list[str]:
 
 
 @register(Tags.database)
-def conservation_check(*, databases: Sequence[str] | None = None, **options: Any) -> list[CheckMessage]:
+def conservation_check(
+    *, databases: Sequence[str] | None = None, **options: Any
+) -> list[CheckMessage]:
     """Each unit of each pool is available or held, and each held one was granted."""
     if not databases or not _is_there():
         return []
-    hint = "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ from the ledger."
+    hint = (
+        "`manage.py audit_allocation` names the first event that cannot be, or the rows that "
+        "differ from the ledger."
+    )
     return [Error(sentence, hint=hint, id="allocation.E001") for sentence in missing_units()]
 
 

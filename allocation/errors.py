@@ -1,4 +1,7 @@
-"""What the bank refuses to do. Doors catch the root, `AllocationError`; the docstring is the message."""
+"""What the bank refuses to do.
+
+Doors catch the root, `AllocationError`; the docstring is the message.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ class UnknownResource(AllocationError):
 
 
 class BadClasses(AllocationError):
-    """A pool needs at least one resource class, each with a key of its own and a capacity that is not negative."""
+    """A pool needs at least one resource class, each with a key of its own and a capacity that is
+    not negative.
+    """
 
 
 class BadAmount(AllocationError):
@@ -66,15 +71,21 @@ class BadDeadline(AllocationError):
 
 
 class ClaimExceedsCapacity(AllocationError):
-    """A process may not claim more of a class than the pool has; lower the claim or raise the capacity."""
+    """A process may not claim more of a class than the pool has; lower the claim or raise the
+    capacity.
+    """
 
 
 class ClaimBelowHoldings(AllocationError):
-    """A claim cannot fall below what the process holds or waits for; release units or cancel the request first."""
+    """A claim cannot fall below what the process holds or waits for; release units or cancel the
+    request first.
+    """
 
 
 class ClaimWouldBeUnsafe(AllocationError):
-    """With this claim not every process could be sure to finish; claim less, or wait until others have released."""
+    """With this claim not every process could be sure to finish; claim less, or wait until others
+    have released.
+    """
 
 
 class CapacityBelowUse(AllocationError):
@@ -82,11 +93,15 @@ class CapacityBelowUse(AllocationError):
 
 
 class CapacityBelowClaim(AllocationError):
-    """A registered process claims more than this; lower its claim, finish it or choose a higher capacity."""
+    """A registered process claims more than this; lower its claim, finish it or choose a higher
+    capacity.
+    """
 
 
 class CapacityWouldBeUnsafe(AllocationError):
-    """With this capacity not every process could be sure to finish; choose a higher one or wait for a release."""
+    """With this capacity not every process could be sure to finish; choose a higher one or wait for
+    a release.
+    """
 
 
 class OverrideNeedsReason(AllocationError):
@@ -98,7 +113,8 @@ class ClassKeyTaken(AllocationError):
 
 
 class RequestExceedsNeed(AllocationError):
-    """More was requested than the declared maximum still allows; ask for less or raise the claim."""
+    """More was requested than the declared maximum still allows; ask for less or raise the
+    claim."""
 
 
 class RequestIdReused(AllocationError):
@@ -114,15 +130,20 @@ class ReleaseExceedsAllocation(AllocationError):
 
 
 class AlreadyWaiting(AllocationError):
-    """The process has a request that waits; cancel that or await its outcome before asking again."""
+    """The process has a request that waits; cancel that or await its outcome before asking
+    again."""
 
 
 class AlreadyStarted(AllocationError):
-    """The process has a live shift or holds units; a start is asked only by one that has neither."""
+    """The process has a live shift or holds units; a start is asked only by one that has
+    neither."""
 
 
 class StaleEpoch(AllocationError):
-    """The shift that asks is over: its lease ended, or a later shift has taken its place. Stop its work."""
+    """The shift that asks is over: its lease ended, or a later shift has taken its place.
+
+    Stop its work.
+    """
 
 
 class ProcessFinished(AllocationError):
@@ -138,7 +159,8 @@ class NothingToKeep(AllocationError):
 
 
 class KeepWouldBeUnsafe(AllocationError):
-    """Without these units not every other process could be sure to finish; give them back instead."""
+    """Without these units not every other process could be sure to finish; give them back
+    instead."""
 
 
 class NotKept(AllocationError):
@@ -146,7 +168,9 @@ class NotKept(AllocationError):
 
 
 class ResumeWouldBeUnsafe(AllocationError):
-    """While other units are reserved, not every process could be sure to finish if this one went on with what it kept."""
+    """While other units are reserved, not every process could be sure to finish if this one went on
+    with what it kept.
+    """
 
 
 class BankBusy(AllocationError):
@@ -154,11 +178,15 @@ class BankBusy(AllocationError):
 
 
 class WrongIsolation(AllocationError):
-    """Bank transactions run at READ COMMITTED: any other level would read processes as they were before the lock."""
+    """Bank transactions run at READ COMMITTED: any other level would read processes as they were
+    before the lock.
+    """
 
 
 class LedgerBroken(AllocationError):
-    """The open grants of a process do not add up to what it holds; stop the workers and look at the event log."""
+    """The open grants of a process do not add up to what it holds; stop the workers and look at the
+    event log.
+    """
 
 
 class PoolNameTaken(AllocationError):

@@ -1,9 +1,12 @@
-"""Estimate when those who wait will be served, and say on what the estimate rests. Pure: the caller passes times.
+"""Estimate when those who wait will be served, and say on what the estimate rests.
 
-The bank is played forward. Whoever holds gives everything back when its time is over: the end of its reservation, or the
-time that its shifts usually take. Of those who wait, in turn, each is granted as soon as it may be, and holds for its usual
-time as well. The order in which the holders finish is a safe sequence wherever each can finish by then; a holder of whom
-no time is known is never counted upon. So an estimate is no promise, and is never told without what it assumes.
+Pure: the caller passes times.
+
+The bank is played forward. Whoever holds gives everything back when its time is over: the end of
+its reservation, or the time that its shifts usually take. Of those who wait, in turn, each is
+granted as soon as it may be, and holds for its usual time as well. The order in which the holders
+finish is a safe sequence wherever each can finish by then; a holder of whom no time is known is
+never counted upon. So an estimate is no promise, and is never told without what it assumes.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from allocation import banker
 from allocation.banker import BankVerdict, State, Vector
 from allocation.wording import some
 
-#: how many of those who wait are told an estimate, and how many steps are played for them: a page must not wait for it
+#: how many of those who wait are told an estimate, and how many steps are played for them: a page
+#: must not wait for it
 WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 
 @dataclass(frozen=True)
 class HoldingTerm:
-    """How long a process goes on holding: `left` seconds by its `usual` shift, or until its reservation ends (usual None)."""
+    """How long a process goes on holding: `left` seconds by its `usual` shift, or until its
+    reservation ends (usual None).
+    """
 
     left: float
     usual: float | None = None
@@ -30,7 +36,9 @@ class HoldingTerm:
 
 @dataclass(frozen=True)
 class HoldingProcess:
-    """A process that holds something. term: None if it has never finished a shift, so that nothing is known.
+    """A process that holds something.
+
+    term: None if it has never finished a shift, so that nothing is known.
 
     is_ahead: it waits in line and holds only in what is played forward.
     """
@@ -51,8 +59,8 @@ class HoldingProcess:
 class WaitingRequest:
     """A request that waits. usual: seconds that its process holds for once it is served, if known.
 
-    leaves: what must stay free beside it, if anything is reserved for urgent work. ahead: how many are before it in line, if
-    those are more than stand before it here.
+    leaves: what must stay free beside it, if anything is reserved for urgent work. ahead: how many
+    are before it in line, if those are more than stand before it here.
     """
 
     process: int
@@ -66,7 +74,11 @@ class WaitingRequest:
 
 @dataclass(frozen=True)
 class Estimate:
-    """When a wait may end. seconds: None where nobody can tell; sentence: the estimate with what it assumes, or why there is none."""
+    """When a wait may end.
+
+    seconds: None where nobody can tell; sentence: the estimate with what it assumes, or why there
+    is none.
+    """
 
     seconds: float | None
     sentence: str
@@ -80,18 +92,27 @@ def estimate_starts(
     is_naive: bool = False,
     keeps_turn: int | None = None,
 ) -> list[Estimate]:
-    """An estimate for each of `waiters`, who stand in the order of their turns. A process may hold and wait.
+    """An estimate for each of `waiters`, who stand in the order of their turns.
 
-    keeps_turn: the process whose request has been passed so often that nobody who holds nothing may pass it again.
+    A process may hold and wait.
+
+    keeps_turn: the process whose request has been passed so often that nobody who holds nothing may
+    pass it again.
     """
-    served = _BankForecast(available, tenants, is_naive=is_naive).serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
+    served = _BankForecast(available, tenants, is_naive=is_naive).serve(
+        waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn
+    )
     estimates = []
     for place, waiter in enumerate(waiters):
         if waiter.process in served:
             seconds, returned, passed = served[waiter.process]
-            estimates.append(Estimate(seconds, _sentence(waiter, available, seconds, returned, passed)))
+            estimates.append(
+                Estimate(seconds, _sentence(waiter, available, seconds, returned, passed))
+            )
         elif place >= WAITERS_AT_MOST:
-            estimates.append(Estimate(None, f"No estimate: {max(place, waiter.ahead)} are ahead in line."))
+            estimates.append(
+                Estimate(None, f"No estimate: {max(place, waiter.ahead)} are ahead in line.")
+            )
         else:
             estimates.append(Estimate(None, _unknown(waiter, available, tenants, waiters[:place])))
     return estimates
@@ -100,7 +121,9 @@ def estimate_starts(
 class _BankForecast:
     """The bank played forward from now; `clock` counts seconds."""
 
-    def __init__(self, available: Vector, tenants: Sequence[HoldingProcess], *, is_naive: bool) -> None:
+    def __init__(
+        self, available: Vector, tenants: Sequence[HoldingProcess], *, is_naive: bool
+    ) -> None:
         self.clock = 0.0
         self.available = available
         self.is_naive = is_naive
@@ -108,8 +131,12 @@ class _BankForecast:
         self.ends = {tenant.id: tenant.term.left for tenant in tenants if tenant.term}
         self.returned: list[HoldingProcess] = []
 
-    def serve(self, waiters: Sequence[WaitingRequest], *, keeps_turn: int | None) -> dict[int, tuple[float, list[HoldingProcess], int]]:
-        """For each that is served: when, who had given back by then, and how many of those ahead of it were served before."""
+    def serve(
+        self, waiters: Sequence[WaitingRequest], *, keeps_turn: int | None
+    ) -> dict[int, tuple[float, list[HoldingProcess], int]]:
+        """For each that is served: when, who had given back by then, and how many of those ahead of
+        it were served before.
+        """
         served: dict[int, tuple[float, list[HoldingProcess], int]] = {}
         left = list(waiters)
         for _ in range(STEPS_AT_MOST):
@@ -119,7 +146,9 @@ class _BankForecast:
                 if is_kept_back or not self._may_have(waiter):
                     is_behind |= waiter.process == keeps_turn
                 else:
-                    ahead = sum(1 for other in waiters[: waiters.index(waiter)] if other.process in served)
+                    ahead = sum(
+                        1 for other in waiters[: waiters.index(waiter)] if other.process in served
+                    )
                     served[waiter.process] = self.clock, list(self.returned), ahead
                     self._grant(waiter)
                     left.remove(waiter)
@@ -134,8 +163,16 @@ class _BankForecast:
             return False
         if self.is_naive:
             return True
-        rows = [tenant for tenant in self.holders.values() if tenant.id != waiter.process and not tenant.is_reserved]
-        held = self.holders[waiter.process].allocation if waiter.process in self.holders else (0,) * len(self.available)
+        rows = [
+            tenant
+            for tenant in self.holders.values()
+            if tenant.id != waiter.process and not tenant.is_reserved
+        ]
+        held = (
+            self.holders[waiter.process].allocation
+            if waiter.process in self.holders
+            else (0,) * len(self.available)
+        )
         maximum = (waiter.maximum, *(tenant.maximum for tenant in rows))
         state = State(self.available, maximum, (held, *(tenant.allocation for tenant in rows)))
         return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is BankVerdict.GRANT
@@ -144,10 +181,14 @@ class _BankForecast:
         self.available = banker.minus(self.available, waiter.amounts)
         before = self.holders.get(waiter.process)
         held = banker.plus(before.allocation, waiter.amounts) if before else waiter.amounts
-        self.holders[waiter.process] = HoldingProcess(waiter.process, waiter.label, waiter.maximum, held, before.term if before else None)
+        self.holders[waiter.process] = HoldingProcess(
+            waiter.process, waiter.label, waiter.maximum, held, before.term if before else None
+        )
         if before is None and waiter.usual is not None:
             term = HoldingTerm(waiter.usual, waiter.usual)
-            self.holders[waiter.process] = HoldingProcess(waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True)
+            self.holders[waiter.process] = HoldingProcess(
+                waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True
+            )
             self.ends[waiter.process] = self.clock + waiter.usual
 
     def _let_the_next_finish(self) -> None:
@@ -158,18 +199,34 @@ class _BankForecast:
         self.returned.append(gone)
 
 
-def _sentence(waiter: WaitingRequest, available: Vector, seconds: float, returned: Sequence[HoldingProcess], passed: int) -> str:
+def _sentence(
+    waiter: WaitingRequest,
+    available: Vector,
+    seconds: float,
+    returned: Sequence[HoldingProcess],
+    passed: int,
+) -> str:
     if not returned:
         return "Within seconds, if nobody asks for the same first."
-    short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
-    # Where enough is free, and it is only not safe yet, any of those who gave back may have made it so.
-    wanted = [tenant for tenant in returned if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
+    short = [
+        j
+        for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))
+        if asked > free
+    ]
+    # Where enough is free, and it is only not safe yet, any of those who gave back may have made it
+    # so.
+    wanted = [
+        tenant
+        for tenant in returned
+        if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))
+    ]
     unique = {tenant.id: tenant for tenant in wanted or returned}
     terms = some([_term(tenant) for tenant in unique.values()])
     ahead = (
         ""
         if not passed
-        else f", and {'the one' if passed == 1 else f'the {passed}'} ahead in line {'is' if passed == 1 else 'are'} served first"
+        else f", and {'the one' if passed == 1 else f'the {passed}'} ahead in line "
+        f"{'is' if passed == 1 else 'are'} served first"
     )
     return f"{_when(seconds)}, if {terms}{ahead}."
 
@@ -177,27 +234,55 @@ def _sentence(waiter: WaitingRequest, available: Vector, seconds: float, returne
 def _term(tenant: HoldingProcess) -> str:
     assert tenant.term is not None
     if tenant.is_ahead and tenant.term.usual is not None:
-        return f"{tenant.label}, next in line, starts and gives back after its usual {_span(tenant.term.usual)} shift"
+        return (
+            f"{tenant.label}, next in line, starts and gives back after its usual "
+            f"{_span(tenant.term.usual)} shift"
+        )
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:
-        return f"{tenant.label} gives back soon: it has held for longer than its usual {_span(tenant.term.usual)} shift"
+        return (
+            f"{tenant.label} gives back soon: it has held for longer than its usual "
+            f"{_span(tenant.term.usual)} shift"
+        )
     return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)} shift"
 
 
-def _unknown(waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess], ahead: Sequence[WaitingRequest]) -> str:
-    short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
-    holders = [tenant for tenant in tenants if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
+def _unknown(
+    waiter: WaitingRequest,
+    available: Vector,
+    tenants: Sequence[HoldingProcess],
+    ahead: Sequence[WaitingRequest],
+) -> str:
+    short = [
+        j
+        for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))
+        if asked > free
+    ]
+    holders = [
+        tenant
+        for tenant in tenants
+        if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))
+    ]
     new = [tenant.label for tenant in holders if tenant.term is None]
     if not holders:
         return "No estimate: nobody holds what is short."
     if len(new) == len(holders):
         return "No estimate: nobody who holds it has finished a shift yet."
     if new:
-        return f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift yet."
+        return (
+            f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift "
+            "yet."
+        )
     if late := [one.label for one in ahead if one.usual is None]:
-        return f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} not finished a shift yet."
-    return "No estimate: even once all who hold it have given back as usual, it is not there, or not safe."
+        return (
+            f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
+            "not finished a shift yet."
+        )
+    return (
+        "No estimate: even once all who hold it have given back as usual, it is not there, or "
+        "not safe."
+    )
 
 
 def _when(seconds: float) -> str:

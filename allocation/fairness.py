@@ -1,17 +1,18 @@
 """Whose turn it is: who may be granted what is free and safe while others have waited longer. Pure.
 
-A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind only processes that
-hold nothing, and nothing here ever refuses one that holds something; whoever holds can finish, and gives back what it
-holds. Three rules:
+A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind
+only processes that hold nothing, and nothing here ever refuses one that holds something; whoever
+holds can finish, and gives back what it holds. Three rules:
 
-- *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the first in turn has been
-  passed `limit` times, a process that holds nothing may no longer pass it. Only those that held something at that moment
-  still can, a bounded number of times before they finish; what they return then stays free until the first fits.
-- *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So waiting lifts everybody
-  alike, and of the starts that come after it a waiter is overtaken only by those that come within
-  (highest - its own priority) * LIFT: at most 20 minutes.
-- *Reserve.* The last `reserved` units of a class are left to urgent starts, except to one that asks for so much that it
-  could never be served otherwise.
+- *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the
+  first in turn has been passed `limit` times, a process that holds nothing may no longer pass it.
+  Only those that held something at that moment still can, a bounded number of times before they
+  finish; what they return then stays free until the first fits.
+- *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So
+  waiting lifts everybody alike, and of the starts that come after it a waiter is overtaken only by
+  those that come within (highest - its own priority) * LIFT: at most 20 minutes.
+- *Reserve.* The last `reserved` units of a class are left to urgent starts, except to one that asks
+  for so much that it could never be served otherwise.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ AnyVerdict = BankVerdict | QueueVerdict
 
 def verdict_of(value: str) -> AnyVerdict:
     """Read a verdict as it is stored. Raises ValueError."""
-    return QueueVerdict(value) if value in {member.value for member in QueueVerdict} else BankVerdict(value)
+    return (
+        QueueVerdict(value)
+        if value in {member.value for member in QueueVerdict}
+        else BankVerdict(value)
+    )
 
 
 @dataclass(frozen=True)
@@ -52,29 +57,39 @@ class QueuedRequest:
 
     @property
     def lift(self) -> timedelta:
-        """How much earlier than its arrival its turn is. Holders need none: nothing keeps them back."""
+        """How much earlier than its arrival its turn is.
+
+        Holders need none: nothing keeps them back.
+        """
         return timedelta(0) if self.holds else LIFT * self.priority
 
 
 @dataclass(frozen=True)
 class TurnRules:
-    """What a pool lays down: its bypass limit, and the units of each class that are left to urgent starts."""
+    """What a pool lays down: its bypass limit, and the units of each class that are left to urgent
+    starts.
+    """
 
     limit: int
     capacity: Vector
     reserved: Vector
 
 
-def refusal(rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None) -> QueueVerdict | None:
+def refusal(
+    rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None
+) -> QueueVerdict | None:
     """Why `asker` may not be granted what is free and safe, if so.
 
-    passed: how often the first of those ahead of it in turn has been passed already; None if there is nobody.
+    passed: how often the first of those ahead of it in turn has been passed already; None if there
+    is nobody.
     """
     if asker.holds:
         return None
     if passed is not None and passed >= rules.limit:
         return QueueVerdict.WAIT_TURN
-    if asker.priority < URGENT and not fits(kept_back(rules, asker.amounts), minus(available, asker.amounts)):
+    if asker.priority < URGENT and not fits(
+        kept_back(rules, asker.amounts), minus(available, asker.amounts)
+    ):
         return QueueVerdict.WAIT_RESERVED
     return None
 
@@ -82,4 +97,7 @@ def refusal(rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed
 def kept_back(rules: TurnRules, amounts: Vector) -> Vector:
     """What a start of these amounts must leave free, unless it is urgent."""
     entries = zip(rules.reserved, rules.capacity, amounts, strict=True)
-    return tuple(min(reserved, max(0, capacity - asked)) if asked else 0 for reserved, capacity, asked in entries)
+    return tuple(
+        min(reserved, max(0, capacity - asked)) if asked else 0
+        for reserved, capacity, asked in entries
+    )

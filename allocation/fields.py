@@ -33,7 +33,10 @@ class AnyUnit(models.Func):
 
 
 class ClockTimestamp(models.Func):
-    """The database's clock now. `now()` would be the start of the transaction, stale after a wait for a lock."""
+    """The database's clock now.
+
+    `now()` would be the start of the transaction, stale after a wait for a lock.
+    """
 
     function = "clock_timestamp"
     arity = 0

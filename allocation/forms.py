@@ -1,4 +1,7 @@
-"""Forms for limits. What they ask is shown first, as the bank would answer it, and done once confirmed."""
+"""Forms for limits.
+
+What they ask is shown first, as the bank would answer it, and done once confirmed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ class LimitsForm(forms.Form):
         required=False,
         max_length=200,
         label="Why it must be all the same",
-        help_text="Goes into the ledger and the audit log with your name, and onto every page until the state is safe again.",
+        help_text="Goes into the ledger and the audit log with your name, and onto every page "
+        "until the state is safe again.",
     )
 
     def __init__(self, old: dict[str, int], data: Any = None) -> None:
@@ -54,28 +58,40 @@ class LimitsForm(forms.Form):
                 label=f"{self.names[one.key].capitalize()} ({one.unit})",
                 help_text=f"{one.sentence} {sentence}",
                 error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
-                # A browser would throw away what was typed into a field of numbers, and turn it when the wheel is.
+                # A browser would throw away what was typed into a field of numbers, and turn it
+                # when the wheel is.
                 widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
             )
 
     def numbers(self) -> list[forms.BoundField]:
-        """The fields but for the reason of an override, which is asked for only where there is something to override."""
+        """The fields but for the reason of an override, which is asked for only where there is
+        something to override.
+        """
         return [field for field in self if field.name != "override_reason"]
 
     def changes(self) -> dict[str, tuple[int, int]]:
         """From and to, by field, of what is to change."""
-        return {key: (self.old[key], self.cleaned_data[key]) for key in self.old if self.cleaned_data[key] != self.old[key]}
+        return {
+            key: (self.old[key], self.cleaned_data[key])
+            for key in self.old
+            if self.cleaned_data[key] != self.old[key]
+        }
 
     def changes_by_name(self) -> list[tuple[str, int, int]]:
         """The same for people: name, from and to."""
-        return [(self.names.get(name) or str(self[name].label).lower(), old, new) for name, (old, new) in self.changes().items()]
+        return [
+            (self.names.get(name) or str(self[name].label).lower(), old, new)
+            for name, (old, new) in self.changes().items()
+        ]
 
     def new(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items()}
 
     def refuse(self, sentence: str, resource: object) -> None:
         """Put a refusal of the bank's where it belongs."""
-        self.add_error(resource if isinstance(resource, str) and resource in self.fields else None, sentence)
+        self.add_error(
+            resource if isinstance(resource, str) and resource in self.fields else None, sentence
+        )
 
     def apply(self, override: Override | None) -> bool:
         """Ask the bank for the change. False if it refused; the error then stands in the form."""
@@ -120,7 +136,13 @@ class CapacityForm(PoolForm):
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
         super().__init__(pool, {one.key: pool.capacity[one.ordinal] for one in classes}, data)
-        self.add_classes(classes, [f"{pool.available[one.ordinal]:,} of {pool.capacity[one.ordinal]:,} are available." for one in classes])
+        self.add_classes(
+            classes,
+            [
+                f"{pool.available[one.ordinal]:,} of {pool.capacity[one.ordinal]:,} are available."
+                for one in classes
+            ],
+        )
 
     def limits(self) -> PoolLimits:
         return PoolLimits(capacity=self.new())
@@ -133,15 +155,27 @@ class TurnsForm(PoolForm):
 
     def __init__(self, pool: Pool, data: Any = None) -> None:
         classes = list(pool.classes.all())
-        super().__init__(pool, {self.LIMIT: pool.bypass_limit} | {one.key: pool.reserved[one.ordinal] for one in classes}, data)
+        super().__init__(
+            pool,
+            {self.LIMIT: pool.bypass_limit}
+            | {one.key: pool.reserved[one.ordinal] for one in classes},
+            data,
+        )
         self.fields[self.LIMIT] = forms.IntegerField(
             min_value=0,
             max_value=10_000,
             initial=pool.bypass_limit,
             label="Bypass limit",
-            help_text="How often the first in line may be passed by processes that hold nothing. Whoever holds something may always pass.",
+            help_text="How often the first in line may be passed by processes that hold "
+            "nothing. Whoever holds something may always pass.",
         )
-        self.add_classes(classes, [f"Left to urgent starts (priority {URGENT}) out of {pool.capacity[one.ordinal]:,}." for one in classes])
+        self.add_classes(
+            classes,
+            [
+                f"Left to urgent starts (priority {URGENT}) out of {pool.capacity[one.ordinal]:,}."
+                for one in classes
+            ],
+        )
 
     def limits(self) -> PoolLimits:
         new = self.new()
@@ -172,9 +206,16 @@ class ClaimForm(ProcessForm):
 
     def __init__(self, process: Process, data: Any = None) -> None:
         pool, classes = process.pool, list(process.pool.classes.all())
-        super().__init__(process, {one.key: process.max_claim[one.ordinal] for one in classes}, data)
+        super().__init__(
+            process, {one.key: process.max_claim[one.ordinal] for one in classes}, data
+        )
         self.add_classes(
-            classes, [f"It holds {process.allocated[one.ordinal]:,}; the pool has {pool.capacity[one.ordinal]:,}." for one in classes]
+            classes,
+            [
+                f"It holds {process.allocated[one.ordinal]:,}; the pool has "
+                f"{pool.capacity[one.ordinal]:,}."
+                for one in classes
+            ],
         )
 
     def limits(self) -> ProcessLimits:
@@ -187,8 +228,10 @@ class PriorityForm(ProcessForm):
     priority = forms.IntegerField(
         min_value=PRIORITIES[0],
         max_value=PRIORITIES[-1],
-        help_text=f"From {PRIORITIES[0]} to {PRIORITIES[-1]}. Each step is worth a minute of waiting; {URGENT} is urgent, and may take "
-        "what is reserved for urgent work. Once a process holds something, its turn no longer matters.",
+        help_text=f"From {PRIORITIES[0]} to {PRIORITIES[-1]}. Each step is worth a minute of "
+        f"waiting; {URGENT} is urgent, and may take "
+        "what is reserved for urgent work. Once a process holds something, its turn no longer "
+        "matters.",
     )
 
     def __init__(self, process: Process, data: Any = None) -> None:
@@ -202,10 +245,17 @@ class PriorityForm(ProcessForm):
 class NewClassForm(LimitsForm):
     """A resource class for a pool that is at work."""
 
-    key = forms.SlugField(max_length=40, help_text="How requests and claims name it, such as gpu_slots. It can't be changed later.")
+    key = forms.SlugField(
+        max_length=40,
+        help_text="How requests and claims name it, such as gpu_slots. It can't be changed later.",
+    )
     unit = forms.CharField(max_length=40, help_text="What one of it is, such as MiB.")
     sentence = forms.CharField(max_length=300, help_text="What it is for, in a sentence.")
-    capacity = forms.IntegerField(min_value=0, max_value=MOST_UNITS, help_text="Units that exist. Nobody claims any of it yet.")
+    capacity = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_UNITS,
+        help_text="Units that exist. Nobody claims any of it yet.",
+    )
 
     def __init__(self, pool: Pool, data: Any = None) -> None:
         self.pool = pool
@@ -215,13 +265,28 @@ class NewClassForm(LimitsForm):
         return {self.cleaned_data["key"]: (0, self.cleaned_data["capacity"])}
 
     def changes_by_name(self) -> list[tuple[str, int, int]]:
-        return [(f"{UnitWords(key, '').name} (new)", before, after) for key, (before, after) in self.changes().items()]
+        return [
+            (f"{UnitWords(key, '').name} (new)", before, after)
+            for key, (before, after) in self.changes().items()
+        ]
 
     def preview(self) -> LimitsPreview:
-        return LimitsPreview(refused="The pool has such a class already.") if self._is_taken() else LimitsPreview()
+        return (
+            LimitsPreview(refused="The pool has such a class already.")
+            if self._is_taken()
+            else LimitsPreview()
+        )
 
     def make_change(self, override: Override | None) -> None:
-        add_class(pool=self.pool.pk, new=NewClass(**{name: self.cleaned_data[name] for name in ("key", "unit", "sentence", "capacity")}))
+        add_class(
+            pool=self.pool.pk,
+            new=NewClass(
+                **{
+                    name: self.cleaned_data[name]
+                    for name in ("key", "unit", "sentence", "capacity")
+                }
+            ),
+        )
 
     def _is_taken(self) -> bool:
         return self.pool.classes.filter(key=self.cleaned_data["key"]).exists()

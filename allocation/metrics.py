@@ -1,4 +1,6 @@
-"""The bank in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory, so none can be wrong."""
+"""The bank in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory,
+so none can be wrong.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ class BankCollector(Collector):
             yield from _units()
             yield from _waits(pools)
             yield from _past(pools)
-            safe = GaugeMetricFamily("crawlsite_bank_is_safe", "1 if the pool's state is known to be safe.", labels=["pool"])
+            safe = GaugeMetricFamily(
+                "crawlsite_bank_is_safe",
+                "1 if the pool's state is known to be safe.",
+                labels=["pool"],
+            )
             for pool in pools:
                 safe.add_metric([pool.name], int(pool.is_safe))
             yield safe
@@ -34,10 +40,16 @@ class BankCollector(Collector):
 
 def _units() -> Iterator[Metric]:
     labels = ["pool", "resource"]
-    capacity = GaugeMetricFamily("crawlsite_bank_capacity_units", "Units that exist.", labels=labels)
-    available = GaugeMetricFamily("crawlsite_bank_available_units", "Units that nobody holds.", labels=labels)
+    capacity = GaugeMetricFamily(
+        "crawlsite_bank_capacity_units", "Units that exist.", labels=labels
+    )
+    available = GaugeMetricFamily(
+        "crawlsite_bank_available_units", "Units that nobody holds.", labels=labels
+    )
     error = GaugeMetricFamily(
-        "crawlsite_bank_conservation_error_units", "Units that are missing, or held without a grant: must be 0.", labels=labels
+        "crawlsite_bank_conservation_error_units",
+        "Units that are missing, or held without a grant: must be 0.",
+        labels=labels,
     )
     for row in Conservation.objects.select_related("pool").order_by("pool", "ordinal"):
         capacity.add_metric([row.pool.name, row.key], row.capacity)
@@ -47,11 +59,22 @@ def _units() -> Iterator[Metric]:
 
 
 def _waits(pools: list[Pool]) -> Iterator[Metric]:
-    waiting = GaugeMetricFamily("crawlsite_bank_waiting_requests", "Requests that wait.", labels=["pool"])
-    oldest = GaugeMetricFamily("crawlsite_bank_oldest_wait_seconds", "How long the oldest of them has waited.", labels=["pool"])
-    bypassed = GaugeMetricFamily("crawlsite_bank_most_bypasses", "How often one of them was passed at most.", labels=["pool"])
+    waiting = GaugeMetricFamily(
+        "crawlsite_bank_waiting_requests", "Requests that wait.", labels=["pool"]
+    )
+    oldest = GaugeMetricFamily(
+        "crawlsite_bank_oldest_wait_seconds",
+        "How long the oldest of them has waited.",
+        labels=["pool"],
+    )
+    bypassed = GaugeMetricFamily(
+        "crawlsite_bank_most_bypasses", "How often one of them was passed at most.", labels=["pool"]
+    )
     rows = Request.objects.filter(state=RequestState.WAITING).values("pool").order_by("pool")
-    found = {row["pool"]: row for row in rows.annotate(count=Count("pk"), since=Min("created_at"), most=Max("bypassed"))}
+    found = {
+        row["pool"]: row
+        for row in rows.annotate(count=Count("pk"), since=Min("created_at"), most=Max("bypassed"))
+    }
     now = timezone.now()
     for pool in pools:
         row = found.get(pool.pk)
@@ -62,8 +85,14 @@ def _waits(pools: list[Pool]) -> Iterator[Metric]:
 
 
 def _past(pools: list[Pool]) -> Iterator[Metric]:
-    events = CounterMetricFamily("crawlsite_bank_events", "Entries of the ledger.", labels=["pool", "kind"])
-    decisions = CounterMetricFamily("crawlsite_bank_decisions", "Requests answered: granted, made to wait or rejected.", labels=["pool"])
+    events = CounterMetricFamily(
+        "crawlsite_bank_events", "Entries of the ledger.", labels=["pool", "kind"]
+    )
+    decisions = CounterMetricFamily(
+        "crawlsite_bank_decisions",
+        "Requests answered: granted, made to wait or rejected.",
+        labels=["pool"],
+    )
     for pool in pools:
         counts = _counts(pool)
         for kind, count in sorted(counts.items()):
@@ -73,7 +102,10 @@ def _past(pools: list[Pool]) -> Iterator[Metric]:
 
 
 def _counts(pool: Pool) -> Counter[str]:
-    """Events by kind: what the latest checkpoint has counted, and those since. The whole ledger would be too much for a scrape."""
+    """Events by kind: what the latest checkpoint has counted, and those since.
+
+    The whole ledger would be too much for a scrape.
+    """
     last = LedgerCheckpoint.objects.filter(pool=pool).order_by("-version").first()
     since = Event.objects.filter(pool=pool, version__gt=last.version if last else 0)
     counts = Counter[str](last.state["counts"] if last else {})

@@ -1,4 +1,7 @@
-"""Copy a live pool into a state to try things on. What becomes of the copy changes nothing in the pool."""
+"""Copy a live pool into a state to try things on.
+
+What becomes of the copy changes nothing in the pool.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,9 @@ ROOM_FOR_A_NUMBER = 24
 class PoolCopy:
     """`ids` are the pool's processes in the order of the copy's rows.
 
-    `not_fetched_urls` are those that nobody's safety rests on: who keeps units in a reservation, and who holds nothing and can be
-    served only once a reservation has ended; and of a pool with more than MOST_PROCESSES, those that hold nothing.
+    `not_fetched_urls` are those that nobody's safety rests on: who keeps units in a reservation,
+    and who holds nothing and can be served only once a reservation has ended; and of a pool with
+    more than MOST_PROCESSES, those that hold nothing.
     """
 
     name: str
@@ -33,7 +37,9 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
     out = {process.id for process in (*view.reserved, *view.held_off)} - {asker}
     out |= {process.id for process in view.reserved}
     rows = [process for process in view.processes if process.id not in out]
-    rows = sorted(rows, key=lambda process: process.id != asker and not any(process.allocation))[:MOST_PROCESSES]
+    rows = sorted(rows, key=lambda process: process.id != asker and not any(process.allocation))[
+        :MOST_PROCESSES
+    ]
     rows.sort(key=lambda process: process.id)
     kept = {process.id for process in rows}
     state = State(
@@ -43,15 +49,25 @@ def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
     )
     classes = tuple(resource.key for resource in view.resources)
     left_out = tuple(process for process in view.processes if process.id not in kept)
-    return PoolCopy(view.name, Sandbox(classes, _names(rows), state), tuple(process.id for process in rows), left_out)
+    return PoolCopy(
+        view.name,
+        Sandbox(classes, _names(rows), state),
+        tuple(process.id for process in rows),
+        left_out,
+    )
 
 
 def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
     """Labels as a page or a file can show them, with the number behind where two are the same."""
     names: dict[str, None] = {}
     for row in rows:
-        shown = "".join(sign if sign.isprintable() else " " for sign in row.label).strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER].strip()
-        # Somebody may have named a process as another is named here: then both have the number, and one has it twice.
+        shown = (
+            "".join(sign if sign.isprintable() else " " for sign in row.label)
+            .strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER]
+            .strip()
+        )
+        # Somebody may have named a process as another is named here: then both have the number, and
+        # one has it twice.
         while not shown or shown in names:
             shown = f"{shown} ({row.id})".strip()
         names[shown] = None

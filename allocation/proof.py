@@ -1,4 +1,6 @@
-"""Judge every decision of a ledger while it is replayed: was it right, and does its evidence prove it? Pure."""
+"""Judge every decision of a ledger while it is replayed: was it right, and does its evidence prove
+it? Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,12 @@ TURNS = {"wait_turn", "wait_reserved"}
 
 @dataclass
 class Proof:
-    """Takes a pool's events in order. `bank` is the pool after the last of them, `decisions` how many were judged.
+    """Takes a pool's events in order.
 
-    A naive pool promises no safety (`is_banker` is False): there only what is available and declared is checked.
+    `bank` is the pool after the last of them, `decisions` how many were judged.
+
+    A naive pool promises no safety (`is_banker` is False): there only what is available and
+    declared is checked.
     """
 
     is_banker: bool = True
@@ -29,7 +34,11 @@ class Proof:
 
     def take(self, entry: LedgerEntry) -> None:
         """Follow the event and judge it. Raises Breach."""
-        bank, claims, capacity = self.bank, dict(self.bank.claims) if entry.kind == "claim_changed" else {}, self.bank.capacity
+        bank, claims, capacity = (
+            self.bank,
+            dict(self.bank.claims) if entry.kind == "claim_changed" else {},
+            self.bank.capacity,
+        )
         is_refused = entry.kind == "cancelled" and entry.request not in bank.waiting
         bank.follow(entry)
         if entry.kind == "granted":
@@ -43,7 +52,11 @@ class Proof:
         elif entry.kind in MUST_BE_SAFE:
             self._judge_change(entry)
         elif entry.kind in LIMITS:
-            old, new = (capacity, bank.capacity) if entry.kind == "capacity_set" else (entry.amounts, claims[entry.process])
+            old, new = (
+                (capacity, bank.capacity)
+                if entry.kind == "capacity_set"
+                else (entry.amounts, claims[entry.process])
+            )
             if not fits(old, new) and not bank.overrides:
                 self._judge_change(entry)
             bank.overrides = False
@@ -57,20 +70,36 @@ class Proof:
         state, rows = self.bank.state()
         _, finished = self._walked(entry, rows, self.bank.available, self.bank.held[entry.process])
         if entry.process not in finished:
-            raise Breach(entry, f"the sequence {entry.sequence}", f"no proof that process {entry.process} can finish")
+            raise Breach(
+                entry,
+                f"the sequence {entry.sequence}",
+                f"no proof that process {entry.process} can finish",
+            )
         if len(banker.finishable(state)) < len(rows):
             completes = fits(self._need(entry.process), self.bank.available)
             if self.is_safe or not completes:
-                raise Breach(entry, f"a grant of {entry.amounts} to process {entry.process}", "that the state after it is not safe")
+                raise Breach(
+                    entry,
+                    f"a grant of {entry.amounts} to process {entry.process}",
+                    "that the state after it is not safe",
+                )
 
     def _judge_wait(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         if not fits(entry.amounts, self._need(entry.process)):
-            raise Breach(entry, f"a wait for {entry.amounts}", f"that process {entry.process} needs only {self._need(entry.process)}")
+            raise Breach(
+                entry,
+                f"a wait for {entry.amounts}",
+                f"that process {entry.process} needs only {self._need(entry.process)}",
+            )
         found = self._verdict(entry)
         if entry.verdict in TURNS:
             if found is BankVerdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
-                raise Breach(entry, entry.verdict, f"{found.value}, and turns bind only those that hold nothing")
+                raise Breach(
+                    entry,
+                    entry.verdict,
+                    f"{found.value}, and turns bind only those that hold nothing",
+                )
         elif found is BankVerdict.GRANT:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
         elif entry.verdict != found.value:
@@ -78,30 +107,55 @@ class Proof:
         self._judge_evidence(entry, found)
 
     def _judge_evidence(self, entry: LedgerEntry, found: BankVerdict) -> None:
-        """What is recorded with a wait: who could have finished had it been granted; after an unsafe one, all that could."""
+        """What is recorded with a wait: who could have finished had it been granted; after an
+        unsafe one, all that could.
+        """
         bank = self.bank
         if found is BankVerdict.WAIT_UNAVAILABLE:
             if entry.sequence:
-                raise Breach(entry, f"the sequence {entry.sequence}", "that nothing was searched where units are missing")
+                raise Breach(
+                    entry,
+                    f"the sequence {entry.sequence}",
+                    "that nothing was searched where units are missing",
+                )
             return
         _, rows = bank.state(entry.process)
         held = plus(bank.held[entry.process], entry.amounts)
         work, finished = self._walked(entry, rows, minus(bank.available, entry.amounts), held)
         if found is not BankVerdict.WAIT_UNSAFE:
             return
-        needs = {one: minus(bank.claims[one], held if one == entry.process else bank.held[one]) for one in rows if one not in finished}
+        needs = {
+            one: minus(bank.claims[one], held if one == entry.process else bank.held[one])
+            for one in rows
+            if one not in finished
+        }
         if more := [one for one, need in needs.items() if fits(need, work)]:
-            raise Breach(entry, f"the sequence {entry.sequence}", f"that process {more[0]} could finish after it")
+            raise Breach(
+                entry,
+                f"the sequence {entry.sequence}",
+                f"that process {more[0]} could finish after it",
+            )
 
-    def _walked(self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector) -> tuple[Vector, set[int]]:
-        """The Work at the end of an event's sequence and who is in it. Raises Breach if one could not finish; `held` is the asker's."""
+    def _walked(
+        self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector
+    ) -> tuple[Vector, set[int]]:
+        """The Work at the end of an event's sequence and who is in it.
+
+        Raises Breach if one could not finish; `held` is the asker's.
+        """
         finished = set[int]()
         for process in entry.sequence:
             holds = held if process == entry.process else self.bank.held.get(process, ())
-            need = minus(self.bank.claims[process], holds) if process in rows and process not in finished else None
+            need = (
+                minus(self.bank.claims[process], holds)
+                if process in rows and process not in finished
+                else None
+            )
             if need is None or not fits(need, work):
                 raise Breach(
-                    entry, f"the sequence {entry.sequence}", f"that process {process}, which needs {need}, cannot finish with {work}"
+                    entry,
+                    f"the sequence {entry.sequence}",
+                    f"that process {process}, which needs {need}, cannot finish with {work}",
                 )
             work = plus(work, holds)
             finished.add(process)
@@ -113,17 +167,27 @@ class Proof:
         if not self.is_banker:
             return BankVerdict.GRANT
         state, rows = self.bank.state(entry.process)
-        return banker.decide(state, rows.index(entry.process), entry.amounts, state_is_safe=self.is_safe)
+        return banker.decide(
+            state, rows.index(entry.process), entry.amounts, state_is_safe=self.is_safe
+        )
 
     def _judge_rejection(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         need = self._need(entry.process)
         if fits(entry.amounts, need):
-            raise Breach(entry, f"a rejection of {entry.amounts}", f"that process {entry.process} needs {need}")
+            raise Breach(
+                entry,
+                f"a rejection of {entry.amounts}",
+                f"that process {entry.process} needs {need}",
+            )
 
     def _judge_change(self, entry: LedgerEntry) -> None:
         if self.is_banker and not self._is_safe():
-            raise Breach(entry, f"{entry.amounts}, without an override", "that the state after it is not safe")
+            raise Breach(
+                entry,
+                f"{entry.amounts}, without an override",
+                "that the state after it is not safe",
+            )
 
     def _is_safe(self) -> bool:
         state, rows = self.bank.state()

@@ -14,7 +14,10 @@ from allocation.wording import UnitWords, clock, listed, some
 
 @dataclass(frozen=True)
 class Party:
-    """A process as sentences need it. `since` tells since when it holds, if known; `kept_until` that its units are reserved."""
+    """A process as sentences need it.
+
+    `since` tells since when it holds, if known; `kept_until` that its units are reserved.
+    """
 
     id: int
     label: str
@@ -25,7 +28,9 @@ class Party:
 
 @dataclass(frozen=True)
 class Parties:
-    """Who stands for the rows and the columns of a State, in their order; and who keeps units without being a row of it."""
+    """Who stands for the rows and the columns of a State, in their order; and who keeps units
+    without being a row of it.
+    """
 
     rows: tuple[Party, ...]
     measures: tuple[UnitWords, ...]
@@ -34,7 +39,9 @@ class Parties:
 
 @dataclass(frozen=True)
 class Blocker:
-    """A process that holds units of a class that is short; `kept_until` if they are reserved while it pauses."""
+    """A process that holds units of a class that is short; `kept_until` if they are reserved while
+    it pauses.
+    """
 
     process: int
     label: str
@@ -56,7 +63,9 @@ class ShortClass:
 
 @dataclass(frozen=True)
 class StuckProcess:
-    """A process that could not be sure to finish after the grant, and the classes it could be stuck on."""
+    """A process that could not be sure to finish after the grant, and the classes it could be stuck
+    on.
+    """
 
     process: int
     label: str
@@ -81,16 +90,27 @@ class Explanation:
         if self.verdict is BankVerdict.GRANT or isinstance(self.verdict, QueueVerdict):
             return self.why
         holders = some([_holding(blocker) for blocker in self.blockers])
-        return f"{self.why} Held by {holders}." if holders else f"{self.why} No other process holds any."
+        return (
+            f"{self.why} Held by {holders}."
+            if holders
+            else f"{self.why} No other process holds any."
+        )
 
 
-def explain(state: State, parties: Parties, process: int, request: Vector, verdict: BankVerdict) -> Explanation:
+def explain(
+    state: State, parties: Parties, process: int, request: Vector, verdict: BankVerdict
+) -> Explanation:
     """Explain `verdict`, given on `request` by `process` (a row of `state`)."""
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
         return _unavailable(state, parties, process, request)
     if verdict is BankVerdict.WAIT_UNSAFE:
         return _unsafe(banker.granted(state, process, request), parties, process)
-    return Explanation(BankVerdict.GRANT, "Nothing stands in the way any more.", (), "It is granted within seconds.")
+    return Explanation(
+        BankVerdict.GRANT,
+        "Nothing stands in the way any more.",
+        (),
+        "It is granted within seconds.",
+    )
 
 
 @dataclass(frozen=True)
@@ -103,32 +123,61 @@ class FirstInTurn:
 
 
 def explain_queue(
-    verdict: QueueVerdict, rules: TurnRules, asker: QueuedRequest, measures: Sequence[UnitWords], ahead: FirstInTurn | None
+    verdict: QueueVerdict,
+    rules: TurnRules,
+    asker: QueuedRequest,
+    measures: Sequence[UnitWords],
+    ahead: FirstInTurn | None,
 ) -> Explanation:
-    """Explain why a request must wait although what it asks for is free and safe. `ahead` is who has the turn."""
+    """Explain why a request must wait although what it asks for is free and safe.
+
+    `ahead` is who has the turn.
+    """
     if verdict is QueueVerdict.WAIT_TURN and ahead is not None:
         times = "once" if ahead.passed == 1 else f"{ahead.passed:,} times"
         return Explanation(
             verdict,
-            f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which waits since {clock(ahead.since)} and was "
-            f"passed {times} (the limit is {rules.limit:,}): until it is served, only processes that hold something already may pass it.",
+            f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which "
+            f"waits since {clock(ahead.since)} and was "
+            f"passed {times} (the limit is {rules.limit:,}): until it is served, only processes "
+            "that hold something already may pass it.",
             (),
             f"It ends when {ahead.label} is served or stops asking.",
         )
-    kept = listed([measure.amount(units) for measure, units in zip(measures, kept_back(rules, asker.amounts), strict=True) if units])
-    return Explanation(verdict, f"Enough is free, but the last {kept} are reserved for urgent work.", (), "It ends when more comes back.")
+    kept = listed(
+        [
+            measure.amount(units)
+            for measure, units in zip(measures, kept_back(rules, asker.amounts), strict=True)
+            if units
+        ]
+    )
+    return Explanation(
+        verdict,
+        f"Enough is free, but the last {kept} are reserved for urgent work.",
+        (),
+        "It ends when more comes back.",
+    )
 
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
     """Name the classes of which more is asked than needed: `memory: 5 asked, at most 3`."""
-    return "; ".join(f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}" for key, r, n in zip(keys, request, need, strict=True) if r > n)
+    return "; ".join(
+        f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
+        for key, r, n in zip(keys, request, need, strict=True)
+        if r > n
+    )
 
 
 def _unavailable(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
-    short = {j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s}
+    short = {
+        j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s
+    }
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
-    parts = [f"{parties.measures[j].amount(request[j])}, {_free(state.available[j])}: {lack:,} short" for j, lack in short.items()]
+    parts = [
+        f"{parties.measures[j].amount(request[j])}, {_free(state.available[j])}: {lack:,} short"
+        for j, lack in short.items()
+    ]
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
         BankVerdict.WAIT_UNAVAILABLE,
@@ -144,44 +193,83 @@ def _free(units: int) -> str:
 
 
 def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
-    """`after` is the state that the grant would make: who finishes in it, and who would be stuck for what?"""
+    """`after` is the state that the grant would make: who finishes in it, and who would be stuck
+    for what?
+    """
     order = banker.finishable(after)
     work = banker.work_along(after, order)[-1]
     stuck = [i for i in range(len(parties.rows)) if i not in order]
     # From a safe state the requester is always among the stuck; from a flagged one it may not be.
     first = process if process in stuck else stuck[0]
-    short = {j: n - w for j, (n, w) in enumerate(zip(after.need[first], work, strict=True)) if n > w}
-    blockers = _blockers([*(parties.rows[i] for i in stuck if i != first), *parties.kept], parties.measures, short)
-    parts = [f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to come free" for j in short]
+    short = {
+        j: n - w for j, (n, w) in enumerate(zip(after.need[first], work, strict=True)) if n > w
+    }
+    blockers = _blockers(
+        [*(parties.rows[i] for i in stuck if i != first), *parties.kept], parties.measures, short
+    )
+    parts = [
+        f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to come "
+        "free"
+        for j in short
+    ]
     others = [parties.rows[i].label for i in stuck if i != process]
     harm = (
-        f"{some(others)} and this process could block each other for ever" if others else "it could wait for as long as they are reserved"
+        f"{some(others)} and this process could block each other for ever"
+        if others
+        else "it could wait for as long as they are reserved"
     )
     return Explanation(
         BankVerdict.WAIT_UNSAFE,
-        f"Enough is free, but it would not be safe: after this grant {parties.rows[first].label} could still ask for "
+        "Enough is free, but it would not be safe: after this grant "
+        f"{parties.rows[first].label} could still ask for "
         f"{listed(parts)}, so {harm}.",
         blockers,
-        f"It ends when {listed([parties.measures[j].name for j in short])} comes back{_from(blockers)}.",
+        f"It ends when {listed([parties.measures[j].name for j in short])} comes "
+        f"back{_from(blockers)}.",
         short=_short(parties.measures, short),
         stuck=tuple(_stuck(after, parties, i, work) for i in stuck),
     )
 
 
 def _short(measures: Sequence[UnitWords], short: Mapping[int, int]) -> tuple[ShortClass, ...]:
-    return tuple(ShortClass(measures[j].key, units, measures[j].amount(units)) for j, units in short.items())
+    return tuple(
+        ShortClass(measures[j].key, units, measures[j].amount(units)) for j, units in short.items()
+    )
 
 
 def _stuck(after: State, parties: Parties, row: int, work: Vector) -> StuckProcess:
-    party, lacks = parties.rows[row], [j for j, (need, free) in enumerate(zip(after.need[row], work, strict=True)) if need > free]
+    party, lacks = (
+        parties.rows[row],
+        [
+            j
+            for j, (need, free) in enumerate(zip(after.need[row], work, strict=True))
+            if need > free
+        ],
+    )
     names = listed([parties.measures[j].name for j in lacks])
     return StuckProcess(party.id, party.label, tuple(parties.measures[j].key for j in lacks), names)
 
 
-def _blockers(holders: Iterable[Party], measures: Sequence[UnitWords], short: Iterable[int]) -> tuple[Blocker, ...]:
-    """Those of `holders` that hold some of the classes that are short, for each class the largest holder first."""
+def _blockers(
+    holders: Iterable[Party], measures: Sequence[UnitWords], short: Iterable[int]
+) -> tuple[Blocker, ...]:
+    """Those of `holders` that hold some of the classes that are short, for each class the largest
+    holder first.
+    """
     found = [
-        (j, -units, Blocker(one.id, one.label, measures[j].key, units, measures[j].amount(units), one.since, one.kept_until))
+        (
+            j,
+            -units,
+            Blocker(
+                one.id,
+                one.label,
+                measures[j].key,
+                units,
+                measures[j].amount(units),
+                one.since,
+                one.kept_until,
+            ),
+        )
         for one in holders
         for j in short
         if (units := one.allocation[j])
@@ -197,4 +285,8 @@ def _holding(blocker: Blocker) -> str:
 
 
 def _from(blockers: Sequence[Blocker]) -> str:
-    return f" from {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}" if blockers else ""
+    return (
+        f" from {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}"
+        if blockers
+        else ""
+    )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.db.models import Count
 
-from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState, ResourceClass
+from allocation.models import (
+    Event,
+    EventKind,
+    Pool,
+    Process,
+    ProcessState,
+    Request,
+    RequestState,
+    ResourceClass,
+)
 from allocation.selectors import resource_rows
 from allocation.snapshot import EventRow, PoolCard
 from allocation.wording import UnitWords
@@ -30,15 +39,31 @@ def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
         process=event.process_id,
         label=event.process.label if event.process else "",
         # Events from before a class was added are shorter.
-        amounts=tuple(measure.amount(units) for measure, units in zip(measures, event.amounts, strict=False) if units),
+        amounts=tuple(
+            measure.amount(units)
+            for measure, units in zip(measures, event.amounts, strict=False)
+            if units
+        ),
         reason=event.reason,
     )
 
 
 def pool_cards() -> list[PoolCard]:
-    """Every pool that crawls use, with how full it is and how many requests wait; pools without processes last."""
-    active = dict(Process.objects.filter(state=ProcessState.ACTIVE).order_by().values_list("pool").annotate(Count("pk")))
-    waiting = dict(Request.objects.filter(state=RequestState.WAITING).order_by().values_list("pool").annotate(Count("pk")))
+    """Every pool that crawls use, with how full it is and how many requests wait; pools without
+    processes last.
+    """
+    active = dict(
+        Process.objects.filter(state=ProcessState.ACTIVE)
+        .order_by()
+        .values_list("pool")
+        .annotate(Count("pk"))
+    )
+    waiting = dict(
+        Request.objects.filter(state=RequestState.WAITING)
+        .order_by()
+        .values_list("pool")
+        .annotate(Count("pk"))
+    )
     cards = [
         PoolCard(
             id=pool.pk,
@@ -49,6 +74,8 @@ def pool_cards() -> list[PoolCard]:
             processes=active.get(pool.pk, 0),
             waiting=waiting.get(pool.pk, 0),
         )
-        for pool in Pool.objects.filter(is_experiment=False).prefetch_related("classes").order_by("name")
+        for pool in Pool.objects.filter(is_experiment=False)
+        .prefetch_related("classes")
+        .order_by("name")
     ]
     return sorted(cards, key=lambda card: not card.processes)

@@ -13,19 +13,25 @@ def stuck(state: State) -> list[int]:
 
 
 def missing_units(state: State) -> Vector:
-    """Units by class with which everybody could finish, were they added; nothing if the state is safe.
+    """Units by class with which everybody could finish, were they added; nothing if the state is
+    safe.
 
-    Whoever is stuck and lacks the least is helped first, and what it then gives back counts for the others. Fewer units
-    may do where several classes are short.
+    Whoever is stuck and lacks the least is helped first, and what it then gives back counts for the
+    others. Fewer units may do where several classes are short.
     """
     missing = (0,) * len(state.available)
-    while left := stuck(more := State(banker.plus(state.available, missing), state.maximum, state.allocation)):
+    while left := stuck(
+        more := State(banker.plus(state.available, missing), state.maximum, state.allocation)
+    ):
         missing = banker.plus(missing, min((_lack(more, i) for i in left), key=sum))
     return missing
 
 
 def claims_too_high(state: State) -> dict[int, Vector]:
-    """By how much the claims of which rows would have to fall for everybody to finish. Likewise, not always the least."""
+    """By how much the claims of which rows would have to fall for everybody to finish.
+
+    Likewise, not always the least.
+    """
     lower: dict[int, Vector] = {}
     maximum = list(state.maximum)
     while left := stuck(less := State(state.available, tuple(maximum), state.allocation)):

@@ -10,7 +10,8 @@ from django.db import connection, transaction
 
 @contextmanager
 def repeatable_read() -> Iterator[None]:
-    """Let all queries see the same moment: between two statements a grant could make a safe state look unsafe.
+    """Let all queries see the same moment: between two statements a grant could make a safe state
+    look unsafe.
 
     Within a transaction of the caller's its isolation stands.
     """

@@ -1,7 +1,7 @@
 """Replay a pool's ledger: what every event must leave behind, computed from the events alone. Pure.
 
-Here an event is followed: versions without a gap, Available before and after, who holds what, and conservation after
-each. Whether a decision was right is judged in `allocation.proof`.
+Here an event is followed: versions without a gap, Available before and after, who holds what, and
+conservation after each. Whether a decision was right is judged in `allocation.proof`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,15 @@ class Breach(Exception):
     """A bad event: its version, what was recorded, and what the replay finds."""
 
     def __init__(self, entry: LedgerEntry, recorded: object, found: object) -> None:
-        self.version, self.kind, self.recorded, self.found = entry.version, entry.kind, str(recorded), str(found)
-        super().__init__(f"Event {entry.version} ({entry.kind}): recorded {recorded}; the replay finds {found}.")
+        self.version, self.kind, self.recorded, self.found = (
+            entry.version,
+            entry.kind,
+            str(recorded),
+            str(found),
+        )
+        super().__init__(
+            f"Event {entry.version} ({entry.kind}): recorded {recorded}; the replay finds {found}."
+        )
 
 
 class LedgerWait(NamedTuple):
@@ -49,8 +56,8 @@ class LedgerWait(NamedTuple):
 class LedgerReplay:
     """A pool as its ledger tells it, up to `version`. Finished processes are gone from it.
 
-    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need not be safe,
-    `counts` how many events of each kind there were.
+    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need
+    not be safe, `counts` how many events of each kind there were.
     """
 
     version: int = 0
@@ -65,9 +72,14 @@ class LedgerReplay:
     counts: dict[str, int] = field(default_factory=dict)
 
     def follow(self, entry: LedgerEntry) -> None:
-        """Move on by one event. Raises Breach if it cannot be what happened next; the replay is of no use after that."""
+        """Move on by one event.
+
+        Raises Breach if it cannot be what happened next; the replay is of no use after that.
+        """
         if entry.version != self.version + 1:
-            raise Breach(entry, f"version {entry.version}", f"that version {self.version + 1} comes next")
+            raise Breach(
+                entry, f"version {entry.version}", f"that version {self.version + 1} comes next"
+            )
         if entry.kind not in MOVES:
             raise Breach(entry, f"the kind {entry.kind}", "that it does not know it")
         if entry.kind == "created":
@@ -81,9 +93,19 @@ class LedgerReplay:
         self.counts[entry.kind] = self.counts.get(entry.kind, 0) + 1
 
     def state(self, process: int | None = None) -> tuple[State, list[int]]:
-        """Who holds something and may finish, with `process` among them if one is given, and who stands for the rows."""
-        rows = [one for one, held in self.held.items() if one == process or (any(held) and one not in self.kept)]
-        return State(self.available, tuple(self.claims[one] for one in rows), tuple(self.held[one] for one in rows)), rows
+        """Who holds something and may finish, with `process` among them if one is given, and who
+        stands for the rows.
+        """
+        rows = [
+            one
+            for one, held in self.held.items()
+            if one == process or (any(held) and one not in self.kept)
+        ]
+        return State(
+            self.available,
+            tuple(self.claims[one] for one in rows),
+            tuple(self.held[one] for one in rows),
+        ), rows
 
     def _expect_balance(self, entry: LedgerEntry) -> None:
         if entry.after != self.available:
@@ -91,10 +113,16 @@ class LedgerReplay:
         if min(self.available) < 0:
             raise Breach(entry, f"{entry.amounts} units", f"that only {entry.before} were free")
         if plus(self.available, self.in_use) != self.capacity:
-            raise Breach(entry, f"Available {self.available}", f"{self.in_use} in use of {self.capacity}")
+            raise Breach(
+                entry, f"Available {self.available}", f"{self.in_use} in use of {self.capacity}"
+            )
         held = self.held.get(entry.process)
         if held is not None and not (min(held) >= 0 and fits(held, self.claims[entry.process])):
-            raise Breach(entry, f"{entry.amounts} units", f"process {entry.process} with {held} of its claim {self.claims[entry.process]}")
+            raise Breach(
+                entry,
+                f"{entry.amounts} units",
+                f"process {entry.process} with {held} of its claim {self.claims[entry.process]}",
+            )
 
     def _nothing(self, entry: LedgerEntry) -> None:
         pass
@@ -107,20 +135,33 @@ class LedgerReplay:
     def _registered(self, entry: LedgerEntry) -> None:
         if entry.process in self.claims:
             raise Breach(entry, f"process {entry.process} as new", "that it was registered before")
-        self.claims[entry.process], self.held[entry.process] = entry.amounts, (0,) * len(entry.amounts)
+        self.claims[entry.process], self.held[entry.process] = (
+            entry.amounts,
+            (0,) * len(entry.amounts),
+        )
 
     def _granted(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request(entry), None)
         if wait and (wait.process, wait.amounts) != (entry.process, entry.amounts):
-            raise Breach(entry, f"{entry.amounts} for process {entry.process}", f"that process {wait.process} waited for {wait.amounts}")
+            raise Breach(
+                entry,
+                f"{entry.amounts} for process {entry.process}",
+                f"that process {wait.process} waited for {wait.amounts}",
+            )
         self._take(entry, entry.amounts)
 
     def _waiting(self, entry: LedgerEntry) -> None:
         waits = [wait for wait in self.waiting.values() if wait.process == entry.process]
         if waits:
-            raise Breach(entry, f"that process {entry.process} waits", f"that it waits already since event {waits[0].version}")
+            raise Breach(
+                entry,
+                f"that process {entry.process} waits",
+                f"that it waits already since event {waits[0].version}",
+            )
         self._held(entry)
-        self.waiting[_request(entry)] = LedgerWait(entry.process, entry.amounts, entry.version, entry.verdict)
+        self.waiting[_request(entry)] = LedgerWait(
+            entry.process, entry.amounts, entry.version, entry.verdict
+        )
 
     def _withdrawn(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request(entry), None)
@@ -176,7 +217,10 @@ class LedgerReplay:
         self.in_use = _grown(self.in_use, length)
         self.claims = {one: _grown(claim, length) for one, claim in self.claims.items()}
         self.held = {one: _grown(held, length) for one, held in self.held.items()}
-        self.waiting = {one: wait._replace(amounts=_grown(wait.amounts, length)) for one, wait in self.waiting.items()}
+        self.waiting = {
+            one: wait._replace(amounts=_grown(wait.amounts, length))
+            for one, wait in self.waiting.items()
+        }
         self._capacity_set(entry)
 
     def _take(self, entry: LedgerEntry, amounts: Vector) -> None:
@@ -190,7 +234,11 @@ class LedgerReplay:
 
     def _expect_all(self, entry: LedgerEntry) -> None:
         if entry.amounts != self._held(entry):
-            raise Breach(entry, f"that process {entry.process} held {entry.amounts}", self.held[entry.process])
+            raise Breach(
+                entry,
+                f"that process {entry.process} held {entry.amounts}",
+                self.held[entry.process],
+            )
 
     def _expect_kept(self, entry: LedgerEntry) -> None:
         if entry.process not in self.kept:

@@ -1,15 +1,18 @@
 """The search of the full check (SEEDS A5): who can finish, in which order. Pure.
 
-Any process whose Need fits Work may be taken next, because Work only grows; so the three ways to search agree on who
-finishes and differ only in the order they find and in their cost:
+Any process whose Need fits Work may be taken next, because Work only grows; so the three ways to
+search agree on who finishes and differ only in the order they find and in their cost:
 
-- *passes* in row order, O(n m) each and at most n of them: the least overhead, and the order of the textbooks;
-- *rounds*, which take all that fit at once, as a few operations on whole arrays. Ordinary states end in 2 to 5 rounds;
-- *pointers* (Holt, Computing Surveys 4(3), 1972): the processes sorted by Need in each class and a pointer into each
-  order that moves up as Work grows, O(n m log n) in all. It wins where each process frees only the next: the chains on
-  which passes and rounds are quadratic.
+- *passes* in row order, O(n m) each and at most n of them: the least overhead, and the order of the
+  textbooks;
+- *rounds*, which take all that fit at once, as a few operations on whole arrays. Ordinary states
+  end in 2 to 5 rounds;
+- *pointers* (Holt, Computing Surveys 4(3), 1972): the processes sorted by Need in each class and a
+  pointer into each order that moves up as Work grows, O(n m log n) in all. It wins where each
+  process frees only the next: the chains on which passes and rounds are quadratic.
 
-States of fewer than VECTOR_PROCESSES processes take passes. Larger ones take up to ROUNDS rounds, and what those leave, pointers.
+States of fewer than VECTOR_PROCESSES processes take passes. Larger ones take up to ROUNDS rounds,
+and what those leave, pointers.
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ Vector = tuple[int, ...]
 Rows = Sequence[Vector]
 Array = NDArray[np.int64]
 
-#: From here on rounds beat passes on ordinary states, making the arrays included: measured for m = 1, 4, 10 and 50, the
-#: times cross between n = 15 and 25. At n = 100, m = 10 passes take 0.15 ms and rounds 0.07; at n = 1000, 1.8 and 0.7,
-#: of which 0.1 once the arrays are made. The chain of n = 1000 takes 2.6 ms, that of n = 10,000 46 ms.
+#: From here on rounds beat passes on ordinary states, making the arrays included: measured for m =
+#: 1, 4, 10 and 50, the times cross between n = 15 and 25. At n = 100, m = 10 passes take 0.15 ms
+#: and rounds 0.07; at n = 1000, 1.8 and 0.7, of which 0.1 once the arrays are made. The chain of n
+#: = 1000 takes 2.6 ms, that of n = 10,000 46 ms.
 VECTOR_PROCESSES = 25
 ROUNDS = 16
 
@@ -79,7 +83,9 @@ def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = No
     return order
 
 
-def by_rounds(available: Vector, matrices: Columns, until: int | None = None, rounds: int = ROUNDS) -> list[int]:
+def by_rounds(
+    available: Vector, matrices: Columns, until: int | None = None, rounds: int = ROUNDS
+) -> list[int]:
     """Take all that fit at once, up to `rounds` times; what is left then goes by pointers."""
     work, left = np.array(available, dtype=np.int64), np.arange(len(matrices.need))
     need, order = matrices.need, list[int]()
@@ -96,8 +102,13 @@ def by_rounds(available: Vector, matrices: Columns, until: int | None = None, ro
     return order + _by_pointers(work, left, need, matrices.allocation[left], until)
 
 
-def _by_pointers(work: Array, rows: Array, needs: Array, held: Array, until: int | None) -> list[int]:
-    """Rows of `needs` and `held` are processes; `rows` says which. A process is ready once every class lets it pass."""
+def _by_pointers(
+    work: Array, rows: Array, needs: Array, held: Array, until: int | None
+) -> list[int]:
+    """Rows of `needs` and `held` are processes; `rows` says which.
+
+    A process is ready once every class lets it pass.
+    """
     ids, allocation, free = rows.tolist(), held.tolist(), work.tolist()
     sorted_by = [column.tolist() for column in np.argsort(needs, axis=0, kind="stable").T]
     thresholds = [column.tolist() for column in np.sort(needs, axis=0).T]
@@ -126,7 +137,10 @@ def _by_pointers(work: Array, rows: Array, needs: Array, held: Array, until: int
 
 
 def fits(a: Vector, b: Vector) -> bool:
-    """Whether a <= b in every class. (Comparing tuples with <= would be lexicographic, and wrong.)"""
+    """Whether a <= b in every class.
+
+    (Comparing tuples with <= would be lexicographic, and wrong.)
+    """
     check_lengths(a, b)
     return all(map(le, a, b))
 

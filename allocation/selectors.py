@@ -44,17 +44,26 @@ class _PoolRows:
     def reserved(self) -> tuple[ProcessRow, ...]:
         return tuple(process for process in self.processes if process.kept_until)
 
-    def waits(self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None) -> tuple[WaitRow, ...]:
+    def waits(
+        self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
+    ) -> tuple[WaitRow, ...]:
         far = {process.id for process in held_off}
         first = next((request for request in self.requests if request.process_id not in far), None)
-        return wait_rows(self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted)
+        return wait_rows(
+            self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
+        )
 
 
 def bank_view(pool_id: int) -> BankView:
-    """Show a pool: its matrices, the proof that it is safe, and every wait explained. Raises UnknownPool."""
+    """Show a pool: its matrices, the proof that it is safe, and every wait explained.
+
+    Raises UnknownPool.
+    """
     books = _read(pool_id)
     pool, processes = books.pool, books.processes
-    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
+    holders = [
+        process for process in processes if any(process.allocation) and process.kept_until is None
+    ]
     order = banker.finishable(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
     idle, held_off = _part(books)
@@ -99,15 +108,24 @@ def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Part those that hold nothing: who can always come last, and who claims more than there is beside the reservations."""
-    most, empty = tuple(books.pool.capacity), [process for process in books.processes if not any(process.allocation)]
+    """Part those that hold nothing: who can always come last, and who claims more than there is
+    beside the reservations.
+    """
+    most, empty = (
+        tuple(books.pool.capacity),
+        [process for process in books.processes if not any(process.allocation)],
+    )
     for process in books.reserved:
         most = banker.minus(most, process.allocation)
-    return [one for one in empty if banker.fits(one.maximum, most)], [one for one in empty if not banker.fits(one.maximum, most)]
+    return [one for one in empty if banker.fits(one.maximum, most)], [
+        one for one in empty if not banker.fits(one.maximum, most)
+    ]
 
 
 def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
-    """The waits of these processes by process id, explained as of now; one that does not wait is left out."""
+    """The waits of these processes by process id, explained as of now; one that does not wait is
+    left out.
+    """
     wanted = set(process_ids)
     waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
     pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
@@ -116,9 +134,17 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
-    """What these processes hold, by process id and in class order; one that holds nothing is left out."""
-    rows = list(Process.objects.filter(pk__in=list(process_ids), holding=True).annotate(since=HELD_SINCE).order_by("pk"))
-    classes = list(ResourceClass.objects.filter(pool__in={row.pool_id for row in rows}).order_by("ordinal"))
+    """What these processes hold, by process id and in class order; one that holds nothing is left
+    out.
+    """
+    rows = list(
+        Process.objects.filter(pk__in=list(process_ids), holding=True)
+        .annotate(since=HELD_SINCE)
+        .order_by("pk")
+    )
+    classes = list(
+        ResourceClass.objects.filter(pool__in={row.pool_id for row in rows}).order_by("ordinal")
+    )
     return {
         row.pk: [
             Holding(row.pk, one.key, one.unit, row.allocated[one.ordinal], row.since)
@@ -140,13 +166,24 @@ def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
 
 def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
     """Units by class as people say them, in the pool's order; classes of none are left out."""
-    classes = ResourceClass.objects.filter(pool=pool, key__in=amounts).order_by("ordinal").values_list("key", "unit")
+    classes = (
+        ResourceClass.objects.filter(pool=pool, key__in=amounts)
+        .order_by("ordinal")
+        .values_list("key", "unit")
+    )
     return [UnitWords(key, unit).amount(amounts[key]) for key, unit in classes if amounts[key]]
 
 
 def outcome_of(request_id: UUID) -> RequestOutcome | None:
-    """Where a request stands, without waiting for the pool's lock; None if it is unknown or was rejected."""
-    found = Request.objects.select_related("grant").exclude(state=RequestState.REJECTED).filter(pk=request_id).first()
+    """Where a request stands, without waiting for the pool's lock; None if it is unknown or was
+    rejected.
+    """
+    found = (
+        Request.objects.select_related("grant")
+        .exclude(state=RequestState.REJECTED)
+        .filter(pk=request_id)
+        .first()
+    )
     return RequestOutcome.of(found) if found else None
 
 
@@ -159,7 +196,13 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
         maximum=maximum,
         allocation=allocation,
         need=banker.minus(maximum, allocation),
-        state="reserved" if row.kept_until else "waiting" if waits else "holding" if any(allocation) else "idle",
+        state="reserved"
+        if row.kept_until
+        else "waiting"
+        if waits
+        else "holding"
+        if any(allocation)
+        else "idle",
         epoch=row.epoch,
         lease_until=row.lease_until,
         worker=row.worker,
@@ -170,7 +213,11 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
 
 
 def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
-    return State(tuple(pool.available), tuple(p.maximum for p in processes), tuple(p.allocation for p in processes))
+    return State(
+        tuple(pool.available),
+        tuple(p.maximum for p in processes),
+        tuple(p.allocation for p in processes),
+    )
 
 
 def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
@@ -179,8 +226,12 @@ def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
 
 
 def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:
-    """Capacity and Available of a pool, class by class; not of a class that was added since the pool was read."""
+    """Capacity and Available of a pool, class by class; not of a class that was added since the
+    pool was read.
+    """
     return tuple(
         ResourceRow(one.key, one.unit, one.sentence, units, free, reserved)
-        for one, units, free, reserved in zip(classes, pool.capacity, pool.available, pool.reserved, strict=False)
+        for one, units, free, reserved in zip(
+            classes, pool.capacity, pool.available, pool.reserved, strict=False
+        )
     )

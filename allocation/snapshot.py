@@ -16,7 +16,10 @@ from allocation.wording import UnitWords
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """A resource class, and its entries of capacity and Available. `reserved` units are left to urgent starts."""
+    """A resource class, and its entries of capacity and Available.
+
+    `reserved` units are left to urgent starts.
+    """
 
     key: str
     unit: str
@@ -43,7 +46,8 @@ class ResourceRow:
 class ProcessRow:
     """A process with its rows of Max, Allocation and Need. `since` tells since when it holds.
 
-    `state` is holding, waiting, idle, or reserved: then its units are kept without a shift, until `kept_until`.
+    `state` is holding, waiting, idle, or reserved: then its units are kept without a shift, until
+    `kept_until`.
     """
 
     id: int
@@ -79,9 +83,9 @@ class SafeStep:
 class WaitRow:
     """A request that waits, explained as of this moment.
 
-    position counts from 1 in the order of turns; bypassed counts how often others were granted ahead of its turn.
-    reason is `why` and the names of the `blockers`, who hold what is `short`. stuck: who could not be sure to finish
-    after the grant. asked: the amounts in words.
+    position counts from 1 in the order of turns; bypassed counts how often others were granted
+    ahead of its turn. reason is `why` and the names of the `blockers`, who hold what is `short`.
+    stuck: who could not be sure to finish after the grant. asked: the amounts in words.
     """
 
     request: UUID
@@ -106,17 +110,22 @@ class WaitRow:
     @property
     def kind_of_wait(self) -> str:
         """What stands in the way, in a word."""
-        return {"wait_unavailable": "unavailable", "wait_unsafe": "unsafe", "wait_turn": "out of turn", "wait_reserved": "reserved"}.get(
-            self.verdict.value, "ready"
-        )
+        return {
+            "wait_unavailable": "unavailable",
+            "wait_unsafe": "unsafe",
+            "wait_turn": "out of turn",
+            "wait_reserved": "reserved",
+        }.get(self.verdict.value, "ready")
 
 
 @dataclass(frozen=True)
 class BankView:
-    """A pool. `safe_sequence` is None if the state is unsafe, and then `stuck` names who could not be sure to finish.
+    """A pool. `safe_sequence` is None if the state is unsafe, and then `stuck` names who could not
+    be sure to finish.
 
-    The sequence leaves out who is `reserved`, and who holds nothing and claims more than there is beside the
-    reservations (`held_off`): it is not stuck, but will be served only once a reservation has ended.
+    The sequence leaves out who is `reserved`, and who holds nothing and claims more than there is
+    beside the reservations (`held_off`): it is not stuck, but will be served only once a
+    reservation has ended.
     """
 
     id: int

@@ -1,4 +1,6 @@
-"""Answer a question about a state that somebody made up: is it safe, and what would become of a request? Pure."""
+"""Answer a question about a state that somebody made up: is it safe, and what would become of a
+request? Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ EXCEEDS_NEED = "exceeds_need"
 class StateCheck:
     """verdict: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested.
 
-    is_safe, sequence and work tell of the state after the request was handed out, where it could be; else of the state given.
-    work has one entry more than sequence: what is free when all have finished. Both are None if the state is unsafe.
+    is_safe, sequence and work tell of the state after the request was handed out, where it could
+    be; else of the state given. work has one entry more than sequence: what is free when all have
+    finished. Both are None if the state is unsafe.
     """
 
     verdict: str | None
@@ -30,24 +33,48 @@ class StateCheck:
 
 
 def check(state: State, parties: Parties | None = None) -> StateCheck:
-    """Say whether the state is safe. `parties` are its rows and columns by name; without, they are counted from 0."""
-    return _about(state, None, "Every process can finish, in the order given." if _is_safe(state) else _stuck(state, parties))
+    """Say whether the state is safe.
+
+    `parties` are its rows and columns by name; without, they are counted from 0.
+    """
+    return _about(
+        state,
+        None,
+        "Every process can finish, in the order given."
+        if _is_safe(state)
+        else _stuck(state, parties),
+    )
 
 
-def check_request(state: State, process: int, request: Sequence[int], parties: Parties | None = None) -> StateCheck:
-    """Say what would become of a request by a row of the state. Raises ValueError, IndexError for one that makes no sense."""
+def check_request(
+    state: State, process: int, request: Sequence[int], parties: Parties | None = None
+) -> StateCheck:
+    """Say what would become of a request by a row of the state.
+
+    Raises ValueError, IndexError for one that makes no sense.
+    """
     wanted, parties = tuple(request), parties or counted(state)
     try:
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
         more = excess([measure.key for measure in parties.measures], wanted, state.need[process])
-        return _about(state, EXCEEDS_NEED, f"More than the process declared: {more}. It may ask again for less, or stop.")
+        return _about(
+            state,
+            EXCEEDS_NEED,
+            f"More than the process declared: {more}. It may ask again for less, or stop.",
+        )
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
-        return _about(state, verdict.value, explain(state, parties, process, wanted, verdict).reason)
+        return _about(
+            state, verdict.value, explain(state, parties, process, wanted, verdict).reason
+        )
     after = banker.granted(state, process, wanted)
     if verdict is BankVerdict.GRANT:
         return _about(
-            after, verdict.value, "Granted: every process can still finish." if _is_safe(after) else "Granted: this process can finish."
+            after,
+            verdict.value,
+            "Granted: every process can still finish."
+            if _is_safe(after)
+            else "Granted: this process can finish.",
         )
     return _about(after, verdict.value, explain(state, parties, process, wanted, verdict).reason)
 
@@ -65,17 +92,26 @@ def _is_safe(state: State) -> bool:
 
 def _stuck(state: State, parties: Parties | None) -> str:
     finish = set(banker.finishable(state))
-    stuck = [party.label for i, party in enumerate((parties or counted(state)).rows) if i not in finish]
+    stuck = [
+        party.label for i, party in enumerate((parties or counted(state)).rows) if i not in finish
+    ]
     more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
     return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other for ever."
 
 
 def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:
     """Processes and classes by these names."""
-    rows = (Party(i, name, held) for i, (name, held) in enumerate(zip(processes, state.allocation, strict=True)))
+    rows = (
+        Party(i, name, held)
+        for i, (name, held) in enumerate(zip(processes, state.allocation, strict=True))
+    )
     return Parties(tuple(rows), tuple(UnitWords(name, "units") for name in classes))
 
 
 def counted(state: State) -> Parties:
     """Processes and classes by their places, counted from 0 as the question counts them."""
-    return named(state, [f"P{i}" for i in range(len(state.allocation))], [f"R{j}" for j in range(len(state.available))])
+    return named(
+        state,
+        [f"P{i}" for i in range(len(state.allocation))],
+        [f"R{j}" for j in range(len(state.available))],
+    )

@@ -47,7 +47,9 @@ class RequestOutcome:
 
     @classmethod
     def of(cls, request: Request) -> RequestOutcome:
-        """Read the outcome of a request that was not rejected; its `grant` is loaded if not at hand."""
+        """Read the outcome of a request that was not rejected; its `grant` is loaded if not at
+        hand.
+        """
         granted = request.state == RequestState.GRANTED
         return cls(
             request_id=request.pk,
@@ -69,7 +71,9 @@ class ReleaseStatus(Enum):
 
 @dataclass(frozen=True)
 class Released:
-    """The answer to a release. `amounts` by class is what came back: now, or (REPEATED) when it was first sent.
+    """The answer to a release.
+
+    `amounts` by class is what came back: now, or (REPEATED) when it was first sent.
 
     STALE: the shift was over, so nothing changed; whoever sent it must stop working.
     """
@@ -81,7 +85,10 @@ class Released:
 
 @dataclass(frozen=True)
 class Reservation:
-    """What a shift left reserved for its process. `epoch` is what a release of the reservation names."""
+    """What a shift left reserved for its process.
+
+    `epoch` is what a release of the reservation names.
+    """
 
     process: int
     epoch: int
@@ -91,7 +98,8 @@ class Reservation:
 
 @dataclass(frozen=True)
 class PoolLimits:
-    """Limits of a pool that are to change; what is left out, and classes that are not named, stay."""
+    """Limits of a pool that are to change; what is left out, and classes that are not named,
+    stay."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
     reserved: Mapping[str, int] = field(default_factory=dict)
@@ -100,7 +108,9 @@ class PoolLimits:
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """Limits of a process that are to change; what is left out, and classes that are not named, stay."""
+    """Limits of a process that are to change; what is left out, and classes that are not named,
+    stay.
+    """
 
     maximum: Mapping[str, int] = field(default_factory=dict)
     priority: int | None = None
@@ -121,8 +131,9 @@ class LimitsPreview:
     refused: the sentence with which it would be, or empty; `resource` is the class it names.
     misfits: who claims more than there would be, so that it cannot be done at all.
     stuck: who could not be sure to finish; if any, only an override does it.
-    served: whose request would be granted by it. waiting: whose request would still wait, in the order of their turns.
-    would_wait: who could get all it may still ask for now, but then would have to wait.
+    served: whose request would be granted by it. waiting: whose request would still wait, in the
+    order of their turns. would_wait: who could get all it may still ask for now, but then would
+    have to wait.
     """
 
     refused: str = ""

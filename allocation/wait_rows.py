@@ -1,4 +1,6 @@
-"""Every wait explained: what is short, who holds it, whether it is unavailable, unsafe or out of turn, and when it may end."""
+"""Every wait explained: what is short, who holds it, whether it is unavailable, unsafe or out of
+turn, and when it may end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from django.utils import timezone
 
 from allocation import banker
 from allocation.banker import BankVerdict, State, Vector
-from allocation.estimate import WAITERS_AT_MOST, Estimate, HoldingProcess, HoldingTerm, WaitingRequest, estimate_starts
+from allocation.estimate import (
+    WAITERS_AT_MOST,
+    Estimate,
+    HoldingProcess,
+    HoldingTerm,
+    WaitingRequest,
+    estimate_starts,
+)
 from allocation.fairness import URGENT, QueuedRequest, TurnRules, kept_back, refusal
 from allocation.models import Policy, Pool, Request, RequestKind, ResourceClass
 from allocation.reasons import Explanation, FirstInTurn, Parties, Party, explain, explain_queue
@@ -22,16 +31,22 @@ USUAL = """
 SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))::float
   FROM unnest(%s::bigint[]) AS asked (id)
  CROSS JOIN LATERAL (SELECT one.granted_at, one.released_at
-                       FROM allocation_grant AS one JOIN allocation_request AS request ON request.id = one.request_id
-                      WHERE one.process_id = asked.id AND one.released_at IS NOT NULL AND request.kind = 'start'
+                       FROM allocation_grant AS one
+                       JOIN allocation_request AS request ON request.id = one.request_id
+                      WHERE one.process_id = asked.id AND one.released_at IS NOT NULL
+                          AND request.kind = 'start'
                       ORDER BY one.id DESC LIMIT 10) AS latest
  GROUP BY asked.id
 """
 
 
 def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -> dict[int, float]:
-    """How long, in seconds, shifts of those who hold or wait usually last; without those who never finished one."""
-    ids = {process.id for process in processes if any(process.allocation)} | {request.process_id for request in requests[:WAITERS_AT_MOST]}
+    """How long, in seconds, shifts of those who hold or wait usually last; without those who never
+    finished one.
+    """
+    ids = {process.id for process in processes if any(process.allocation)} | {
+        request.process_id for request in requests[:WAITERS_AT_MOST]
+    }
     if not requests:
         return {}
     with connection.cursor() as cursor:
@@ -48,13 +63,16 @@ def wait_rows(
     first: Request | None,
     wanted: Collection[int] | None = None,
 ) -> tuple[WaitRow, ...]:
-    """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone where processes are named.
+    """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone
+    where processes are named.
 
     `first` is the request whose turn may be kept. Each request has its `place` in line.
     """
     estimates = _estimates(pool, processes, requests, usual, first)
     askers = {process.id: process for process in processes}
-    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
+    holders = [
+        process for process in processes if any(process.allocation) and process.kept_until is None
+    ]
     reserved = _parties(process for process in processes if process.kept_until)
     return tuple(
         _wait_row(
@@ -89,7 +107,9 @@ def _explained(
     rows = holders if asker in holders else [*holders, asker]
     measures = tuple(UnitWords(one.key, one.unit) for one in classes)
     parties = Parties(_parties(rows), measures, reserved)
-    state = State(tuple(pool.available), tuple(p.maximum for p in rows), tuple(p.allocation for p in rows))
+    state = State(
+        tuple(pool.available), tuple(p.maximum for p in rows), tuple(p.allocation for p in rows)
+    )
     amounts = tuple(request.amounts)
     verdict = _verdict(pool, state, rows.index(asker), amounts)
     queued = _queued(pool, measures, request, first) if verdict is BankVerdict.GRANT else None
@@ -125,17 +145,25 @@ def _wait_row(
     )
 
 
-def _queued(pool: Pool, measures: Sequence[UnitWords], request: Request, first: Request | None) -> Explanation | None:
+def _queued(
+    pool: Pool, measures: Sequence[UnitWords], request: Request, first: Request | None
+) -> Explanation | None:
     """Why fairness keeps back a request that is free and safe, if it does."""
     asker, rules = _asker(request), _rules(pool)
     is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
-    ahead = FirstInTurn(first.process.label, first.created_at, first.bypassed) if first and is_behind else None
+    ahead = (
+        FirstInTurn(first.process.label, first.created_at, first.bypassed)
+        if first and is_behind
+        else None
+    )
     refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
     return explain_queue(refused, rules, asker, measures, ahead) if refused else None
 
 
 def _asker(request: Request) -> QueuedRequest:
-    return QueuedRequest(tuple(request.amounts), any(request.process.allocated), request.process.priority)
+    return QueuedRequest(
+        tuple(request.amounts), any(request.process.allocated), request.process.priority
+    )
 
 
 def _rules(pool: Pool) -> TurnRules:
@@ -143,7 +171,9 @@ def _rules(pool: Pool) -> TurnRules:
 
 
 def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
-    return tuple(Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes)
+    return tuple(
+        Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes
+    )
 
 
 def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVerdict:
@@ -153,11 +183,17 @@ def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVer
 
 
 def _estimates(
-    pool: Pool, processes: Sequence[ProcessRow], requests: Sequence[Request], usual: dict[int, float], first: Request | None
+    pool: Pool,
+    processes: Sequence[ProcessRow],
+    requests: Sequence[Request],
+    usual: dict[int, float],
+    first: Request | None,
 ) -> list[Estimate]:
     now = timezone.now()
     tenants = [
-        HoldingProcess(one.id, one.label, one.maximum, one.allocation, _term(one, usual.get(one.id), now))
+        HoldingProcess(
+            one.id, one.label, one.maximum, one.allocation, _term(one, usual.get(one.id), now)
+        )
         for one in processes
         if any(one.allocation)
     ]

@@ -22,7 +22,9 @@ class UnitWords:
         return self.key.replace("_", " ")
 
     def amount(self, units: int) -> str:
-        """`61,440 KiB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named, others go by their class."""
+        """`61,440 KiB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named,
+        others go by their class.
+        """
         if self.unit[:1].isupper():
             return f"{units:,} {self.unit} of {self.name}"
         if units == 1:

@@ -1,4 +1,7 @@
-"""Crawling in the admin site. Who we are and where we may go is edited here; the rest is to be looked at."""
+"""Crawling in the admin site.
+
+Who we are and where we may go is edited here; the rest is to be looked at.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from allocation.admin import ReadOnlyAdmin
-from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, SharedNetwork, Shift, TrustedProxy, Url
+from crawling.models import (
+    AllowedDirectory,
+    AllowedNetwork,
+    CrawlJob,
+    Host,
+    Identity,
+    Page,
+    Run,
+    SharedNetwork,
+    Shift,
+    TrustedProxy,
+    Url,
+)
 
 
 class ViewOnlyAdmin(ReadOnlyAdmin):
@@ -28,7 +43,9 @@ class IdentityAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
         return False
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, str] | None = None) -> HttpResponse:
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, str] | None = None
+    ) -> HttpResponse:
         if not self.has_view_or_change_permission(request):
             return super().changelist_view(request, extra_context)
         Identity.objects.get_or_create(pk=1)

@@ -31,7 +31,10 @@ def proxy_of(text: str | None) -> Proxy | None:
     if not text:
         return None
     proxy = read_proxy(text)
-    is_trusted = proxy.scheme == "http" and TrustedProxy.objects.filter(host=proxy.host, port=proxy.port).exists()
+    is_trusted = (
+        proxy.scheme == "http"
+        and TrustedProxy.objects.filter(host=proxy.host, port=proxy.port).exists()
+    )
     return replace(proxy, is_trusted=is_trusted)
 
 

@@ -1,4 +1,6 @@
-"""Who did what: one row for every action, in Django's own log of administrators' actions, so that all stand in one list."""
+"""Who did what: one row for every action, in Django's own log of administrators' actions, so that
+all stand in one list.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,28 @@ COMMAND_LINE = "command-line"
 KEEPER = "keeper"
 
 
-def note(by: User | None, thing: models.Model, action: str, changes: Mapping[str, tuple[Any, Any]] | None = None) -> None:
-    """Add a row: `by` (None: the command line) did `action` to `thing`; `changes` are from and to, by field."""
+def note(
+    by: User | None,
+    thing: models.Model,
+    action: str,
+    changes: Mapping[str, tuple[Any, Any]] | None = None,
+) -> None:
+    """Add a row: `by` (None: the command line) did `action` to `thing`; `changes` are from and to,
+    by field.
+    """
     LogEntry.objects.create(
         user=by or account_of(COMMAND_LINE),
         content_type=ContentType.objects.get_for_model(thing),
         object_id=str(thing.pk),
         object_repr=str(thing)[:200],
         action_flag=CHANGE,
-        change_message=json.dumps({"action": action, "changes": {name: list(pair) for name, pair in (changes or {}).items()}}, default=str),
+        change_message=json.dumps(
+            {
+                "action": action,
+                "changes": {name: list(pair) for name, pair in (changes or {}).items()},
+            },
+            default=str,
+        ),
     )
 
 

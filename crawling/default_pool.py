@@ -1,4 +1,7 @@
-"""The pool that a new installation begins with, from the machine's size. Editable in the admin site afterwards."""
+"""The pool that a new installation begins with, from the machine's size.
+
+Editable in the admin site afterwards.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,40 @@ MIB = 1024 * 1024
 def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
     """The classes, each with the code that enforces it named by its sentence."""
     return [
-        NewClass("worker", "workers", "RQ workers; every shift occupies one, so a grant always finds one.", workers),
-        NewClass("fetch_slots", "toes", "Fetches under way; a shift runs one toe thread for each.", 32 * cores),
-        NewClass("bandwidth", "KiB/s", "Download rate; a shift's fetcher keeps to its share by a token bucket.", 102_400),
+        NewClass(
+            "worker",
+            "workers",
+            "RQ workers; every shift occupies one, so a grant always finds one.",
+            workers,
+        ),
+        NewClass(
+            "fetch_slots",
+            "toes",
+            "Fetches under way; a shift runs one toe thread for each.",
+            32 * cores,
+        ),
+        NewClass(
+            "bandwidth",
+            "KiB/s",
+            "Download rate; a shift's fetcher keeps to its share by a token bucket.",
+            102_400,
+        ),
         NewClass(
             "memory",
             "MiB",
             "Documents in hand; a shift's largest document follows from its share.",
             psutil.virtual_memory().total // MIB // 8,
         ),
-        NewClass("dns_slots", "look-ups", "Name look-ups under way; a shift asks so many at a time.", 16 * cores),
         NewClass(
-            "archive_writers", "files", "Archive files open for writing; a shift opens one with its first document.", max(2 * workers, 4)
+            "dns_slots",
+            "look-ups",
+            "Name look-ups under way; a shift asks so many at a time.",
+            16 * cores,
+        ),
+        NewClass(
+            "archive_writers",
+            "files",
+            "Archive files open for writing; a shift opens one with its first document.",
+            max(2 * workers, 4),
         ),
     ]

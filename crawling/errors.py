@@ -21,11 +21,17 @@ class BadOrder(CrawlError):
 
 
 class BadSeeds(BadOrder):
-    """The seeds cannot be added; `mistakes` holds a sentence for each that is wrong, `outside` those that the scope does not reach."""
+    """The seeds cannot be added; `mistakes` holds a sentence for each that is wrong, `outside`
+    those that the scope does not reach.
+    """
 
     def __init__(self, mistakes: Sequence[str], outside: Sequence[str] = ()) -> None:
         self.mistakes, self.outside = list(mistakes), list(outside)
-        beyond = [f"outside the scope, which must be widened for them: {', '.join(outside)}"] if outside else []
+        beyond = (
+            [f"outside the scope, which must be widened for them: {', '.join(outside)}"]
+            if outside
+            else []
+        )
         super().__init__({"seeds": "; ".join([*mistakes, *beyond])})
 
 

@@ -18,5 +18,7 @@ def page_of(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
 
 
 def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | None]:
-    """The first `limit` of up to `limit + 1` rows, and the key of the last of them if there are more."""
+    """The first `limit` of up to `limit + 1` rows, and the key of the last of them if there are
+    more.
+    """
     return rows[:limit], key(rows[limit - 1]) if len(rows) > limit else None

@@ -27,10 +27,17 @@ def write_all(run_id: int, lines: Sequence[NewLogLine]) -> None:
     """Add lines in one statement; none costs nothing."""
     if lines:
         LogLine.objects.bulk_create(
-            LogLine(run_id=run_id, level=line.level, message=_text(line.message)[:LONGEST], url=line.url[:LONGEST]) for line in lines
+            LogLine(
+                run_id=run_id,
+                level=line.level,
+                message=_text(line.message)[:LONGEST],
+                url=line.url[:LONGEST],
+            )
+            for line in lines
         )
 
 
 def _text(value: str) -> str:
-    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    """What servers send as PostgreSQL can keep it: without NUL, and without halves of
+    characters."""
     return value.replace("\0", "").encode(errors="replace").decode()

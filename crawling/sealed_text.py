@@ -16,7 +16,9 @@ from crawling.errors import CrawlError
 
 
 class SealBroken(CrawlError):
-    """Secrets were stored under another SECRET_KEY and can't be read; give them again, or set that key as it was."""
+    """Secrets were stored under another SECRET_KEY and can't be read; give them again, or set that
+    key as it was.
+    """
 
 
 def seal(secrets: Any) -> str:
@@ -43,5 +45,9 @@ def _box(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def _derived(key: str) -> bytes:
-    """A key for this purpose alone: it says nothing about SECRET_KEY, nor of those made from it for other purposes."""
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls").derive(key.encode())
+    """A key for this purpose alone: it says nothing about SECRET_KEY, nor of those made from it for
+    other purposes.
+    """
+    return HKDF(
+        algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"
+    ).derive(key.encode())

@@ -15,11 +15,15 @@ SEARCH_SECONDS = 5
 
 
 class SearchTookTooLong(CrawlError):
-    """The search read pages for 5 seconds and was broken off; name a status, or a longer piece of the address."""
+    """The search read pages for 5 seconds and was broken off; name a status, or a longer piece of
+    the address.
+    """
 
 
 @contextmanager
-def time_limit(seconds: int = SEARCH_SECONDS, exceeded: type[CrawlError] = SearchTookTooLong) -> Iterator[CursorWrapper]:
+def time_limit(
+    seconds: int = SEARCH_SECONDS, exceeded: type[CrawlError] = SearchTookTooLong
+) -> Iterator[CursorWrapper]:
     """A transaction and a cursor in it; each statement may take `seconds`.
 
     PostgreSQL cancels a statement that takes longer, so that it does not keep the server busy, and

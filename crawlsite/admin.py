@@ -73,16 +73,23 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PeopleAdmin(UserAdmin):
-    """Administrators make users and give them roles; only a superuser makes or changes superusers, or grants single permissions."""
+    """Administrators make users and give them roles; only a superuser makes or changes superusers,
+    or grants single permissions.
+    """
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fields = [str(field) for field in super().get_readonly_fields(request, obj)]
-        return fields if request.user.is_superuser else [*fields, "is_superuser", "user_permissions"]
+        return (
+            fields if request.user.is_superuser else [*fields, "is_superuser", "user_permissions"]
+        )
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """What somebody did stays in the record, so his account does, and can be made inactive. Django would say so, too, but only when
-        it has listed all that he did."""
-        return super().has_delete_permission(request, obj) and (obj is None or not LogEntry.objects.filter(user=obj).exists())
+        """What somebody did stays in the record, so his account does, and can be made inactive.
+
+        Django would say so, too, but only when it has listed all that he did."""
+        return super().has_delete_permission(request, obj) and (
+            obj is None or not LogEntry.objects.filter(user=obj).exists()
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         may = super().has_change_permission(request, obj)
@@ -94,7 +101,9 @@ admin.site.unregister(Dashboard)
 
 @admin.register(Dashboard)
 class QueuesAdmin(QueueAdmin):
-    """Queues and workers, to look at and to empty or stop. django-rq's own asks only for staff, which a viewer may be."""
+    """Queues and workers, to look at and to empty or stop. django-rq's own asks only for staff,
+    which a viewer may be.
+    """
 
     MAY = "allocation.change_pool"
 

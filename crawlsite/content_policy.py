@@ -1,4 +1,6 @@
-"""What a page of ours may load and run: files of ours and nothing else, so that markup that slipped in could do nothing."""
+"""What a page of ours may load and run: files of ours and nothing else, so that markup that slipped
+in could do nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ STRICT = "; ".join(
 
 
 class ContentPolicyMiddleware:
-    """Middleware: every answer has a policy; a view that shows what strangers wrote sets a stricter one itself."""
+    """Middleware: every answer has a policy; a view that shows what strangers wrote sets a stricter
+    one itself.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

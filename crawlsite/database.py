@@ -19,18 +19,20 @@ LONGEST_LEASE_SECONDS = 3600.0
 def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
     """Return the DATABASES entry of a libpq address; what Django has no key for goes into OPTIONS.
 
-    A server that has gone silent is given up within half a lease, unless the address says otherwise (PostgreSQL manual, 34.1.2).
-    Raises BadSetting if libpq cannot read it.
+    A server that has gone silent is given up within half a lease, unless the address says otherwise
+    (PostgreSQL manual, 34.1.2). Raises BadSetting if libpq cannot read it.
     """
     try:
         parts = conninfo_to_dict(url)
     except ProgrammingError as error:
         raise BadSetting(f"DATABASE_URL: {str(error).strip()}") from error
     named = {NAMES[key]: str(value) for key, value in parts.items() if key in NAMES}
-    # Django's own statements are never prepared; those of the bank that bind in the server are, from the sixth time on.
-    options = {"prepare_threshold": 5, **_time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS))} | {
-        key: value for key, value in parts.items() if key not in NAMES
-    }
+    # Django's own statements are never prepared; those of the bank that bind in the server are,
+    # from the sixth time on.
+    options = {
+        "prepare_threshold": 5,
+        **_time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS)),
+    } | {key: value for key, value in parts.items() if key not in NAMES}
     return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
 
 

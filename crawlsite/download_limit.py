@@ -1,4 +1,6 @@
-"""Long answers, like archives and tables of millions of rows, may take a quarter of the web server's threads and no more."""
+"""Long answers, like archives and tables of millions of rows, may take a quarter of the web
+server's threads and no more.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class DownloadLimitMiddleware:
             return response
         if not self._places.acquire(blocking=False):
             return _refused(response)
-        response.streaming_content = CountedStream(cast(Iterable[bytes], response.streaming_content), self._places)
+        response.streaming_content = CountedStream(
+            cast(Iterable[bytes], response.streaming_content), self._places
+        )
         return response
 
 
@@ -37,12 +41,17 @@ def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
         response.headers.pop(name, None)
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response["Content-Type"], response["Retry-After"] = "text/plain", str(AGAIN_SECONDS)
-    response.streaming_content = [b"Others download as much as the server can send; ask again in a moment.\n"]
+    response.streaming_content = [
+        b"Others download as much as the server can send; ask again in a moment.\n"
+    ]
     return response
 
 
 class CountedStream:
-    """What is sent. Its place is free once the answer is closed, whether it was sent to the end or its reader left."""
+    """What is sent.
+
+    Its place is free once the answer is closed, whether it was sent to the end or its reader left.
+    """
 
     def __init__(self, pieces: Iterable[bytes], places: BoundedSemaphore) -> None:
         self._pieces = iter(pieces)

@@ -1,6 +1,7 @@
 """Every setting that the environment can change, read once and checked.
 
-Nonsense stops the start with a sentence that names the variable. Nothing else in the project reads `os.environ`.
+Nonsense stops the start with a sentence that names the variable. Nothing else in the project reads
+`os.environ`.
 """
 
 from __future__ import annotations
@@ -66,14 +67,17 @@ class Environment:
 def read() -> Environment:
     """Read and check all settings. Raises BadSetting naming the variable that is wrong.
 
-    Addresses that are not set are those of the embedded servers of STATE_DIR, whether these run or not.
+    Addresses that are not set are those of the embedded servers of STATE_DIR, whether these run or
+    not.
     """
     try:
         return _read(Env())
     except EnvError as error:
         raise BadSetting(f"{error} See docs/settings.md.") from error
     except OSError as error:
-        raise BadSetting(f'Environment variable "STATE_DIR" invalid: no directory can be kept there ({error}).') from error
+        raise BadSetting(
+            f'Environment variable "STATE_DIR" invalid: no directory can be kept there ({error}).'
+        ) from error
 
 
 def servers_to_bring() -> tuple[str, ...]:
@@ -83,23 +87,35 @@ def servers_to_bring() -> tuple[str, ...]:
 
 
 def for_child(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment with `changes`; the programs of this Python come first on its PATH."""
+    """Return this process's environment with `changes`; the programs of this Python come first on
+    its PATH.
+    """
     programs = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}", **changes}
+    return {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        **changes,
+    }
 
 
 def _read(env: Env) -> Environment:
     state_dir = Path(env.str("STATE_DIR", str(BASE_DIR / ".local"))).expanduser().resolve()
     positive = validate.Range(min=0, min_inclusive=False)
     return Environment(
-        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres")) or addresses.database_url(state_dir),
-        redis_url=env.str("REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]) or addresses.redis_url(state_dir),
+        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
+        or addresses.database_url(state_dir),
+        redis_url=env.str(
+            "REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]
+        )
+        or addresses.redis_url(state_dir),
         state_dir=state_dir,
         secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
         debug=env.bool("DEBUG", False),
         host=env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
         port=env.int("PORT", 8000, validate=validate.Range(1, 65535)),
-        public_url=env.str("PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]).rstrip("/"),
+        public_url=env.str(
+            "PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
+        ).rstrip("/"),
         workers=env.int("WORKERS", 2, validate=validate.Range(1, 64)),
         web_processes=env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
         web_threads=env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
@@ -110,15 +126,25 @@ def _read(env: Env) -> Environment:
         bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
         bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
         crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
-        archive_dir=_directory("ARCHIVE_DIR", env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")),
+        archive_dir=_directory(
+            "ARCHIVE_DIR", env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
+        ),
         archive_file_bytes=env.int("ARCHIVE_FILE_BYTES", 10**9, validate=positive),
-        checkpoint_dir=_directory("CHECKPOINT_DIR", place) if (place := env.str("CHECKPOINT_DIR", "")) else None,
+        checkpoint_dir=_directory("CHECKPOINT_DIR", place)
+        if (place := env.str("CHECKPOINT_DIR", ""))
+        else None,
         checkpoint_minutes=env.float("CHECKPOINT_MINUTES", 60.0, validate=positive),
         checkpoints_kept=env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
-        mail_url=env.str("MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]),
+        mail_url=env.str(
+            "MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]
+        ),
         mail_from=env.str("MAIL_FROM", "crawlsite@localhost", validate=_mailbox),
-        api_requests_a_minute=env.int("API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)),
-        log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
+        api_requests_a_minute=env.int(
+            "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
+        ),
+        log_level=env.str(
+            "LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])
+        ),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
     )
 
@@ -126,20 +152,28 @@ def _read(env: Env) -> Environment:
 def _url(*schemes: str) -> Callable[[str], None]:
     def check(value: str) -> None:
         if value and _split(value).scheme not in schemes:
-            raise ValidationError(f"It must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+            raise ValidationError(
+                f"It must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}."
+            )
 
     return check
 
 
 def _origin(value: str) -> None:
     parts = _split(value)
-    if value and (not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment):
-        raise ValidationError("It must be scheme, host and perhaps port, like https://crawls.example.org.")
+    if value and (
+        not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment
+    ):
+        raise ValidationError(
+            "It must be scheme, host and perhaps port, like https://crawls.example.org."
+        )
 
 
 def _has_host(value: str) -> None:
     if value and not _split(value).hostname:
-        raise ValidationError("It must name a server, like smtp://user:password@mail.example.org:587.")
+        raise ValidationError(
+            "It must name a server, like smtp://user:password@mail.example.org:587."
+        )
 
 
 def _mailbox(value: str) -> None:
@@ -169,7 +203,9 @@ def _server(text: str) -> tuple[str, int]:
     except ValueError as error:
         raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r}: {error}.') from error
     if not address:
-        raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r} is not address or address:port.')
+        raise EnvError(
+            f'Environment variable "DNS_SERVERS" invalid: {text!r} is not address or address:port.'
+        )
     return address, port or 53
 
 

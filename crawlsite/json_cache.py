@@ -10,7 +10,10 @@ class JsonSerializer:
     """Django's own pickles, and who could write to Redis could have any code run on reading one."""
 
     def dumps(self, value: Any) -> str:
-        """Numbers stay numbers that Redis can count up. Raises TypeError for what JSON cannot hold."""
+        """Numbers stay numbers that Redis can count up.
+
+        Raises TypeError for what JSON cannot hold.
+        """
         return json.dumps(value, separators=(",", ":"))
 
     def loads(self, data: bytes) -> Any:

@@ -11,16 +11,23 @@ from crawlsite.request_ids import add_request_id
 
 
 class RefusalLogFilter(logging.Filter):
-    """Django logs each answer of 429 or 503: a program that is refused a hundred times a second would fill the disk."""
+    """Django logs each answer of 429 or 503: a program that is refused a hundred times a second
+    would fill the disk.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not getattr(getattr(record, "request", None), "is_refused", False)
 
 
 def logging_setting(*, level: str, style: str) -> dict[str, Any]:
-    """Return Django's LOGGING; what callers pass as `extra` stands beside the message in both styles."""
-    # Rich tracebacks, the default, would print what local variables hold (passwords, tokens), and take a tenth of a second each.
-    for_people = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    """Return Django's LOGGING; what callers pass as `extra` stands beside the message in both
+    styles.
+    """
+    # Rich tracebacks, the default, would print what local variables hold (passwords, tokens), and
+    # take a tenth of a second each.
+    for_people = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
     renderer = structlog.processors.JSONRenderer() if style == "json" else for_people
     shared = [
         structlog.stdlib.add_log_level,
@@ -36,7 +43,10 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": shared,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    renderer,
+                ],
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},

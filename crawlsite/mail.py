@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-#: scheme -> the usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for it (STARTTLS) and sends nothing without
+#: scheme -> the usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for it
+#: (STARTTLS) and sends nothing without
 PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
@@ -22,7 +23,9 @@ class MailServer:
 
 
 def mail_server(url: str) -> MailServer:
-    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty: none."""
+    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty:
+    none.
+    """
     if not url:
         return MailServer()
     parts = urlsplit(url)

@@ -1,4 +1,6 @@
-"""Django's way to a mail server, with an end: smtplib waits for each line, and so for ever for a server that never stops talking."""
+"""Django's way to a mail server, with an end: smtplib waits for each line, and so for ever for a
+server that never stops talking.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class _DeadlineSMTP(smtplib.SMTP):
         except smtplib.SMTPServerDisconnected:
             if time.monotonic() < self._ends_at:
                 raise
-            raise TimeoutError(f"it has talked for {TALK_SECONDS:.0f} s and not come to an end") from None
+            raise TimeoutError(
+                f"it has talked for {TALK_SECONDS:.0f} s and not come to an end"
+            ) from None
         finally:
             hang_up.cancel()
 

@@ -14,20 +14,33 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
-    expires_at = models.DateTimeField(null=True, help_text="from then on it opens nothing; empty: it stays until it is revoked")
+    expires_at = models.DateTimeField(
+        null=True, help_text="from then on it opens nothing; empty: it stays until it is revoked"
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "name"], name="a_users_tokens_have_different_names")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], name="a_users_tokens_have_different_names"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} of {self.user}"
 
 
 class Preference(models.Model):
-    """How somebody likes the pages to behave; without a row as everybody. Written by `crawlsite.preferences`."""
+    """How somebody likes the pages to behave; without a row as everybody.
 
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preference")
-    refresh_seconds = models.PositiveSmallIntegerField(help_text="between two refreshes of a live page; 0: none")
+    Written by `crawlsite.preferences`.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preference"
+    )
+    refresh_seconds = models.PositiveSmallIntegerField(
+        help_text="between two refreshes of a live page; 0: none"
+    )
 
     def __str__(self) -> str:
         return f"of {self.user}"

@@ -1,4 +1,6 @@
-"""Lets people and programs on the server itself log in over plain HTTP while everybody else comes through HTTPS."""
+"""Lets people and programs on the server itself log in over plain HTTP while everybody else comes
+through HTTPS.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ ELSEWHERE = (
 class PlainLoopbackMiddleware:
     """Take `Secure` off the cookies of an answer that goes out unencrypted to a loopback name.
 
-    A browser would drop such a cookie, and the log-in with it. Answers to the public name keep theirs, even where a proxy
-    forgets to say that it speaks HTTPS, and so do those to a browser that shows another name than
-    the one that the proxy asks for.
+    A browser would drop such a cookie, and the log-in with it. Answers to the public name keep
+    theirs, even where a proxy forgets to say that it speaks HTTPS, and so do those to a browser
+    that shows another name than the one that the proxy asks for.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -14,7 +14,10 @@ from crawlsite.preferences import set_refresh
 @require_POST
 @login_required
 def keep_refresh(request: HttpRequest) -> HttpResponse:
-    """Keep how often live pages ask anew. Only pace.js asks for it: without scripts no page is live."""
+    """Keep how often live pages ask anew.
+
+    Only pace.js asks for it: without scripts no page is live.
+    """
     assert isinstance(request.user, User)
     try:
         set_refresh(request.user, request.POST.get("refresh_seconds", ""))

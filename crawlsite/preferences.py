@@ -1,4 +1,5 @@
-"""How somebody likes the pages to behave: kept on the account, so that it holds in every browser."""
+"""How somebody likes the pages to behave: kept on the account, so that it holds in every
+browser."""
 
 from __future__ import annotations
 
@@ -26,11 +27,20 @@ def set_refresh(user: User, seconds: str) -> int:
     """Keep it on the account. Raises BadOrder for what cannot be chosen."""
     chosen = next((one for one in REFRESHES if str(one) == seconds), None)
     if chosen is None:
-        raise BadOrder({"refresh_seconds": f"must be one of {', '.join(map(str, REFRESHES))}; 0 is off"})
+        raise BadOrder(
+            {"refresh_seconds": f"must be one of {', '.join(map(str, REFRESHES))}; 0 is off"}
+        )
     Preference.objects.update_or_create(user=user, defaults={"refresh_seconds": chosen})
     return chosen
 
 
 def refresh(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `refresh.seconds` and `refresh.choices`. The database is asked only by templates that show them."""
-    return {"refresh": SimpleLazyObject(lambda: {"seconds": refresh_seconds(request.user), "choices": REFRESHES.items()})}
+    """Context processor: `refresh.seconds` and `refresh.choices`.
+
+    The database is asked only by templates that show them.
+    """
+    return {
+        "refresh": SimpleLazyObject(
+            lambda: {"seconds": refresh_seconds(request.user), "choices": REFRESHES.items()}
+        )
+    }

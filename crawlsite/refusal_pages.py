@@ -32,7 +32,9 @@ def _administrators() -> list[str]:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token does not fit: most often the session ended while the form was open."""
+    """403 for a form whose token does not fit: most often the session ended while the form was
+    open.
+    """
     sent_from = urlsplit(request.headers.get("Referer", ""))
     is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
     page = sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""

@@ -1,7 +1,9 @@
-"""What the web server grants a client before a page is asked for: time to send its request, and room for it.
+"""What the web server grants a client before a page is asked for: time to send its request, and
+room for it.
 
-A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to take each piece of an answer; then its connection is closed. So
-no client holds one of the few threads for long, whether it is slow or means to be.
+A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to take each piece of an answer;
+then its connection is closed. So no client holds one of the few threads for long, whether it is
+slow or means to be.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
 
 
 class RequestBufferMiddleware:
-    """WSGI middleware: takes a request in as a whole before anything else is done with it, or refuses it by its stated length."""
+    """WSGI middleware: takes a request in as a whole before anything else is done with it, or
+    refuses it by its stated length.
+    """
 
     def __init__(self, application: Application) -> None:
         self.application = application

@@ -1,4 +1,6 @@
-"""An ID for each request: in the head of its answer, in its lines of the log, and on what says that something went wrong."""
+"""An ID for each request: in the head of its answer, in its lines of the log, and on what says that
+something went wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def current_id() -> str:
 
 
 class RequestIdMiddleware:
-    """Middleware: gives the ID. Ours, not the client's: what is quoted to us must be in our log once."""
+    """Middleware: gives the ID. Ours, not the client's: what is quoted to us must be in our log
+    once.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -43,5 +47,8 @@ def add_request_id(logger: WrappedLogger, method: str, event: EventDict) -> Even
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The page of a fault of ours. Without the request's context: whatever that would ask may be what is broken."""
+    """The page of a fault of ours.
+
+    Without the request's context: whatever that would ask may be what is broken.
+    """
     return HttpResponseServerError(render_to_string("500.html", {"request_id": current_id()}))

@@ -1,4 +1,6 @@
-"""What is asked while something else holds what it needs is to be asked again in a moment: 503, and no fault of ours."""
+"""What is asked while something else holds what it needs is to be asked again in a moment: 503, and
+no fault of ours.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,16 @@ from psycopg.errors import LockNotAvailable
 
 from allocation.errors import BankBusy
 
-#: when to ask again: whoever holds a run's row for ten seconds is let go five seconds later at the latest
+#: when to ask again: whoever holds a run's row for ten seconds is let go five seconds later at the
+#: latest
 AGAIN_SECONDS = 5
 
 
 def is_busy(error: Exception) -> bool:
     """Whether a lock was waited for in vain."""
-    return isinstance(error, BankBusy) or (isinstance(error, OperationalError) and isinstance(error.__cause__, LockNotAvailable))
+    return isinstance(error, BankBusy) or (
+        isinstance(error, OperationalError) and isinstance(error.__cause__, LockNotAvailable)
+    )
 
 
 class RetryLaterMiddleware:

@@ -1,6 +1,8 @@
-"""The three roles, as groups with permissions: what a viewer sees, an operator does and an administrator sets up.
+"""The three roles, as groups with permissions: what a viewer sees, an operator does and an
+administrator sets up.
 
-Views and endpoints ask for permissions, never for roles, so that an installation may make groups of its own.
+Views and endpoints ask for permissions, never for roles, so that an installation may make groups of
+its own.
 """
 
 from __future__ import annotations
@@ -44,8 +46,15 @@ ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPE
 
 
 def make_roles() -> None:
-    """Make the groups that are missing and give each the permissions of its role; others that it was given stay."""
-    known = {f"{app}.{codename}": pk for app, codename, pk in Permission.objects.values_list("content_type__app_label", "codename", "pk")}
+    """Make the groups that are missing and give each the permissions of its role; others that it
+    was given stay.
+    """
+    known = {
+        f"{app}.{codename}": pk
+        for app, codename, pk in Permission.objects.values_list(
+            "content_type__app_label", "codename", "pk"
+        )
+    }
     for name, permissions in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
         group.permissions.add(*(known[permission] for permission in permissions))

@@ -1,4 +1,6 @@
-"""One settings module for every place; what differs between places comes from the environment (`env.py`)."""
+"""One settings module for every place; what differs between places comes from the environment
+(`env.py`).
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,19 @@ STATE_DIR = ENVIRONMENT.state_dir
 SECRET_KEY = ENVIRONMENT.secret_key
 DEBUG = ENVIRONMENT.debug
 
-# -- who may ask, and how: PUBLIC_URL is the address operators type ---------------------------------
+# -- who may ask, and how: PUBLIC_URL is the address operators type
+#   ---------------------------------
 PUBLIC_URL = ENVIRONMENT.public_url
 #: where the dashboard is for whoever sits at this machine, as commands print it; ends with a slash
 DASHBOARD_URL = dashboard(ENVIRONMENT)
 _public = urlsplit(PUBLIC_URL)
 BEHIND_HTTPS = _public.scheme == "https"
-ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *([_public.hostname] if _public.hostname else [])]
+ALLOWED_HOSTS = [
+    "127.0.0.1",
+    "localhost",
+    "[::1]",
+    *([_public.hostname] if _public.hostname else []),
+]
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_HTTPS
@@ -63,12 +71,14 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "crawlsite.request_ids.RequestIdMiddleware",  # outside of everything that may go wrong
     "crawlsite.content_policy.ContentPolicyMiddleware",
-    "crawlsite.plain_loopback.PlainLoopbackMiddleware",  # outside of these: it sees the cookies that all others set
+    # outside of these: it sees the cookies that all others set
+    "crawlsite.plain_loopback.PlainLoopbackMiddleware",
     "crawlsite.api.errors.JsonErrorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "crawlsite.api.admission.AdmissionMiddleware",  # before any look-up
-    "django.middleware.http.ConditionalGetMiddleware",  # a live page that has not changed is answered 304
+    # a live page that has not changed is answered 304
+    "django.middleware.http.ConditionalGetMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -104,15 +114,21 @@ TEMPLATES = [
     },
 ]
 
-# CONN_MAX_AGE stays 0: a worker forks for each job, and a connection must not live on both sides of a fork.
-DATABASES = {"default": database_setting(ENVIRONMENT.database_url, lease_seconds=ENVIRONMENT.bank_lease_seconds)}
+# CONN_MAX_AGE stays 0: a worker forks for each job, and a connection must not live on both sides of
+# a fork.
+DATABASES = {
+    "default": database_setting(
+        ENVIRONMENT.database_url, lease_seconds=ENVIRONMENT.bank_lease_seconds
+    )
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 #: who can write to Redis can have any function called; with RQ's usual pickles, any code
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
 #: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
 RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
-# redis-py 8 gives up reading after 5 s unless told otherwise, which breaks a worker's blocking wait for a job.
+# redis-py 8 gives up reading after 5 s unless told otherwise, which breaks a worker's blocking wait
+# for a job.
 RQ_QUEUES = {
     name: {
         "URL": ENVIRONMENT.redis_url,
@@ -123,7 +139,8 @@ RQ_QUEUES = {
     for name in ("shifts", "chores")
 }
 
-# Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis loses here is a minute's count.
+# Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis
+# loses here is a minute's count.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -137,13 +154,21 @@ API_REQUESTS_A_MINUTE = ENVIRONMENT.api_requests_a_minute
 WEB_THREADS = ENVIRONMENT.web_threads
 
 _mail = mail_server(ENVIRONMENT.mail_url)
-EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password
+EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = (
+    _mail.host,
+    _mail.port,
+    _mail.user,
+    _mail.password,
+)
 EMAIL_USE_SSL, EMAIL_USE_TLS = _mail.use_ssl, _mail.use_tls
 EMAIL_BACKEND, EMAIL_TIMEOUT = "crawlsite.mail_backend.EmailBackend", 10
 DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
 
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
@@ -151,7 +176,10 @@ AUTH_PASSWORD_VALIDATORS = [
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 
 # Wrong passwords are counted by address and, more mildly, by name (`crawlsite.login_counts`).
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
 AXES_FAILURE_LIMIT = WRONG_PASSWORDS
 AXES_COOLOFF_TIME = PAUSE
 AXES_HANDLER = "crawlsite.login_counts.LoginAttemptHandler"
@@ -183,7 +211,8 @@ STORAGES = {
 
 LOGGING = logging_setting(level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_format)
 
-# -- our own ----------------------------------------------------------------------------------------
+# -- our own
+#   ----------------------------------------------------------------------------------------
 BANK_LEASE_SECONDS = ENVIRONMENT.bank_lease_seconds
 BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
@@ -196,7 +225,8 @@ CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
 CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept
 DNS_SERVERS = ENVIRONMENT.dns_servers
 DNS_AHEAD = ENVIRONMENT.dns_ahead
-#: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
+#: our own web server, database and queue as they listen: never fetched, whatever networks are
+#: allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
 DEMO = ENVIRONMENT.demo

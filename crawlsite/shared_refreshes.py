@@ -1,4 +1,6 @@
-"""Refreshes of live pages: rendered once for all who look at the same thing with the same permissions."""
+"""Refreshes of live pages: rendered once for all who look at the same thing with the same
+permissions.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from redis.exceptions import RedisError
 
 from crawlsite.refresh_alarms import LIVE
 
-#: a refresh is everybody's for so long, and for so many times as long as rendering it took, so that no page takes more than a
-#: twentieth of a core's time; while somebody renders the next, for STALE_SECONDS more; and never longer than MOST_SECONDS in all
+#: a refresh is everybody's for so long, and for so many times as long as rendering it took, so that
+#: no page takes more than a twentieth of a core's time; while somebody renders the next, for
+#: STALE_SECONDS more; and never longer than MOST_SECONDS in all
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
 #: how long others wait for the one who renders what nobody has yet, and how often they look
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
@@ -26,7 +29,9 @@ CHANGES = "refreshes/changes"
 
 
 class CachedRefresh(NamedTuple):
-    """A refresh that was rendered at `at`, by the clock of its machine, in so many seconds, when so much had been changed."""
+    """A refresh that was rendered at `at`, by the clock of its machine, in so many seconds, when so
+    much had been changed.
+    """
 
     at: float
     took: float
@@ -40,14 +45,20 @@ class CachedRefresh(NamedTuple):
 
 
 class SharedRefreshMiddleware:
-    """Middleware: whoever is allowed the same gets the same. Views ask for permissions only, and what a live page refreshes has
-    nothing of its user's in it, no name and no CSRF token."""
+    """Middleware: whoever is allowed the same gets the same.
+
+    Views ask for permissions only, and what a live page refreshes has nothing of its user's in it,
+    no name and no CSRF token."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        is_refresh = request.method == "GET" and request.headers.get("HX-Target") == LIVE and request.user.is_authenticated
+        is_refresh = (
+            request.method == "GET"
+            and request.headers.get("HX-Target") == LIVE
+            and request.user.is_authenticated
+        )
         if is_refresh:
             with suppress(RedisError):  # without it each renders his own
                 return self._shared(request)
@@ -61,10 +72,15 @@ class SharedRefreshMiddleware:
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
             found = cache.get_many([key, CHANGES])
-            kept, changes = CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)
+            kept, changes = (
+                CachedRefresh(*found[key]) if key in found else None,
+                found.get(CHANGES, 0),
+            )
             if kept and kept.is_good(changes):
                 return _answer(kept)
-            if time.monotonic() > until or cache.add(f"{key}/rendering", 1, timeout=PATIENCE_SECONDS):
+            if time.monotonic() > until or cache.add(
+                f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
+            ):
                 return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
@@ -74,8 +90,14 @@ class SharedRefreshMiddleware:
         try:
             at = time.time()
             response = self.get_response(request)
-            if response.status_code == HTTPStatus.OK and not response.streaming and not response.cookies:
-                kept = CachedRefresh(at, time.time() - at, changes, response.text, response["Content-Type"])
+            if (
+                response.status_code == HTTPStatus.OK
+                and not response.streaming
+                and not response.cookies
+            ):
+                kept = CachedRefresh(
+                    at, time.time() - at, changes, response.text, response["Content-Type"]
+                )
                 cache.set(key, tuple(kept), timeout=max(1, MOST_SECONDS))
             return response
         finally:
@@ -84,12 +106,18 @@ class SharedRefreshMiddleware:
 
 def _digest(request: HttpRequest) -> str:
     """Of all that a refresh may depend on: its address and what its user is allowed."""
-    parts = (request.get_full_path(), request.get_host(), *sorted(request.user.get_all_permissions()))
+    parts = (
+        request.get_full_path(),
+        request.get_host(),
+        *sorted(request.user.get_all_permissions()),
+    )
     return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _answer(kept: CachedRefresh) -> HttpResponse:
-    return HttpResponse(kept.content, content_type=kept.content_type, headers={"Vary": "HX-Request, Cookie"})
+    return HttpResponse(
+        kept.content, content_type=kept.content_type, headers={"Vary": "HX-Request, Cookie"}
+    )
 
 
 def _forget_all() -> None:

@@ -26,12 +26,18 @@ def tokens(request: HttpRequest) -> HttpResponse:
     made, errors = "", {}
     if request.method == "POST":
         try:
-            made = issue_token(request.user, request.POST.get("name", ""), request.POST.get("days", "").strip())
+            made = issue_token(
+                request.user, request.POST.get("name", ""), request.POST.get("days", "").strip()
+            )
         except BadToken as trouble:
             errors = trouble.errors
     rows = ApiToken.objects.filter(user=request.user).order_by("name")
     typed = {} if made else request.POST
-    return render(request, "account/tokens.html", {"tokens": rows, "made": made, "errors": errors, "typed": typed, "now": timezone.now()})
+    return render(
+        request,
+        "account/tokens.html",
+        {"tokens": rows, "made": made, "errors": errors, "typed": typed, "now": timezone.now()},
+    )
 
 
 @require_POST

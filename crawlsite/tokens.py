@@ -16,7 +16,8 @@ from crawlsite.models import ApiToken
 
 #: makes a token easy to find where it should not be, for people and for scanners of repositories
 PREFIX = "crawlsite_"
-#: the time of use is kept no finer than this, so that a busy program does not write with every request
+#: the time of use is kept no finer than this, so that a busy program does not write with every
+#: request
 USED_EVERY = timedelta(minutes=1)
 LONGEST_NAME = 100
 MOST_DAYS = 3650
@@ -31,7 +32,10 @@ class BadToken(Exception):
 
 
 def make_token(user: User, name: str, *, days: int | None = None) -> str:
-    """Make a token and return it; nobody can read it again. Raises IntegrityError if the user has one of that name."""
+    """Make a token and return it; nobody can read it again.
+
+    Raises IntegrityError if the user has one of that name.
+    """
     token = PREFIX + secrets.token_urlsafe(32)
     expires_at = None if days is None else timezone.now() + timedelta(days=days)
     ApiToken.objects.create(user=user, name=name, digest=_digest(token), expires_at=expires_at)
@@ -39,20 +43,38 @@ def make_token(user: User, name: str, *, days: int | None = None) -> str:
 
 
 def issue_token(user: User, name: str, days: str) -> str:
-    """Make a token as somebody asks for it on a page, and note it. `days` empty: until it is revoked. Raises BadToken."""
+    """Make a token as somebody asks for it on a page, and note it.
+
+    `days` empty: until it is revoked. Raises BadToken.
+    """
     name, errors = name.strip(), {}
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         errors["name"] = f"Give it a name of one line, at most {LONGEST_NAME} characters."
-    if days and not (days.isascii() and days.isdigit() and len(days) < 5 and 1 <= int(days) <= MOST_DAYS):
-        errors["days"] = f"Days are a whole number from 1 to {MOST_DAYS:,}; leave it empty for a token that stays until it is revoked."
+    if days and not (
+        days.isascii() and days.isdigit() and len(days) < 5 and 1 <= int(days) <= MOST_DAYS
+    ):
+        errors["days"] = (
+            f"Days are a whole number from 1 to {MOST_DAYS:,}; leave it empty for a token that "
+            "stays until it is revoked."
+        )
     if errors:
         raise BadToken(errors)
     try:
         with transaction.atomic():
             token = make_token(user, name, days=int(days) if days else None)
-            note(user, user, "made a token", {"token": (None, name), "days": (None, days or "no end")})
+            note(
+                user,
+                user,
+                "made a token",
+                {"token": (None, name), "days": (None, days or "no end")},
+            )
     except IntegrityError as error:
-        raise BadToken({"name": "You have a token of this name already; choose another name, or revoke that one first."}) from error
+        raise BadToken(
+            {
+                "name": "You have a token of this name already; choose another name, or revoke "
+                "that one first."
+            }
+        ) from error
     return token
 
 
@@ -67,10 +89,16 @@ def user_of(token: str) -> User | None:
     """The user that a token stands for, if it is known, not expired, and its user may log in."""
     now = timezone.now()
     alive = Q(expires_at=None) | Q(expires_at__gt=now)
-    found = ApiToken.objects.select_related("user").filter(alive, digest=_digest(token), user__is_active=True).first()
+    found = (
+        ApiToken.objects.select_related("user")
+        .filter(alive, digest=_digest(token), user__is_active=True)
+        .first()
+    )
     if found is None:
         return None
-    ApiToken.objects.filter(Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY), pk=found.pk).update(last_used_at=now)
+    ApiToken.objects.filter(
+        Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY), pk=found.pk
+    ).update(last_used_at=now)
     return found.user
 
 

@@ -10,13 +10,15 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from crawlsite.request_buffer import RequestBufferMiddleware
 
-#: a thread that only sends a refusal waits this long for another that renders a page, instead of 5 ms
+#: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
+#: ms
 SWITCH_SECONDS = 0.001
 #: how long a thread keeps its connection to PostgreSQL: making one costs more than most pages
 KEPT_SECONDS = 60
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = RequestBufferMiddleware(get_wsgi_application())
-import_module(settings.ROOT_URLCONF)  # every view: once, before web processes are forked, and not in the first request of each
+# every view: once, before web processes are forked, and not in the first request of each
+import_module(settings.ROOT_URLCONF)
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

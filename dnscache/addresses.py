@@ -1,7 +1,8 @@
 """What kind of network an address belongs to. Pure.
 
-`ipaddress.is_global` alone lets multicast, site-local, documentation and wrapped loopback addresses pass, so the rule here is
-stricter, and an address that carries another one (mapped, compatible, NAT64, 6to4, Teredo) is no better than what it carries.
+`ipaddress.is_global` alone lets multicast, site-local, documentation and wrapped loopback addresses
+pass, so the rule here is stricter, and an address that carries another one (mapped, compatible,
+NAT64, 6to4, Teredo) is no better than what it carries.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class AddressClass(StrEnum):
     RESERVED = "reserved"
 
 
-#: Registered as special by IANA, yet global, or not known, to some `ipaddress` of Python 3.11 to 3.14.
+#: Registered as special by IANA, yet global, or not known, to some `ipaddress` of Python 3.11 to
+#: 3.14.
 _RESERVED = tuple(
     ipaddress.ip_network(text)
     for text in (
@@ -65,10 +67,11 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @lru_cache(maxsize=65536)
 def classify(address: str) -> AddressClass:
-    """Return the class of an address; of one that carries another, the class of what it carries unless that is public.
+    """Return the class of an address; of one that carries another, the class of what it carries
+    unless that is public.
 
-    A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED for the obsolete ones.
-    Raises ValueError if the text is no address.
+    A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED
+    for the obsolete ones. Raises ValueError if the text is no address.
     """
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
@@ -83,7 +86,8 @@ def classify(address: str) -> AddressClass:
 
 
 def dialled(address: str) -> str:
-    """Return the address in the one spelling that names what a socket would reach: `::ffff:127.0.0.1` is 127.0.0.1.
+    """Return the address in the one spelling that names what a socket would reach:
+    `::ffff:127.0.0.1` is 127.0.0.1.
 
     Raises ValueError if the text is no address or names an interface (`fe80::1%eth0`).
     """
@@ -117,7 +121,10 @@ def _plain_class(address: Address) -> AddressClass:
         (address.is_loopback, AddressClass.LOOPBACK),
         (address.is_link_local, AddressClass.LINK_LOCAL),
         (address.is_multicast, AddressClass.MULTICAST),
-        (any(address in network for network in _RESERVED if network.version == address.version), AddressClass.RESERVED),
+        (
+            any(address in network for network in _RESERVED if network.version == address.version),
+            AddressClass.RESERVED,
+        ),
         (address in _NAT64_LOCAL or address in _CARRIER_NAT, AddressClass.PRIVATE),
         (any(address in network for network in _PLATFORMS), AddressClass.PRIVATE),
         (address.is_private, AddressClass.PRIVATE),

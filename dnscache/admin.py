@@ -12,9 +12,22 @@ from dnscache.models import DnsEntry
 
 @admin.register(DnsEntry)
 class DnsEntryAdmin(admin.ModelAdmin):
-    """Look, don't touch: an edited answer would be a lie about DNS. A flushed name is asked for again when it is needed."""
+    """Look, don't touch: an edited answer would be a lie about DNS. A flushed name is asked for
+    again when it is needed.
+    """
 
-    list_display = ["name", "status", "addresses", "address_classes", "ttl", "resolve_ms", "expires_at", "retry_at", "fails", "error"]
+    list_display = [
+        "name",
+        "status",
+        "addresses",
+        "address_classes",
+        "ttl",
+        "resolve_ms",
+        "expires_at",
+        "retry_at",
+        "fails",
+        "error",
+    ]
     list_filter = ["status"]
     search_fields = ["name", "canonical"]
     actions = ["flush"]

@@ -32,7 +32,9 @@ class PendingLookup:
 
 @dataclass
 class CacheLookup:
-    """What becomes of names that are wanted: served, the flights that the caller now leads and must land, those of others."""
+    """What becomes of names that are wanted: served, the flights that the caller now leads and must
+    land, those of others.
+    """
 
     served: dict[str, CachedAnswer] = field(default_factory=dict)
     led: dict[str, PendingLookup] = field(default_factory=dict)
@@ -76,7 +78,8 @@ class AnswerCache:
         return name in self.space.entries or name in self._attic
 
     def stock(self, rows: Iterable[tuple[str, str]]) -> int:
-        """Take over the rows of earlier processes, the most useful first, up to the capacity; return how many.
+        """Take over the rows of earlier processes, the most useful first, up to the capacity;
+        return how many.
 
         They are unpacked when somebody asks for them. Where an answer is at hand, that one stays.
         """
@@ -103,7 +106,9 @@ class AnswerCache:
         return boarding
 
     def take_off(self, name: str) -> PendingLookup | None:
-        """Begin to lead a flight whether or not there is an answer, to renew it; None if another has one under way."""
+        """Begin to lead a flight whether or not there is an answer, to renew it; None if another
+        has one under way.
+        """
         with self._lock:
             if name in self._flights:
                 return None
@@ -119,7 +124,9 @@ class AnswerCache:
         return entry
 
     def adopt(self, entries: Iterable[tuple[str, CachedAnswer]], now: float) -> None:
-        """Take in entries that others have found, each with its registered name, where no answer is at hand."""
+        """Take in entries that others have found, each with its registered name, where no answer is
+        at hand.
+        """
         with self._lock:
             for first, entry in entries:
                 if entry.name not in self.space.entries:
@@ -165,7 +172,9 @@ class AnswerCache:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """A million new objects make Python look through all of them again and again for garbage that isn't there."""
+    """A million new objects make Python look through all of them again and again for garbage that
+    isn't there.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,9 @@
-"""What DNS said about a name, for how long that holds, and when to ask a failing name again. Pure: the caller passes `now`.
+"""What DNS said about a name, for how long that holds, and when to ask a failing name again.
 
-Times are seconds since 1970. Sources: RFC 1035 and 2181 (TTL), RFC 2308 (negative answers), RFC 8767 (stale answers), RFC 9520
-(failures).
+Pure: the caller passes `now`.
+
+Times are seconds since 1970. Sources: RFC 1035 and 2181 (TTL), RFC 2308 (negative answers), RFC
+8767 (stale answers), RFC 9520 (failures).
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ LONGEST_NEGATIVE_SECONDS = 3600
 #: caches could pass it to and fro for ever. Nobody asks this cache by DNS; a few seconds, which
 #: Unbound also takes, keep many callers at once from repeating the question.
 NEGATIVE_WITHOUT_SOA_SECONDS = 5
-#: RFC 8767: how long addresses may be served past their TTL while nobody answers, and how soon somebody is asked again
+#: RFC 8767: how long addresses may be served past their TTL while nobody answers, and how soon
+#: somebody is asked again
 LONGEST_STALE_SECONDS = 86400
 STALE_RECHECK_SECONDS = 30
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 5, 300
-#: After so many look-ups in a row without an answer a name is given up (SEEDS B9) and rests for the longest back-off.
+#: After so many look-ups in a row without an answer a name is given up (SEEDS B9) and rests for the
+#: longest back-off.
 MOST_TRIES = 5
 
 
@@ -33,13 +37,18 @@ class DnsStatus(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether nobody knows: asking again may help, after the back-off. The other answers hold for their TTL."""
+        """Whether nobody knows: asking again may help, after the back-off.
+
+        The other answers hold for their TTL.
+        """
         return self in (DnsStatus.SERVFAIL, DnsStatus.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The outcome of one look-up: all that the name servers told, or why they told nothing (`error`)."""
+    """The outcome of one look-up: all that the name servers told, or why they told nothing
+    (`error`).
+    """
 
     status: DnsStatus
     addresses: tuple[str, ...] = ()
@@ -55,8 +64,8 @@ class Reply:
 class DnsAnswer:
     """A reply with its life: it may be served before `expires_at`, or `retry_at` after a failure.
 
-    `fails` counts the look-ups in a row that failed. Addresses outlive such look-ups: the reply stays, `fails` and `retry_at`
-    tell of the trouble, and what is served meanwhile is stale.
+    `fails` counts the look-ups in a row that failed. Addresses outlive such look-ups: the reply
+    stays, `fails` and `retry_at` tell of the trouble, and what is served meanwhile is stale.
     """
 
     name: str
@@ -72,19 +81,33 @@ class DnsAnswer:
 
     @property
     def fresh_until(self) -> float:
-        return self.retry_at if self.reply.status.is_failure and self.retry_at is not None else self.expires_at
+        return (
+            self.retry_at
+            if self.reply.status.is_failure and self.retry_at is not None
+            else self.expires_at
+        )
 
     def is_usable_stale(self, now: float) -> bool:
-        """Whether these addresses are better than nothing when nobody answers. No such name is never answered stale."""
-        return self.reply.status is DnsStatus.OK and self.expires_at <= now < self.expires_at + LONGEST_STALE_SECONDS
+        """Whether these addresses are better than nothing when nobody answers.
+
+        No such name is never answered stale.
+        """
+        return (
+            self.reply.status is DnsStatus.OK
+            and self.expires_at <= now < self.expires_at + LONGEST_STALE_SECONDS
+        )
 
     def may_be_served(self, now: float) -> bool:
-        """Whether nobody need be asked: it is fresh, or stale while the name rests after a failure."""
-        return self.is_fresh(now) or (self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now))
+        """Whether nobody need be asked: it is fresh, or stale while the name rests after a
+        failure."""
+        return self.is_fresh(now) or (
+            self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now)
+        )
 
 
 def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: float) -> DnsAnswer:
-    """Return the reply as an answer that begins now; `previous` is what was known, for counting failures.
+    """Return the reply as an answer that begins now; `previous` is what was known, for counting
+    failures.
 
     After a failure addresses known before are kept, stale once they expire.
     """
@@ -92,17 +115,26 @@ def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: flo
         return DnsAnswer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
     fails = 1 + (previous.fails if previous and _same_series(previous, now) else 0)
     rest = backoff_seconds(fails)
-    if previous and (previous.is_usable_stale(now) or (previous.reply.status is DnsStatus.OK and previous.is_fresh(now))):
+    if previous and (
+        previous.is_usable_stale(now)
+        or (previous.reply.status is DnsStatus.OK and previous.is_fresh(now))
+    ):
         kept = replace(previous.reply, error=reply.error)
-        return replace(previous, reply=kept, retry_at=now + min(rest, STALE_RECHECK_SECONDS), fails=fails)
+        return replace(
+            previous, reply=kept, retry_at=now + min(rest, STALE_RECHECK_SECONDS), fails=fails
+        )
     return DnsAnswer(name, reply, resolved_at=now, expires_at=now, retry_at=now + rest, fails=fails)
 
 
 def backoff_seconds(fails: int) -> int:
     """Return the rest after the n-th failure in a row: 5, 10, 20, 40, then 300 s."""
-    return LONGEST_BACKOFF_SECONDS if fails >= MOST_TRIES else FIRST_BACKOFF_SECONDS * 2 ** (fails - 1)
+    return (
+        LONGEST_BACKOFF_SECONDS if fails >= MOST_TRIES else FIRST_BACKOFF_SECONDS * 2 ** (fails - 1)
+    )
 
 
 def _same_series(previous: DnsAnswer, now: float) -> bool:
-    """Yesterday's failures say nothing about today: a name that nobody asked for a while begins with all its tries."""
+    """Yesterday's failures say nothing about today: a name that nobody asked for a while begins
+    with all its tries.
+    """
     return previous.retry_at is not None and now < previous.retry_at + LONGEST_BACKOFF_SECONDS

@@ -1,6 +1,7 @@
 """`/api/dns`: what DNS said."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from collections.abc import Callable
 from datetime import datetime
@@ -20,8 +21,13 @@ from dnscache.names import read_host
 dns = Router()
 V = TypeVar("V")
 TEXT = r"^[^\x00]*$"
-Name = Annotated[str, Path(max_length=1000, description="a host name, in any spelling", examples=["example.org"])]
-EntryStatus = Annotated[Literal["", "ok", "nxdomain", "nodata", "servfail", "timeout"], Query(description="only answers of this kind")]
+Name = Annotated[
+    str, Path(max_length=1000, description="a host name, in any spelling", examples=["example.org"])
+]
+EntryStatus = Annotated[
+    Literal["", "ok", "nxdomain", "nodata", "servfail", "timeout"],
+    Query(description="only answers of this kind"),
+]
 
 
 class DnsApiRequest(HttpRequest):
@@ -36,7 +42,9 @@ def needs(permission: str) -> Callable[[V], V]:
 
 
 class DnsEntryOut(Schema):
-    """An answer as it was given; whether its addresses may be fetched from is decided at each connect."""
+    """An answer as it was given; whether its addresses may be fetched from is decided at each
+    connect.
+    """
 
     name: str
     status: str
@@ -74,7 +82,9 @@ def list_names(
     request: DnsApiRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
-    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
+    cursor: Annotated[
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
     found = DnsEntry.objects.filter(name__gt=cursor).order_by("name")
@@ -92,7 +102,11 @@ def show_name(request: DnsApiRequest, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
-@dns.delete("/{name}", response={204: None}, summary="Forget a name; it is asked for again when it is needed")
+@dns.delete(
+    "/{name}",
+    response={204: None},
+    summary="Forget a name; it is asked for again when it is needed",
+)
 @needs("dnscache.delete_dnsentry")
 def forget_name(request: DnsApiRequest, name: Name) -> Status:
     entry = entry_of(name)
@@ -101,10 +115,16 @@ def forget_name(request: DnsApiRequest, name: Name) -> Status:
     return Status(204, None)
 
 
-@dns.post("/{name}/{deed}", response={204: None}, summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)")
+@dns.post(
+    "/{name}/{deed}",
+    response={204: None},
+    summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)",
+)
 @needs("dnscache.change_dnsentry")
 def act_on_name(
-    request: DnsApiRequest, name: Name, deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")]
+    request: DnsApiRequest,
+    name: Name,
+    deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
 ) -> Status:
     host = services.act_on(name, deed)
     log(request.user, [host], deed)

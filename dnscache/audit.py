@@ -18,4 +18,6 @@ def log(user: User, names: Collection[str], verb: str) -> None:
     kind = ContentType.objects.get_for_model(DnsEntry)
     flag = DELETION if verb in FORGETS else CHANGE
     told = {"user": user, "content_type": kind, "action_flag": flag, "change_message": verb}
-    LogEntry.objects.bulk_create(LogEntry(object_id=name, object_repr=name[:200], **told) for name in names)
+    LogEntry.objects.bulk_create(
+        LogEntry(object_id=name, object_repr=name[:200], **told) for name in names
+    )

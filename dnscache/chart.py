@@ -41,5 +41,7 @@ def bars_of(minutes: Sequence[DnsMinute]) -> Bars:
         for kind in KINDS:
             height = HEIGHT * getattr(minute, kind) / most if most else 0.0
             top -= height
-            parts.append(BarSegment(kind, WIDTH - 10.0 * (ago + 1), round(top, 2), round(height, 2)))
+            parts.append(
+                BarSegment(kind, WIDTH - 10.0 * (ago + 1), round(top, 2), round(height, 2))
+            )
     return Bars([part for part in parts if part.height and part.x >= 0], most)

@@ -16,9 +16,16 @@ MINUTES_KEPT = timedelta(days=7)
 def keep_history(memory: AnswerCache) -> None:
     """Write down what has left the memory since the last call, and forget what is old."""
     dropped, memory.dropped = memory.dropped, []
-    DnsDropped.objects.bulk_create(DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why) for one in dropped)
+    DnsDropped.objects.bulk_create(
+        DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why)
+        for one in dropped
+    )
     if dropped:
-        last = DnsDropped.objects.order_by("-pk").values_list("pk", flat=True)[MOST_KEPT - 1 : MOST_KEPT].first()
+        last = (
+            DnsDropped.objects.order_by("-pk")
+            .values_list("pk", flat=True)[MOST_KEPT - 1 : MOST_KEPT]
+            .first()
+        )
         if last:
             DnsDropped.objects.filter(pk__lt=last).delete()
     DnsMinute.objects.filter(minute__lt=Now() - MINUTES_KEPT).delete()

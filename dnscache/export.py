@@ -10,16 +10,32 @@ from collections.abc import Iterable, Iterator
 from dnscache.models import DnsEntry
 from dnscache.records import DnsMinute
 
-TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "txt": "text/plain; charset=utf-8",
+}
 FIELDS = (
     "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at",
     "expires_at", "retry_at", "fails", "weight", "upstream", "error",
 )  # fmt: skip
-COUNTED = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
+COUNTED = (
+    "memory",
+    "database",
+    "lookup",
+    "stale",
+    "waited_seconds",
+    "asked",
+    "answered",
+    "failed",
+    "cut",
+)
 
 
 def lines(kind: str) -> Iterator[str]:
-    """Yield the whole cache by name: CSV, JSON, or text that reads like a zone, failures as comments."""
+    """Yield the whole cache by name: CSV, JSON, or text that reads like a zone, failures as
+    comments.
+    """
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
     if kind == "csv":
         yield _csv(FIELDS)
@@ -36,7 +52,10 @@ def lines(kind: str) -> Iterator[str]:
 def minutes_lines(minutes: Iterable[DnsMinute]) -> Iterator[str]:
     """Yield the numbers behind the chart of the last hour, a line a minute."""
     yield _csv(("minute", *COUNTED))
-    yield from (_csv((minute.minute.isoformat(), *(getattr(minute, name) for name in COUNTED))) for minute in minutes)
+    yield from (
+        _csv((minute.minute.isoformat(), *(getattr(minute, name) for name in COUNTED)))
+        for minute in minutes
+    )
 
 
 def _zone(row: dict[str, object]) -> Iterator[str]:
@@ -53,7 +72,9 @@ def _zone(row: dict[str, object]) -> Iterator[str]:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet could take for a formula begins with an apostrophe; error texts come from strangers."""
+    """A text that a spreadsheet could take for a formula begins with an apostrophe; error texts
+    come from strangers.
+    """
     if isinstance(value, list):
         return " ".join(value)
     is_text = isinstance(value, str)

@@ -14,7 +14,10 @@ LATE_SECONDS = 60
 
 
 class FlushWatch:
-    """Drops from a process's memory what was flushed anywhere. By polling: a notification can be missed, a row can't."""
+    """Drops from a process's memory what was flushed anywhere.
+
+    By polling: a notification can be missed, a row can't.
+    """
 
     def __init__(self, memory: AnswerCache) -> None:
         self._memory = memory
@@ -22,7 +25,10 @@ class FlushWatch:
         self._seen: set[int] = set()
 
     def heed(self, now: float) -> None:
-        """Look for flushes if it is time to. At the first call there is nothing in memory to flush."""
+        """Look for flushes if it is time to.
+
+        At the first call there is nothing in memory to flush.
+        """
         if self._heeded_at is None:
             self._heeded_at = now
         if now - self._heeded_at < HEED_EVERY_SECONDS:

@@ -1,10 +1,13 @@
-"""The gate: a host is worth a fetcher's time once its name is settled (the reading of SEEDS D1 that recovers most of the wait).
+"""The gate: a host is worth a fetcher's time once its name is settled (the reading of SEEDS D1 that
+recovers most of the wait).
 
-Settled is what a shift may use without asking anybody: a fresh answer, an alive or a dead one, since a dead name fails its URLs
-without a fetch slot; addresses served stale while nobody answers; a name given up; and an answer with hardly a life of its own
-(TTL 0) for the few seconds in which the host is claimed.
+Settled is what a shift may use without asking anybody: a fresh answer, an alive or a dead one,
+since a dead name fails its URLs without a fetch slot; addresses served stale while nobody answers;
+a name given up; and an answer with hardly a life of its own (TTL 0) for the few seconds in which
+the host is claimed.
 
-The gate holds hosts back only while somebody works at settling names: it opens by itself when the last pre-resolver falls silent.
+The gate holds hosts back only while somebody works at settling names: it opens by itself when the
+last pre-resolver falls silent.
 """
 
 from __future__ import annotations
@@ -34,19 +37,32 @@ IS_SETTLED = f"""(
 
 
 #: SQL that is true while a pre-resolver lives
-IS_KEPT = f"EXISTS (SELECT FROM dnscache_dnspreresolver WHERE beat_at > statement_timestamp() - interval '{ALIVE_SECONDS} s')"
+IS_KEPT = (
+    "EXISTS (SELECT FROM dnscache_dnspreresolver WHERE beat_at > statement_timestamp() - "
+    f"interval '{ALIVE_SECONDS} s')"
+)
 
 _turns = count()
 
 
 def settled(names: Collection[str]) -> dict[str, Resolution]:
-    """Return what is known of those of the canonical names that are settled, by PostgreSQL's clock and one query.
+    """Return what is known of those of the canonical names that are settled, by PostgreSQL's clock
+    and one query.
 
-    Addresses past their life that were just asked for (TTL 0) are good for this use; others past it say `stale`.
+    Addresses past their life that were just asked for (TTL 0) are good for this use; others past it
+    say `stale`.
     """
     if not names:
         return {}
-    rows = DnsEntry.objects.raw(f"SELECT * FROM dnscache_dnsentry d WHERE name = ANY(%s) AND {IS_SETTLED}", [list(names)])  # noqa: S608
+    rows = DnsEntry.objects.raw(
+        f"SELECT * FROM dnscache_dnsentry d WHERE name = ANY(%s) AND {IS_SETTLED}",  # noqa: S608
+        [list(names)],
+    )
     now, turn = time.time(), next(_turns)
     entries = [CachedAnswer(store.answer_of(row), now=now) for row in rows]
-    return {entry.name: resolution(entry, AnswerSource.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True) for entry in entries}
+    return {
+        entry.name: resolution(
+            entry, AnswerSource.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True
+        )
+        for entry in entries
+    }

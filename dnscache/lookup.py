@@ -36,12 +36,14 @@ MOST_STRAYS = 50
 
 Server = tuple[str, int]
 
-#: servers that do not repeat a question's letters as they are; there are no more than are configured
+#: servers that do not repeat a question's letters as they are; there are no more than are
+#: configured
 _folding: set[Server] = set()
 
 
 def configured_servers() -> tuple[Server, ...]:
-    """Return the servers of the setting DNS_SERVERS, or else the system's (none: an empty tuple)."""
+    """Return the servers of the setting DNS_SERVERS, or else the system's (none: an empty
+    tuple)."""
     return tuple(settings.DNS_SERVERS) or _system_servers()
 
 
@@ -54,11 +56,19 @@ def _system_servers() -> tuple[Server, ...]:
     return tuple((str(address), resolver.port) for address in resolver.nameservers)
 
 
-def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None, tries: tuple[float, ...] = TRY_SECONDS) -> Reply:
-    """Ask for all addresses of a canonical name, for at most `seconds`; whatever happens is told in the reply.
+def ask(
+    name: str,
+    *,
+    seconds: float,
+    servers: tuple[Server, ...] | None = None,
+    tries: tuple[float, ...] = TRY_SECONDS,
+) -> Reply:
+    """Ask for all addresses of a canonical name, for at most `seconds`; whatever happens is told in
+    the reply.
 
-    IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try after the others; one that
-    fails gets none; `tries` says how long each one waits. A family that does not answer in the first try does not hold up one that has.
+    IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try
+    after the others; one that fails gets none; `tries` says how long each one waits. A family that
+    does not answer in the first try does not hold up one that has.
     """
     started = time.monotonic()
     waiting = list(configured_servers() if servers is None else servers)
@@ -106,7 +116,8 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
                 question.fail(f"{type(error).__name__}: {error}", _text(server))
             else:
                 sent.append((question, query, sock))
-        for question, query, sock in sent:  # addresses of IPv4 first: a silent other family must leave them time for TCP
+        # addresses of IPv4 first: a silent other family must leave them time for TCP
+        for question, query, sock in sent:
             _receive(question, query, sock, server, until)
     finally:
         for sock in sockets:
@@ -115,7 +126,9 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
 
 @lru_cache
 def _reach(server: Server) -> tuple[int, Any]:
-    """The family and the address that a socket takes; spelling them out anew cost a tenth of a look-up."""
+    """The family and the address that a socket takes; spelling them out anew cost a tenth of a
+    look-up.
+    """
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
 

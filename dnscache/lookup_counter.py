@@ -13,12 +13,25 @@ from dnscache.answers import DnsStatus
 from dnscache.records import WAITS
 from dnscache.resolution import AnswerSource, Resolution
 
-_SUMS = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
+_SUMS = (
+    "memory",
+    "database",
+    "lookup",
+    "stale",
+    "waited_seconds",
+    "asked",
+    "answered",
+    "failed",
+    "cut",
+)
 _ADD = f"""
 INSERT INTO dnscache_dnsminute AS m (minute, {", ".join(_SUMS)}, waits)
-VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in _SUMS)}, %(waits)s)
-ON CONFLICT (minute) DO UPDATE SET {", ".join(f"{name} = m.{name} + excluded.{name}" for name in _SUMS)},
-    waits = (SELECT array_agg(a + b ORDER BY place) FROM unnest(m.waits, excluded.waits) WITH ORDINALITY AS both_waits(a, b, place))
+VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in _SUMS)},
+    %(waits)s)
+ON CONFLICT (minute) DO UPDATE SET
+    {", ".join(f"{name} = m.{name} + excluded.{name}" for name in _SUMS)},
+        waits = (SELECT array_agg(a + b ORDER BY place)
+        FROM unnest(m.waits, excluded.waits) WITH ORDINALITY AS both_waits(a, b, place))
 """  # noqa: S608 - the columns are constants
 
 
@@ -33,7 +46,10 @@ class LookupCounter:
         self._told: Counter[str] = Counter()
 
     def note(self, resolution: Resolution, waited: float) -> None:
-        """Count an answer that was used, and how long its host waited. A literal address is no answer."""
+        """Count an answer that was used, and how long its host waited.
+
+        A literal address is no answer.
+        """
         if resolution.source is AnswerSource.LITERAL:
             return
         with self._lock:
@@ -60,4 +76,11 @@ class LookupCounter:
         if not counts.total():
             return
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, {**{name: counts[name] for name in _SUMS}, "waited_seconds": waited, "waits": waits})
+            cursor.execute(
+                _ADD,
+                {
+                    **{name: counts[name] for name in _SUMS},
+                    "waited_seconds": waited,
+                    "waits": waits,
+                },
+            )

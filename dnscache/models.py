@@ -18,7 +18,9 @@ __all__ = ["DnsDropped", "DnsEntry", "DnsFlush", "DnsMinute", "DnsPin", "DnsPreR
 
 
 class DnsEntry(models.Model):
-    """The last answer for a name, raw: whether an address may be fetched from is for the fetcher to say, at each connect."""
+    """The last answer for a name, raw: whether an address may be fetched from is for the fetcher to
+    say, at each connect.
+    """
 
     class Status(models.TextChoices):
         """Those of `answers.DnsStatus` that come from DNS."""
@@ -31,26 +33,51 @@ class DnsEntry(models.Model):
 
     name = models.CharField(primary_key=True, max_length=253, db_collation="C")
     status = models.CharField(max_length=12, choices=Status.choices)
-    addresses = ArrayField(models.GenericIPAddressField(), help_text="IPv4 first; in the server's order")
+    addresses = ArrayField(
+        models.GenericIPAddressField(), help_text="IPv4 first; in the server's order"
+    )
     address_classes = ArrayField(
-        models.CharField(max_length=12, choices=[(kind.value, kind.value) for kind in AddressClass]),
+        models.CharField(
+            max_length=12, choices=[(kind.value, kind.value) for kind in AddressClass]
+        ),
         help_text="the kind of network of each address",
     )
-    canonical = models.CharField(max_length=253, blank=True, help_text="the name at the end of the aliases")
-    rcode = models.PositiveSmallIntegerField(null=True, blank=True, help_text="DNS response code; empty if none came")
+    canonical = models.CharField(
+        max_length=253, blank=True, help_text="the name at the end of the aliases"
+    )
+    rcode = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="DNS response code; empty if none came"
+    )
     ttl = models.PositiveIntegerField(help_text="seconds, the least of the chain; 0 for a failure")
     resolve_ms = models.PositiveIntegerField(help_text="milliseconds the look-up took")
     resolved_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
-    retry_at = models.DateTimeField(null=True, blank=True, help_text="after a failure: not asked again before")
+    retry_at = models.DateTimeField(
+        null=True, blank=True, help_text="after a failure: not asked again before"
+    )
     fails = models.PositiveSmallIntegerField(default=0, help_text="look-ups in a row that failed")
-    registrable = models.CharField(max_length=253, db_collation="C", blank=True, help_text="what somebody registered (public suffix list)")
-    region = models.PositiveSmallIntegerField(default=2, choices=[(1, "forward"), (2, "reverse")], help_text="quick, or slow or failing")
-    cost_seconds = models.FloatField(default=0, help_text="seconds a look-up usually takes, or burns")
-    hits = models.FloatField(default=1, help_text="uses in the memory that wrote the row, halved every ten minutes")
+    registrable = models.CharField(
+        max_length=253,
+        db_collation="C",
+        blank=True,
+        help_text="what somebody registered (public suffix list)",
+    )
+    region = models.PositiveSmallIntegerField(
+        default=2, choices=[(1, "forward"), (2, "reverse")], help_text="quick, or slow or failing"
+    )
+    cost_seconds = models.FloatField(
+        default=0, help_text="seconds a look-up usually takes, or burns"
+    )
+    hits = models.FloatField(
+        default=1, help_text="uses in the memory that wrote the row, halved every ten minutes"
+    )
     last_access = models.DateTimeField(null=True, blank=True, help_text="last use there")
-    weight = models.FloatField(default=0, help_text="fetch threads saved by keeping the answer, when it was written")
-    upstream = models.CharField(max_length=64, blank=True, help_text="the name server that answered")
+    weight = models.FloatField(
+        default=0, help_text="fetch threads saved by keeping the answer, when it was written"
+    )
+    upstream = models.CharField(
+        max_length=64, blank=True, help_text="the name server that answered"
+    )
     error = models.TextField(blank=True)
 
     class Meta:
@@ -64,12 +91,20 @@ class DnsEntry(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(status="ok", addresses__len__range=(1, 2 * MOST_ADDRESSES)) | (~Q(status="ok") & Q(addresses__len=0)),
+                condition=Q(status="ok", addresses__len__range=(1, 2 * MOST_ADDRESSES))
+                | (~Q(status="ok") & Q(addresses__len=0)),
                 name="dns_addresses_exactly_when_ok",
             ),
-            models.CheckConstraint(condition=Q(address_classes__len=F("addresses__len")), name="dns_every_address_has_a_class"),
             models.CheckConstraint(
-                condition=Q(status__in=["ok", "servfail", "timeout"], retry_at__gt=F("resolved_at"), fails__gt=0)
+                condition=Q(address_classes__len=F("addresses__len")),
+                name="dns_every_address_has_a_class",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    status__in=["ok", "servfail", "timeout"],
+                    retry_at__gt=F("resolved_at"),
+                    fails__gt=0,
+                )
                 | Q(status__in=["ok", "nxdomain", "nodata"], retry_at=None, fails=0),
                 name="dns_retry_exactly_after_a_failure",
             ),
@@ -77,7 +112,10 @@ class DnsEntry(models.Model):
                 condition=Q(expires_at__gte=F("resolved_at"), ttl__lte=answers.LONGEST_TTL_SECONDS),
                 name="dns_life_is_within_bounds",
             ),
-            models.CheckConstraint(condition=Q(region=2) | Q(region=1, status="ok", fails=0), name="dns_trouble_is_in_the_reverse_region"),
+            models.CheckConstraint(
+                condition=Q(region=2) | Q(region=1, status="ok", fails=0),
+                name="dns_trouble_is_in_the_reverse_region",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -118,13 +156,18 @@ class DnsFlush(models.Model):
 
 
 class DnsPreResolver(models.Model):
-    """A process that resolves ahead, one a machine, as of its last beat. Written by `dnscache.preresolver.heartbeat` only."""
+    """A process that resolves ahead, one a machine, as of its last beat.
+
+    Written by `dnscache.preresolver.heartbeat` only.
+    """
 
     machine = models.CharField(primary_key=True, max_length=253)
     beat_at = models.DateTimeField()
     slots = models.PositiveIntegerField(help_text="look-ups that may be in flight")
     main_threads = models.PositiveIntegerField()
-    main_depth = models.PositiveIntegerField(help_text="names in the main lane, those being asked for included")
+    main_depth = models.PositiveIntegerField(
+        help_text="names in the main lane, those being asked for included"
+    )
     slow_threads = models.PositiveIntegerField()
     slow_depth = models.PositiveIntegerField()
     names = models.PositiveIntegerField(help_text="answers in its memory")

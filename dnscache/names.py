@@ -1,7 +1,8 @@
 """Host names in one spelling, and addresses in disguise. Pure.
 
-Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anywhere: real hosts have them. Addresses are
-recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`, `2130706433`), so that none of them is ever asked of DNS.
+Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anywhere: real hosts
+have them. Addresses are recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`,
+`2130706433`), so that none of them is ever asked of DNS.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import idna
 from dnscache.errors import BadName, RefusedName
 
 LONGEST_NAME, LONGEST_LABEL = 253, 63
-#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where somebody has set them up.
+#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where somebody
+#: has set them up.
 REFUSED = ("localhost", "invalid")
 
 _ASCII_LABEL = re.compile(r"[a-z0-9_-]+")
@@ -24,7 +26,9 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 
 @dataclass(frozen=True)
 class HostName:
-    """A name as DNS is asked for it, or (`is_literal`) an address in its canonical spelling, without brackets."""
+    """A name as DNS is asked for it, or (`is_literal`) an address in its canonical spelling,
+    without brackets.
+    """
 
     text: str
     is_literal: bool
@@ -45,7 +49,9 @@ def read_host(text: str) -> HostName:
     if len(name) > LONGEST_NAME:
         raise BadName(f"{_short(text)}: {len(name)} characters, more than {LONGEST_NAME}")
     if name.rpartition(".")[2] in REFUSED:
-        raise RefusedName(f"{_short(text)}: the name is reserved and belongs to no host on the network (RFC 6761)")
+        raise RefusedName(
+            f"{_short(text)}: the name is reserved and belongs to no host on the network (RFC 6761)"
+        )
     return HostName(name, False)
 
 
@@ -68,7 +74,9 @@ def _label(text: str, label: str) -> str:
         except idna.IDNAError as error:
             raise BadName(f"{_short(text)}: {error}") from error
     if len(label) > LONGEST_LABEL:
-        raise BadName(f"{_short(text)}: a label of {len(label)} characters, more than {LONGEST_LABEL}")
+        raise BadName(
+            f"{_short(text)}: a label of {len(label)} characters, more than {LONGEST_LABEL}"
+        )
     return label
 
 
@@ -94,7 +102,9 @@ def _ipv4(text: str, parts: list[str]) -> str:
         if last >= 256 ** (5 - len(numbers)):
             raise ValueError("numbers out of range")
     except ValueError as error:
-        raise BadName(f"{_short(text)}: ends in a number but is not an IPv4 address ({error})") from error
+        raise BadName(
+            f"{_short(text)}: ends in a number but is not an IPv4 address ({error})"
+        ) from error
     return str(ipaddress.IPv4Address(value))
 
 

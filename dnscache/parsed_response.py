@@ -1,4 +1,6 @@
-"""What a response says of the one name and type that was asked for: aliases followed, all that does not belong to it left out."""
+"""What a response says of the one name and type that was asked for: aliases followed, all that does
+not belong to it left out.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,12 @@ import dns.rdatatype
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    """`canonical` is the name at the end of the aliases, of which there are some if `is_alias`; `ttl` the least of all that counts.
+    """`canonical` is the name at the end of the aliases, of which there are some if `is_alias`;
+    `ttl` the least of all that counts.
 
-    Without addresses and `has_soa` nothing says how long that holds, and `ttl` is that of the aliases. With an `rcode` other than
-    NOERROR and NXDOMAIN the server has said nothing at all. With `is_referral` it only names other
-    servers (RFC 2308, section 2.2).
+    Without addresses and `has_soa` nothing says how long that holds, and `ttl` is that of the
+    aliases. With an `rcode` other than NOERROR and NXDOMAIN the server has said nothing at all.
+    With `is_referral` it only names other servers (RFC 2308, section 2.2).
     """
 
     rcode: int
@@ -39,7 +42,9 @@ def parse_response(response: dns.message.QueryMessage) -> ParsedResponse:
         rcode=response.rcode(),
         canonical=chain.canonical_name.to_text(omit_final_dot=True).lower(),
         addresses=addresses,
-        ttl=chain.minimum_ttl if addresses or has_soa else min((alias.ttl for alias in chain.cnames), default=0),
+        ttl=chain.minimum_ttl
+        if addresses or has_soa
+        else min((alias.ttl for alias in chain.cnames), default=0),
         is_alias=bool(chain.cnames),
         has_soa=has_soa,
         is_referral=names_servers and not (addresses or has_soa or response.rcode()),

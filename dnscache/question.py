@@ -1,4 +1,6 @@
-"""One question to DNS, a name and a type, on its way to an outcome; decides what a response means and does no I/O."""
+"""One question to DNS, a name and a type, on its way to an outcome; decides what a response means
+and does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from enum import Enum, auto
 import dns.rcode
 import dns.rdatatype
 
-from dnscache.answers import LONGEST_NEGATIVE_SECONDS, LONGEST_TTL_SECONDS, NEGATIVE_WITHOUT_SOA_SECONDS, DnsStatus, Reply
+from dnscache.answers import (
+    LONGEST_NEGATIVE_SECONDS,
+    LONGEST_TTL_SECONDS,
+    NEGATIVE_WITHOUT_SOA_SECONDS,
+    DnsStatus,
+    Reply,
+)
 from dnscache.parsed_response import ParsedResponse
 
 MOST_ADDRESSES = 16
@@ -52,14 +60,20 @@ class DnsQuery:
             self.with_edns, self.step = False, QueryStep.AGAIN
             return None
         if heard.rcode not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-            return self.fail(f"the name server said {dns.rcode.to_text(dns.rcode.Rcode.make(heard.rcode))}", upstream, heard.rcode)
+            return self.fail(
+                f"the name server said {dns.rcode.to_text(dns.rcode.Rcode.make(heard.rcode))}",
+                upstream,
+                heard.rcode,
+            )
         if heard.is_referral and not heard.is_alias:
             return self.fail("the name server only named other servers", upstream, heard.rcode)
         self.target = heard.canonical
         if heard.is_alias or heard.addresses or heard.has_soa:
             self._ttl = min(self._ttl, heard.ttl)
         if heard.addresses:
-            self._settle(DnsStatus.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES])
+            self._settle(
+                DnsStatus.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES]
+            )
         elif heard.rcode == dns.rcode.NXDOMAIN or heard.has_soa or not heard.is_alias:
             status = DnsStatus.NXDOMAIN if heard.rcode == dns.rcode.NXDOMAIN else DnsStatus.NODATA
             longest = LONGEST_NEGATIVE_SECONDS if heard.has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
@@ -80,7 +94,14 @@ class DnsQuery:
         else:
             self.step = QueryStep.ALIAS
 
-    def _settle(self, status: DnsStatus, ttl: int, upstream: str, rcode: int, addresses: tuple[str, ...] = ()) -> None:
+    def _settle(
+        self,
+        status: DnsStatus,
+        ttl: int,
+        upstream: str,
+        rcode: int,
+        addresses: tuple[str, ...] = (),
+    ) -> None:
         self.step = QueryStep.SETTLED
         self.reply = Reply(status, addresses, self.target, rcode, ttl, upstream=upstream)
 
@@ -95,6 +116,17 @@ def merged(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
     if found:
         addresses = tuple(address for reply in found for address in reply.addresses)
         first = min(found, key=lambda reply: reply.ttl)
-        return Reply(DnsStatus.OK, addresses, found[0].canonical, first.rcode, first.ttl, resolve_ms, first.upstream)
+        return Reply(
+            DnsStatus.OK,
+            addresses,
+            found[0].canonical,
+            first.rcode,
+            first.ttl,
+            resolve_ms,
+            first.upstream,
+        )
     order = [DnsStatus.NXDOMAIN, DnsStatus.SERVFAIL, DnsStatus.TIMEOUT, DnsStatus.NODATA]
-    return replace(min(replies, key=lambda reply: (order.index(reply.status), reply.ttl)), resolve_ms=resolve_ms)
+    return replace(
+        min(replies, key=lambda reply: (order.index(reply.status), reply.ttl)),
+        resolve_ms=resolve_ms,
+    )

@@ -14,17 +14,30 @@ WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 class DnsMinute(models.Model):
-    """How names were come by in one minute, by all processes. Only `dnscache.lookup_counter` writes here."""
+    """How names were come by in one minute, by all processes.
+
+    Only `dnscache.lookup_counter` writes here.
+    """
 
     minute = models.DateTimeField(primary_key=True)
     memory = models.PositiveIntegerField(help_text="answers from a process's memory")
-    database = models.PositiveIntegerField(help_text="answers from PostgreSQL: those resolved ahead, among others")
+    database = models.PositiveIntegerField(
+        help_text="answers from PostgreSQL: those resolved ahead, among others"
+    )
     lookup = models.PositiveIntegerField(help_text="answers that somebody had to wait for")
-    stale = models.PositiveIntegerField(help_text="of all three, those past their life, and flagged so")
+    stale = models.PositiveIntegerField(
+        help_text="of all three, those past their life, and flagged so"
+    )
     waited_seconds = models.FloatField(help_text="what hosts waited for their names")
-    waits = ArrayField(models.PositiveIntegerField(), size=len(WAITS) + 1, help_text="how many waited how long, by the classes of WAITS")
+    waits = ArrayField(
+        models.PositiveIntegerField(),
+        size=len(WAITS) + 1,
+        help_text="how many waited how long, by the classes of WAITS",
+    )
     asked = models.PositiveIntegerField(help_text="look-ups begun")
-    answered = models.PositiveIntegerField(db_default=0, help_text="look-ups that a name server answered, even with no such name")
+    answered = models.PositiveIntegerField(
+        db_default=0, help_text="look-ups that a name server answered, even with no such name"
+    )
     failed = models.PositiveIntegerField(help_text="look-ups without an answer")
     cut = models.PositiveIntegerField(help_text="look-ups that went on in the slow lane")
 
@@ -36,7 +49,10 @@ class DnsMinute(models.Model):
 
 
 class DnsDropped(models.Model):
-    """An answer that left a pre-resolver's memory before its time. Only `dnscache.evictions` writes here."""
+    """An answer that left a pre-resolver's memory before its time.
+
+    Only `dnscache.evictions` writes here.
+    """
 
     at = models.DateTimeField(db_default=Now())
     name = models.CharField(max_length=253)
@@ -52,7 +68,10 @@ class DnsDropped(models.Model):
 
 
 class DnsPin(models.Model):
-    """A name that operators want kept fresh, whether or not a crawl needs it. Only `dnscache.services` writes here."""
+    """A name that operators want kept fresh, whether or not a crawl needs it.
+
+    Only `dnscache.services` writes here.
+    """
 
     name = models.CharField(primary_key=True, max_length=253)
     at = models.DateTimeField(db_default=Now())

@@ -1,7 +1,10 @@
-"""What a crawl's own accesses would have cost under other caches. Pure: a trace in, figures out, times in seconds.
+"""What a crawl's own accesses would have cost under other caches.
 
-Each access asks for its name and waits for a look-up if the cache does not serve it. The policies are those that crawlers have
-(`lru`, as Scrapy's, and `ttl`, as dnspython's), the patent read literally, and ours, run by its own code.
+Pure: a trace in, figures out, times in seconds.
+
+Each access asks for its name and waits for a look-up if the cache does not serve it. The policies
+are those that crawlers have (`lru`, as Scrapy's, and `ttl`, as dnspython's), the patent read
+literally, and ours, run by its own code.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ PATENT_PURGE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class KnownLookup:
-    """What a name's look-up costs and brings; no addresses: a failure or no such name, good for `ttl`."""
+    """What a name's look-up costs and brings; no addresses: a failure or no such name, good for
+    `ttl`.
+    """
 
     seconds: float
     ttl: int
@@ -57,14 +62,19 @@ class ReplayFigures:
 
 
 class Cache(Protocol):
-    """`until` when the answer that is served is good, or None: it must be asked for; then `learn` it."""
+    """`until` when the answer that is served is good, or None: it must be asked for; then `learn`
+    it.
+    """
 
     def until(self, name: str, now: float) -> float | None: ...
     def learn(self, name: str, known: KnownLookup, now: float) -> None: ...
 
 
 class LruCache:
-    """The names used last. `by_ttl`: none past its time; without, successes stay for ever and failures are not kept."""
+    """The names used last.
+
+    `by_ttl`: none past its time; without, successes stay for ever and failures are not kept.
+    """
 
     def __init__(self, capacity: int, *, by_ttl: bool) -> None:
         self._capacity, self._by_ttl = capacity, by_ttl
@@ -87,7 +97,9 @@ class LruCache:
 
 
 class PatentLiteral:
-    """The forward region never expires; the reverse one is purged of what is light and old from time to time."""
+    """The forward region never expires; the reverse one is purged of what is light and old from
+    time to time.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -104,7 +116,11 @@ class PatentLiteral:
     def learn(self, name: str, known: KnownLookup, now: float) -> None:
         if now >= self._purge_at:
             self._purge_at = now + PATENT_PURGE_SECONDS
-            self._reverse = {key: row for key, row in self._reverse.items() if now - row[2] < PATENT_PURGE_SECONDS}
+            self._reverse = {
+                key: row
+                for key, row in self._reverse.items()
+                if now - row[2] < PATENT_PURGE_SECONDS
+            }
         if known.status is DnsStatus.OK and known.seconds <= THRESHOLD_SECONDS:
             self._forward[name] = now + known.ttl
         else:
@@ -134,7 +150,9 @@ class RegionsCache:
         addresses = ("192.0.2.1",) if known.status is DnsStatus.OK else ()
         reply = Reply(known.status, addresses, name, 0, known.ttl, int(1000 * known.seconds))
         before = self._space.entries.get(name)
-        self._space.put(answer_from(name, reply, previous=before.answer if before else None, now=now), now)
+        self._space.put(
+            answer_from(name, reply, previous=before.answer if before else None, now=now), now
+        )
 
 
 POLICIES: dict[str, Callable[[int], Cache]] = {
@@ -145,12 +163,19 @@ POLICIES: dict[str, Callable[[int], Cache]] = {
 }
 
 
-def replay(trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup], *, capacity: int) -> dict[str, ReplayFigures]:
-    """Return the figures of each policy for the accesses (time, name), in their order. Every name must be known."""
+def replay(
+    trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup], *, capacity: int
+) -> dict[str, ReplayFigures]:
+    """Return the figures of each policy for the accesses (time, name), in their order.
+
+    Every name must be known.
+    """
     return {policy: _run(make(capacity), trace, known) for policy, make in POLICIES.items()}
 
 
-def _run(cache: Cache, trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup]) -> ReplayFigures:
+def _run(
+    cache: Cache, trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup]
+) -> ReplayFigures:
     figures = ReplayFigures()
     for now, name in trace:
         figures.accesses += 1

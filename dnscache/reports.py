@@ -1,6 +1,9 @@
-"""`/api/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/dns` is left to names, of which one may be `stats`."""
+"""`/api/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/dns` is left to names,
+of which one may be `stats`.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -20,7 +23,9 @@ ROW_FIELDS = ("reason", "tries_left", "is_pinned")
 
 
 class DnsMinuteOut(Schema):
-    """How names were come by in a minute; `waits` by the classes 1, 10, 30, 100, 300, 1000, 3000 ms and longer."""
+    """How names were come by in a minute; `waits` by the classes 1, 10, 30, 100, 300, 1000, 3000 ms
+    and longer.
+    """
 
     minute: datetime
     memory: int
@@ -53,8 +58,9 @@ class PreResolverOut(Schema):
 class DnsStatsOut(Schema):
     """The last hour. A percentile of null is longer than three seconds.
 
-    `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`: of all names used, those waited for.
-    `is_silent`: name servers were asked in the last two minutes, and none has answered.
+    `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`:
+    of all names used, those waited for. `is_silent`: name servers were asked in the last two
+    minutes, and none has answered.
     """
 
     used: int
@@ -103,7 +109,9 @@ class NameLeafOut(Schema):
 
 
 class NameBranchOut(Schema):
-    """A second-level name, or the registered one, with the third-level names below it; `entry` is null if only those are known."""
+    """A second-level name, or the registered one, with the third-level names below it; `entry` is
+    null if only those are known.
+    """
 
     name: str
     entry: NameLeafOut | None
@@ -121,7 +129,10 @@ class EvictedOut(Schema):
 class FlushIn(Schema):
     """What to forget: `all`, `reverse`, or `domain` with the registered name in `value`."""
 
-    model_config = {"json_schema_extra": {"examples": [{"scope": "domain", "value": "example.org"}]}, "extra": "forbid"}
+    model_config = {
+        "json_schema_extra": {"examples": [{"scope": "domain", "value": "example.org"}]},
+        "extra": "forbid",
+    }
 
     scope: Literal["all", "reverse", "domain"]
     value: Annotated[str, Field(max_length=253, pattern=TEXT)] = ""
@@ -132,7 +143,8 @@ class FlushedOut(Schema):
 
 
 class DomainOut(Schema):
-    """A registered name, with how many names of it are known, and how many of them answer quickly."""
+    """A registered name, with how many names of it are known, and how many of them answer
+    quickly."""
 
     registrable: str
     names: int
@@ -144,54 +156,91 @@ class DomainPage(Schema):
     next: str | None
 
 
-@reports.get("", response=DnsStatsOut, summary="How names were come by in the last hour, and how things stand")
+@reports.get(
+    "",
+    response=DnsStatsOut,
+    summary="How names were come by in the last hour, and how things stand",
+)
 @needs("dnscache.view_dnsentry")
 def show_figures(request: DnsApiRequest) -> selectors.CacheOverview:
     return selectors.overview()
 
 
-@reports.get("/hard-names", response=HardPage, summary="The conflict area: names that failed or are slow, the heaviest first")
+@reports.get(
+    "/hard-names",
+    response=HardPage,
+    summary="The conflict area: names that failed or are slow, the heaviest first",
+)
 @needs("dnscache.view_dnsentry")
 def list_hard_names(
     request: DnsApiRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     sort: Annotated[
-        Literal["weight", "name", "look_up", "fails", "retry"], Query(description="what comes first: most, or the alphabet")
+        Literal["weight", "name", "look_up", "fails", "retry"],
+        Query(description="what comes first: most, or the alphabet"),
     ] = "weight",
-    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
+    cursor: Annotated[
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
     rows = selectors.hard_names(status=status, text=q, sort=sort, after=cursor, most=limit + 1)
-    items = [{**{key: getattr(row.entry, key) for key in ENTRY_FIELDS}, **{key: getattr(row, key) for key in ROW_FIELDS}} for row in rows]
-    return {"items": items[:limit], "next": rows[limit - 1].entry.name if len(rows) > limit else None}
+    items = [
+        {
+            **{key: getattr(row.entry, key) for key in ENTRY_FIELDS},
+            **{key: getattr(row, key) for key in ROW_FIELDS},
+        }
+        for row in rows
+    ]
+    return {
+        "items": items[:limit],
+        "next": rows[limit - 1].entry.name if len(rows) > limit else None,
+    }
 
 
 @reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
 @needs("dnscache.view_dnsentry")
 def list_domains(
     request: DnsApiRequest,
-    q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")] = "",
-    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
+    q: Annotated[
+        str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")
+    ] = "",
+    cursor: Annotated[
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
     rows = selectors.domains(text=q, after=cursor, most=limit + 1)
-    return {"items": rows[:limit], "next": rows[limit - 1]["registrable"] if len(rows) > limit else None}
+    return {
+        "items": rows[:limit],
+        "next": rows[limit - 1]["registrable"] if len(rows) > limit else None,
+    }
 
 
-@reports.get("/domains/{name}", response=list[NameBranchOut], summary="The names of a registered name, by their levels")
+@reports.get(
+    "/domains/{name}",
+    response=list[NameBranchOut],
+    summary="The names of a registered name, by their levels",
+)
 @needs("dnscache.view_dnsentry")
 def show_tree(request: DnsApiRequest, name: Name) -> list[selectors.NameBranch]:
     return selectors.tree_of(read_host(name).text)
 
 
-@reports.get("/evictions", response=list[EvictedOut], summary="The latest answers that left before their time")
+@reports.get(
+    "/evictions",
+    response=list[EvictedOut],
+    summary="The latest answers that left before their time",
+)
 @needs("dnscache.view_dnsentry")
 def list_evictions(request: DnsApiRequest) -> list[DnsDropped]:
     return list(DnsDropped.objects.order_by("-pk")[:200])
 
 
-@reports.post("/flush", response=FlushedOut, summary="Forget a domain, all hard names, or everything")
+@reports.post(
+    "/flush", response=FlushedOut, summary="Forget a domain, all hard names, or everything"
+)
 @needs("dnscache.delete_dnsentry")
 def flush_cache(request: DnsApiRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)

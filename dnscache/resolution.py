@@ -22,9 +22,10 @@ class AnswerSource(StrEnum):
 class Resolution:
     """An answer as it stands now; all times in seconds.
 
-    `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it is, `waited` what the caller
-    waited. `tries` counts the look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed before anybody was asked.
-    `stale` tells that the addresses are past their life and nobody answers (RFC 8767); nothing expired comes without it.
+    `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it
+    is, `waited` what the caller waited. `tries` counts the look-ups in a row that failed; 0 with
+    `DnsStatus.TIMEOUT`: the deadline passed before anybody was asked. `stale` tells that the
+    addresses are past their life and nobody answers (RFC 8767); nothing expired comes without it.
     """
 
     name: str
@@ -46,7 +47,9 @@ class Resolution:
 
 def literal(address: str) -> Resolution:
     """An address is its own answer."""
-    return Resolution(address, DnsStatus.OK, (address,), LONGEST_TTL_SECONDS, 0, AnswerSource.LITERAL, 0)
+    return Resolution(
+        address, DnsStatus.OK, (address,), LONGEST_TTL_SECONDS, 0, AnswerSource.LITERAL, 0
+    )
 
 
 def refused(host: str, reason: str) -> Resolution:
@@ -61,7 +64,13 @@ def unanswered(name: str, waited: float) -> Resolution:
 
 
 def resolution(
-    entry: CachedAnswer, source: AnswerSource, *, now: float, waited: float, turn: int = 0, just_asked: bool = False
+    entry: CachedAnswer,
+    source: AnswerSource,
+    *,
+    now: float,
+    waited: float,
+    turn: int = 0,
+    just_asked: bool = False,
 ) -> Resolution:
     """Return the entry as it stands; `turn` rotates its addresses, IPv4 staying before IPv6.
 
@@ -70,11 +79,24 @@ def resolution(
     left, age = max(0.0, entry.fresh_until - now), max(0.0, now - entry.resolved_at)
     stale = bool(entry.addresses) and left == 0 and not (just_asked and not entry.fails)
     addresses = _rotated(entry.addresses, turn)
-    return Resolution(entry.name, entry.status, addresses, left, age, source, waited, entry.error, entry.fails, stale)
+    return Resolution(
+        entry.name,
+        entry.status,
+        addresses,
+        left,
+        age,
+        source,
+        waited,
+        entry.error,
+        entry.fails,
+        stale,
+    )
 
 
 def _rotated(addresses: tuple[str, ...], turn: int) -> tuple[str, ...]:
     if len(addresses) < 2:
         return addresses
     families = ([a for a in addresses if ":" not in a], [a for a in addresses if ":" in a])
-    return tuple(family[(n + turn) % len(family)] for family in families for n in range(len(family)))
+    return tuple(
+        family[(n + turn) % len(family)] for family in families for n in range(len(family))
+    )

@@ -1,9 +1,10 @@
 """Names to addresses: this process's memory, then PostgreSQL, then a name server.
 
-Nothing expired is served, but addresses that nobody renews although he was asked, and those say `stale`. All database work
-happens in the calling thread and outside any look-up, so that no transaction waits for the network (call it outside any of your
-own); the threads of a pool only talk to name servers. A thread of the caller's that resolves has used Django's connection and
-closes it when it ends, as after any query.
+Nothing expired is served, but addresses that nobody renews although he was asked, and those say
+`stale`. All database work happens in the calling thread and outside any look-up, so that no
+transaction waits for the network (call it outside any of your own); the threads of a pool only talk
+to name servers. A thread of the caller's that resolves has used Django's connection and closes it
+when it ends, as after any query.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.levels import levels_of
 from dnscache.resolution import AnswerSource, Resolution, literal, refused, resolution, unanswered
 
-__all__ = ["AnswerSource", "Resolution", "Resolver", "apply_flush", "forget", "resolve", "resolve_many"]
+__all__ = [
+    "AnswerSource",
+    "Resolution",
+    "Resolver",
+    "apply_flush",
+    "forget",
+    "resolve",
+    "resolve_many",
+]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
 #: RFC 8767: whoever has stale addresses at hand waits no longer for fresh ones
@@ -42,7 +51,10 @@ class AnswerWriter(Protocol):
 
 
 class Resolver:
-    """A cache of answers; the module's functions use one per process. `servers` None: those of the settings."""
+    """A cache of answers; the module's functions use one per process.
+
+    `servers` None: those of the settings.
+    """
 
     def __init__(
         self,
@@ -58,18 +70,26 @@ class Resolver:
         self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
-        """Return the addresses of a host, or why there are none; never raises for what a host is or does."""
-        if self.memory.knows(host):  # known in this very spelling: nothing to read, nobody to wait for
+        """Return the addresses of a host, or why there are none; never raises for what a host is or
+        does.
+        """
+        # known in this very spelling: nothing to read, nobody to wait for
+        if self.memory.knows(host):
             now = self.clock()
             self._flushes.heed(now)
             if entry := self.memory.serve(host, now):
-                return resolution(entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns))
+                return resolution(
+                    entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns)
+                )
         return self.resolve_many([host], parallel=1, deadline=deadline)[host]
 
-    def resolve_many(self, hosts: Iterable[str], *, parallel: int, deadline: float) -> dict[str, Resolution]:
+    def resolve_many(
+        self, hosts: Iterable[str], *, parallel: int, deadline: float
+    ) -> dict[str, Resolution]:
         """Return a resolution for each host, as spelt, within about `deadline` seconds.
 
-        At most `parallel` names are looked up at a time; a look-up that another thread has under way is joined instead.
+        At most `parallel` names are looked up at a time; a look-up that another thread has under
+        way is joined instead.
         """
         begun = time.monotonic()
         resolutions: dict[str, Resolution] = {}
@@ -90,21 +110,33 @@ class Resolver:
             if name in found:
                 entry, source = found[name]
                 asked = source is AnswerSource.LOOKUP
-                resolutions[host] = resolution(entry, source, now=now, waited=waited, turn=turn, just_asked=asked)
+                resolutions[host] = resolution(
+                    entry, source, now=now, waited=waited, turn=turn, just_asked=asked
+                )
             else:
                 resolutions[host] = unanswered(name, waited)
         return resolutions
 
     def warm_start(self) -> int:
-        """Take over what earlier processes learnt, the most useful first; return how many answers that were."""
+        """Take over what earlier processes learnt, the most useful first; return how many answers
+        that were.
+        """
         now = self.clock()
         return self.memory.stock(store.load(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
-        """Take into memory what PostgreSQL knows of names that this process does not, and heed flushes."""
+        """Take into memory what PostgreSQL knows of names that this process does not, and heed
+        flushes.
+        """
         self._flushes.heed(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
-        self.memory.adopt([(levels_of(name).first, CachedAnswer(answer, now=now)) for name, answer in known.items()], now)
+        self.memory.adopt(
+            [
+                (levels_of(name).first, CachedAnswer(answer, now=now))
+                for name, answer in known.items()
+            ],
+            now,
+        )
 
     def forget(self, names: Iterable[str] | None = None) -> None:
         """Drop what this process remembers of these names, or everything."""
@@ -118,11 +150,17 @@ class Resolver:
         now = self.clock()
         if names:
             self._flushes.heed(now)
-        found: Found = {name: (entry, AnswerSource.MEMORY) for name in names if (entry := self.memory.serve(name, now))}
+        found: Found = {
+            name: (entry, AnswerSource.MEMORY)
+            for name in names
+            if (entry := self.memory.serve(name, now))
+        }
         if len(found) == len(names):
             return found
         boarding = self.memory.board(names - found.keys(), now)
-        found.update((name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items())
+        found.update(
+            (name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items()
+        )
         if boarding.led:
             found.update(self._lead(boarding.led, parallel, until))
         # Only now: whoever waited for others before landing its own flights could wait in a circle.
@@ -133,7 +171,9 @@ class Resolver:
         return found
 
     def _lead(self, flights: Mapping[str, PendingLookup], parallel: int, until: float) -> Found:
-        """Get the answers for the flights from the store or the network, and land every one of them whatever happens."""
+        """Get the answers for the flights from the store or the network, and land every one of them
+        whatever happens.
+        """
         found: Found = {}
         try:
             known = self._known(flights.keys())
@@ -141,25 +181,50 @@ class Resolver:
             for name, answer in known.items():
                 if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
                     found[name] = entry, AnswerSource.DATABASE
-            self._look_up([name for name in flights if name not in found], found, known, parallel, until)
+            self._look_up(
+                [name for name in flights if name not in found], found, known, parallel, until
+            )
         finally:
             for name in flights.keys() - found.keys():
                 self.memory.land(name, None, self.clock())
-        self.writer.write_entries([entry for entry, source in found.values() if source is AnswerSource.LOOKUP])
+        self.writer.write_entries(
+            [entry for entry, source in found.values() if source is AnswerSource.LOOKUP]
+        )
         return found
 
     def _known(self, names: Collection[str]) -> dict[str, DnsAnswer]:
-        """What was the last answer: usually the stored one, but a writer that writes behind may not have stored it yet."""
-        known = {name: entry.answer for name in names if (entry := self.memory.space.entries.get(name))}
+        """What was the last answer: usually the stored one, but a writer that writes behind may not
+        have stored it yet.
+        """
+        known = {
+            name: entry.answer for name in names if (entry := self.memory.space.entries.get(name))
+        }
         for name, answer in store.read(names).items():
-            if name not in known or (known[name].resolved_at, known[name].fails) <= (answer.resolved_at, answer.fails):
+            if name not in known or (known[name].resolved_at, known[name].fails) <= (
+                answer.resolved_at,
+                answer.fails,
+            ):
                 known[name] = answer
         return known
 
-    def _look_up(self, names: list[str], found: Found, known: Mapping[str, DnsAnswer], parallel: int, until: float) -> None:
-        """Add what is learnt to `found`. Each flight lands in the thread that asked: no other has to be woken for it."""
+    def _look_up(
+        self,
+        names: list[str],
+        found: Found,
+        known: Mapping[str, DnsAnswer],
+        parallel: int,
+        until: float,
+    ) -> None:
+        """Add what is learnt to `found`.
+
+        Each flight lands in the thread that asked: no other has to be woken for it.
+        """
         now = self.clock()
-        patience = {name: STALE_AFTER_SECONDS for name in names if name in known and known[name].is_usable_stale(now)}
+        patience = {
+            name: STALE_AFTER_SECONDS
+            for name in names
+            if name in known and known[name].is_usable_stale(now)
+        }
 
         def one(name: str) -> None:
             left = until - time.monotonic()
@@ -174,11 +239,15 @@ class Resolver:
 
 
 def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
-    """Do the work for every name. A future for each would cost a fifth of a look-up, so each thread is one."""
+    """Do the work for every name.
+
+    A future for each would cost a fifth of a look-up, so each thread is one.
+    """
     waiting = iter(names)
 
     def serve() -> None:
-        for name in waiting:  # the next of a list is taken in one step, so that no two threads get the same
+        # the next of a list is taken in one step, so that no two threads get the same
+        for name in waiting:
             work(name)
 
     if threads <= 1:

@@ -27,10 +27,12 @@ DEAD_BY_THEMSELVES = 3
 
 @dataclass(frozen=True)
 class CacheOverview:
-    """The last hour. `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
+    """The last hour.
 
-    `hosts_waiting`: how many hosts waited for their names at a time, on average. Waits are upper ends of their classes; None: longer
-    than all.
+    `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
+
+    `hosts_waiting`: how many hosts waited for their names at a time, on average. Waits are upper
+    ends of their classes; None: longer than all.
     """
 
     minutes: list[DnsMinute]
@@ -52,22 +54,37 @@ class CacheOverview:
 def overview() -> CacheOverview:
     """Return how names were come by in the last hour, and how things stand."""
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
-    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "answered", "failed", "cut")}
-    used, waited = sum(sums[source] for source in SOURCES), sum(minute.waited_seconds for minute in minutes)
+    sums = {
+        key: sum(getattr(minute, key) for minute in minutes)
+        for key in (*SOURCES, "stale", "asked", "answered", "failed", "cut")
+    }
+    used, waited = (
+        sum(sums[source] for source in SOURCES),
+        sum(minute.waited_seconds for minute in minutes),
+    )
     waits = [sum(column) for column in zip(*(minute.waits for minute in minutes), strict=True)]
     return CacheOverview(
         minutes=minutes,
         used=used,
         shares={key: sums[key] / used if used else 0.0 for key in (*SOURCES, "stale")},
-        wait_ms={"mean": 1000 * waited / used if used else 0.0, **{f"p{p}": _percentile(waits, p / 100) for p in (50, 95, 99)}},
+        wait_ms={
+            "mean": 1000 * waited / used if used else 0.0,
+            **{f"p{p}": _percentile(waits, p / 100) for p in (50, 95, 99)},
+        },
         hosts_waiting=waited / _seconds_counted(),
-        threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(sum=Sum("weight", default=0.0))["sum"],
+        threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(
+            sum=Sum("weight", default=0.0)
+        )["sum"],
         asked=sums["asked"],
         answered=sums["answered"],
         failed=sums["failed"],
         cut=sums["cut"],
         is_silent=_are_silent(minutes),
-        regions=_rows(DnsEntry.objects.order_by("region", "status").values("region", "status").annotate(names=Count("pk"))),
+        regions=_rows(
+            DnsEntry.objects.order_by("region", "status")
+            .values("region", "status")
+            .annotate(names=Count("pk"))
+        ),
         upstreams=_upstreams(),
         pre_resolvers=list(living().order_by("machine")),
     )
@@ -80,18 +97,33 @@ def are_servers_silent() -> bool:
 
 def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
     recent = [minute for minute in minutes if timezone.now() - minute.minute < 2 * MINUTE]
-    return sum(minute.failed + minute.cut for minute in recent) > DEAD_BY_THEMSELVES and not any(minute.answered for minute in recent)
+    return sum(minute.failed + minute.cut for minute in recent) > DEAD_BY_THEMSELVES and not any(
+        minute.answered for minute in recent
+    )
 
 
 def _seconds_counted() -> float:
     """The hour, idle minutes included; less in an installation that is younger."""
     first = DnsMinute.objects.aggregate(first=Min("minute"))["first"]
-    return min(HOUR, max(timezone.now() - first, MINUTE)).total_seconds() if first else HOUR.total_seconds()
+    return (
+        min(HOUR, max(timezone.now() - first, MINUTE)).total_seconds()
+        if first
+        else HOUR.total_seconds()
+    )
 
 
 def _upstreams() -> Sequence[Mapping[str, Any]]:
-    recent = DnsEntry.objects.filter(resolved_at__gt=Now() - HOUR).exclude(upstream="").order_by().values("upstream")
-    return _rows(recent.annotate(names=Count("pk"), ms=Avg("resolve_ms"), worst=Max("resolve_ms")).order_by("-names")[:20])
+    recent = (
+        DnsEntry.objects.filter(resolved_at__gt=Now() - HOUR)
+        .exclude(upstream="")
+        .order_by()
+        .values("upstream")
+    )
+    return _rows(
+        recent.annotate(names=Count("pk"), ms=Avg("resolve_ms"), worst=Max("resolve_ms")).order_by(
+            "-names"
+        )[:20]
+    )
 
 
 def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -99,7 +131,9 @@ def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _percentile(waits: Sequence[int], share: float) -> float | None:
-    """Return the upper end, in ms, of the class that the wait lies in; None: the last class has none."""
+    """Return the upper end, in ms, of the class that the wait lies in; None: the last class has
+    none.
+    """
     left = share * sum(waits)
     for count, end in zip(waits, WAITS, strict=False):
         left -= count
@@ -128,7 +162,8 @@ class ConflictName:
         return max(0, MOST_TRIES - self.entry.fails)
 
 
-#: what hard names may be sorted by; most first, but names by the alphabet and those asked again soonest
+#: what hard names may be sorted by; most first, but names by the alphabet and those asked again
+#: soonest
 SORTS = {
     "weight": "-weight",
     "name": "name",
@@ -138,19 +173,28 @@ SORTS = {
 }
 
 
-def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100) -> list[ConflictName]:
-    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save.
+def hard_names(
+    *, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100
+) -> list[ConflictName]:
+    """Return the reverse region, the conflict area's order being that by weight: what its rows cost
+    or save.
 
-    after: the name that the page before ended with; the next begins behind it, wherever it stands by now.
+    after: the name that the page before ended with; the next begins behind it, wherever it stands
+    by now.
     """
-    found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(SORTS[sort], "name")
+    found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(
+        SORTS[sort], "name"
+    )
     if status:
         found = found.filter(status=status)
     if after and (last := DnsEntry.objects.filter(name=after).first()):
         found = found.filter(_behind(last, sort))
     rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
-    return [ConflictName(row, reason_of(DnsStatus(row.status), row.fails), row.name in pinned) for row in rows]
+    return [
+        ConflictName(row, reason_of(DnsStatus(row.status), row.fails), row.name in pinned)
+        for row in rows
+    ]
 
 
 def _behind(last: DnsEntry, sort: str) -> Q:
@@ -158,14 +202,22 @@ def _behind(last: DnsEntry, sort: str) -> Q:
     column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
     value = getattr(last, column)
     is_level = Q(**{column: value}) & Q(name__gt=last.name)
-    if value is None:  # those that are never asked again by themselves come last, as PostgreSQL has it
+    # those that are never asked again by themselves come last, as PostgreSQL has it
+    if value is None:
         return is_level
-    return is_level | Q(**{f"{column}__{'lt' if is_falling else 'gt'}": value}) | Q(**{column: None})
+    return (
+        is_level | Q(**{f"{column}__{'lt' if is_falling else 'gt'}": value}) | Q(**{column: None})
+    )
 
 
 def hard_counts() -> dict[str, int]:
     """Return how many names are in the reverse region, by status."""
-    return dict(DnsEntry.objects.filter(region=Region.REVERSE).order_by("status").values_list("status").annotate(Count("pk")))
+    return dict(
+        DnsEntry.objects.filter(region=Region.REVERSE)
+        .order_by("status")
+        .values_list("status")
+        .annotate(Count("pk"))
+    )
 
 
 def pinned_names(among: Sequence[str] | None = None) -> set[str]:
@@ -177,13 +229,18 @@ def pinned_names(among: Sequence[str] | None = None) -> set[str]:
 def domains(*, text: str = "", after: str = "", most: int = 100) -> Sequence[Mapping[str, Any]]:
     """Return registered names with how many names of theirs are known: table 1."""
     found = DnsEntry.objects.filter(registrable__gt=after, registrable__contains=text).order_by()
-    counted = found.values("registrable").annotate(names=Count("pk"), forward=Count("pk", filter=Q(region=Region.FORWARD)))
+    counted = found.values("registrable").annotate(
+        names=Count("pk"), forward=Count("pk", filter=Q(region=Region.FORWARD))
+    )
     return _rows(counted.order_by("registrable")[:most])
 
 
 @dataclass(frozen=True)
 class NameBranch:
-    """A name of the second level, or the registered one itself, with those below it. `entry` is None if only those are known."""
+    """A name of the second level, or the registered one itself, with those below it.
+
+    `entry` is None if only those are known.
+    """
 
     name: str
     entry: DnsEntry | None
@@ -191,8 +248,12 @@ class NameBranch:
 
 
 def tree_of(registrable: str) -> list[NameBranch]:
-    """Return the names of a registered name as the patent's tree has them: second level, and the third below it."""
-    rows = {row.name: row for row in DnsEntry.objects.filter(registrable=registrable).order_by("name")}
+    """Return the names of a registered name as the patent's tree has them: second level, and the
+    third below it.
+    """
+    rows = {
+        row.name: row for row in DnsEntry.objects.filter(registrable=registrable).order_by("name")
+    }
     seconds: dict[str, list[DnsEntry]] = {}
     for name, row in rows.items():
         levels = levels_of(name)

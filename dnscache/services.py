@@ -21,17 +21,24 @@ FLUSHES_KEPT = timedelta(days=2)
 
 
 def flush(names: Collection[str]) -> int:
-    """Forget the names, in PostgreSQL and in this process at once, in others within a second of their next use of the cache.
+    """Forget the names, in PostgreSQL and in this process at once, in others within a second of
+    their next use of the cache.
 
     Returns how many were known.
     """
-    deleted = _flush([DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names], DnsEntry.objects.filter(name__in=names))
+    deleted = _flush(
+        [DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names],
+        DnsEntry.objects.filter(name__in=names),
+    )
     resolver.forget(names)
     return deleted
 
 
 def act_on(text: str, verb: str) -> str:
-    """Do to a name what operators may: retry, pin or unpin; return the name. Raises DnsCacheError for what is no name."""
+    """Do to a name what operators may: retry, pin or unpin; return the name.
+
+    Raises DnsCacheError for what is no name.
+    """
     host = read_host(text)
     if host.is_literal:
         raise BadName(f"{host.text} is an address: nobody asks for it")
@@ -52,7 +59,9 @@ def flush_domain(registrable: str) -> int:
 
 def flush_reverse_region() -> int:
     """Forget every name that failed or was slow, so that all of them have a new chance."""
-    return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.REVERSE), DnsEntry.objects.filter(region=Region.REVERSE))
+    return _flush_here_too(
+        DnsFlush(scope=DnsFlush.Scope.REVERSE), DnsEntry.objects.filter(region=Region.REVERSE)
+    )
 
 
 def flush_all() -> int:
@@ -61,7 +70,10 @@ def flush_all() -> int:
 
 
 def flush_scope(scope: str, value: str = "") -> int:
-    """Forget a `domain` with all below it, the whole `reverse` region, or `all`. Raises BadName for what is none of these."""
+    """Forget a `domain` with all below it, the whole `reverse` region, or `all`.
+
+    Raises BadName for what is none of these.
+    """
     if scope == DnsFlush.Scope.ALL:
         return flush_all()
     if scope == DnsFlush.Scope.REVERSE:

@@ -1,4 +1,7 @@
-"""Keeps the answers in PostgreSQL, where they outlive workers and serve all of them. No network here, no clock."""
+"""Keeps the answers in PostgreSQL, where they outlive workers and serve all of them.
+
+No network here, no clock.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +19,31 @@ from dnscache.regions.levels import levels_of
 
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 #: by hand: for one name, Django takes longer to put the query together than PostgreSQL to answer it
-_READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608 - the columns are the model's own
-#: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times: the last writer.
-#: Nor does an answer come back that was flushed between its look-up and its writing. `flushes.means` says the same.
+# the columns are the model's own
+_READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608
+#: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times:
+#: the last writer. Nor does an answer come back that was flushed between its look-up and its
+#: writing. `flushes.means` says the same.
 _UPSERT = f"""
     INSERT INTO dnscache_dnsentry ({", ".join(_COLUMNS)})
     SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb) e
     WHERE NOT EXISTS (
         SELECT FROM dnscache_dnsflush f WHERE f.at >= e.resolved_at AND (
             f.scope = 'all' OR (f.scope = 'name' AND f.value = e.name)
-            OR (f.scope = 'domain' AND f.value = e.registrable) OR (f.scope = 'reverse' AND e.region = 2)))
-    ON CONFLICT (name) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
+            OR (f.scope = 'domain' AND f.value = e.registrable)
+                OR (f.scope = 'reverse' AND e.region = 2)))
+    ON CONFLICT (name) DO UPDATE SET
+        {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
     WHERE dnscache_dnsentry.resolved_at <= excluded.resolved_at
 """  # noqa: S608 - the columns are the model's own
-#: COPY, because a million rows go through here while everybody waits. `+ 0` keeps PostgreSQL from walking the index on weight,
-#: which visits the rows at random: 3.6 s instead of 10.5 for a million
+#: COPY, because a million rows go through here while everybody waits. `+ 0` keeps PostgreSQL from
+#: walking the index on weight, which visits the rows at random: 3.6 s instead of 10.5 for a million
 _LOAD = """
     COPY (
-        SELECT name, concat_ws(E'\\x1f', registrable, status, addresses, canonical, coalesce(rcode::text, ''), ttl, resolve_ms,
-            resolved_at, expires_at, coalesce(retry_at::text, ''), coalesce(last_access, resolved_at), fails, region, cost_seconds, hits,
+        SELECT name, concat_ws(E'\\x1f', registrable, status, addresses, canonical,
+            coalesce(rcode::text, ''), ttl, resolve_ms, resolved_at, expires_at,
+                coalesce(retry_at::text, ''), coalesce(last_access, resolved_at), fails, region,
+                cost_seconds, hits,
             upstream, error)
         FROM dnscache_dnsentry
         WHERE greatest(expires_at, retry_at) > to_timestamp(%(now)s)
@@ -52,11 +61,15 @@ def read(names: Collection[str]) -> dict[str, DnsAnswer]:
 
 
 def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
-    """Yield what a new process should know, each name with its row as `regions.packed` reads it, the most useful first.
+    """Yield what a new process should know, each name with its row as `regions.packed` reads it,
+    the most useful first.
 
     That is what may still be served, or counts failures.
     """
-    with connection.cursor() as cursor, cursor.copy(_LOAD, {"now": now, "stale": LONGEST_STALE_SECONDS, "most": most}) as rows:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(_LOAD, {"now": now, "stale": LONGEST_STALE_SECONDS, "most": most}) as rows,
+    ):
         yield from rows.rows()
 
 
@@ -117,4 +130,11 @@ def answer_of(entry: DnsEntry) -> DnsAnswer:
         entry.error,
     )
     retry_at = entry.retry_at.timestamp() if entry.retry_at else None
-    return DnsAnswer(entry.name, reply, entry.resolved_at.timestamp(), entry.expires_at.timestamp(), retry_at, entry.fails)
+    return DnsAnswer(
+        entry.name,
+        reply,
+        entry.resolved_at.timestamp(),
+        entry.expires_at.timestamp(),
+        retry_at,
+        entry.fails,
+    )

@@ -1,4 +1,6 @@
-"""The cache's pages: how names were come by, which are hard and why, what stands where, and what left."""
+"""The cache's pages: how names were come by, which are hard and why, what stands where, and what
+left.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,15 @@ class TableHeading:
 @login_required
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show what the cache is worth, how names were come by in the last hour, the lanes and the name servers."""
+    """Show what the cache is worth, how names were come by in the last hour, the lanes and the name
+    servers.
+    """
     told = selectors.overview()
     fragment = getattr(request, "htmx", False)
     context = {"told": told, "bars": bars_of(told.minutes), "gate": settings.DNS_AHEAD == "gate"}
-    answer = render(request, "dnscache/_overview.html" if fragment else "dnscache/overview.html", context)
+    answer = render(
+        request, "dnscache/_overview.html" if fragment else "dnscache/overview.html", context
+    )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
 
@@ -72,7 +78,10 @@ def tree(request: HttpRequest) -> HttpResponse:
         context["branches"] = selectors.tree_of(domain)
     else:
         found = selectors.domains(text=text, after=after, most=ROWS + 1)
-        context |= {"domains": found[:ROWS], "next": found[ROWS - 1]["registrable"] if len(found) > ROWS else ""}
+        context |= {
+            "domains": found[:ROWS],
+            "next": found[ROWS - 1]["registrable"] if len(found) > ROWS else "",
+        }
     return render(request, "dnscache/tree.html", context)
 
 
@@ -80,13 +89,19 @@ def tree(request: HttpRequest) -> HttpResponse:
 @login_required
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def hard(request: HttpRequest) -> HttpResponse:
-    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name `?after=`."""
+    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name
+    `?after=`.
+    """
     text, status, sort = _text(request, "q"), _text(request, "status"), _text(request, "sort")
     sort = sort if sort in selectors.SORTS else "weight"
     after = _text(request, "after")
     counts = selectors.hard_counts()
-    rows = selectors.hard_names(status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1)
-    labels = {value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts}
+    rows = selectors.hard_names(
+        status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1
+    )
+    labels = {
+        value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts
+    }
     context = {
         "rows": rows[:ROWS],
         "after": after,
@@ -94,8 +109,14 @@ def hard(request: HttpRequest) -> HttpResponse:
         "text": text,
         "status": status,
     }
-    columns = [TableHeading(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS]
-    return render(request, "dnscache/hard.html", {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())})
+    columns = [
+        TableHeading(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS
+    ]
+    return render(
+        request,
+        "dnscache/hard.html",
+        {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())},
+    )
 
 
 @require_GET
@@ -103,7 +124,11 @@ def hard(request: HttpRequest) -> HttpResponse:
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def evictions(request: HttpRequest) -> HttpResponse:
     """Show what left the cache before its time, the latest first."""
-    return render(request, "dnscache/evictions.html", {"dropped": DnsDropped.objects.order_by("-pk")[: 2 * ROWS]})
+    return render(
+        request,
+        "dnscache/evictions.html",
+        {"dropped": DnsDropped.objects.order_by("-pk")[: 2 * ROWS]},
+    )
 
 
 @require_GET
@@ -122,7 +147,9 @@ def export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
 def minutes(request: HttpRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart."""
     headers = {"Content-Disposition": 'attachment; filename="dns-last-hour.csv"'}
-    return StreamingHttpResponse(minutes_lines(selectors.overview().minutes), content_type=TYPES["csv"], headers=headers)
+    return StreamingHttpResponse(
+        minutes_lines(selectors.overview().minutes), content_type=TYPES["csv"], headers=headers
+    )
 
 
 @require_POST
@@ -145,7 +172,8 @@ def act(request: HttpRequest, deed: str) -> HttpResponse:
 @login_required
 @permission_required("dnscache.delete_dnsentry", raise_exception=True)
 def flush(request: HttpRequest) -> HttpResponse:
-    """Forget what `scope` says: `all`, `reverse`, or `domain` with the registered name in `value`."""
+    """Forget what `scope` says: `all`, `reverse`, or `domain` with the registered name in
+    `value`."""
     scope, value = request.POST.get("scope", ""), request.POST.get("value", "").strip()
     try:
         count = services.flush_scope(scope, value)
@@ -164,4 +192,6 @@ def _text(request: HttpRequest, key: str) -> str:
 
 def _back(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("next", "")
-    return redirect(target if url_has_allowed_host_and_scheme(target, None) else "dnscache:overview")
+    return redirect(
+        target if url_has_allowed_host_and_scheme(target, None) else "dnscache:overview"
+    )

@@ -1,7 +1,9 @@
-"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long. Pure, but for the chance in a query.
+"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long.
 
-Whatever is unusual is left to dnspython: `read` answers None for it. What it does read, it reads as dnspython does; tests hold one
-against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
+Pure, but for the chance in a query.
+
+Whatever is unusual is left to dnspython: `read` answers None for it. What it does read, it reads as
+dnspython does; tests hold one against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ def _question_end(asked: bytes) -> int:
 
 
 def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
-    """Return what the packet says in answer to the query `asked`; None if it is no answer to that, or unusual in any way."""
+    """Return what the packet says in answer to the query `asked`; None if it is no answer to that,
+    or unusual in any way.
+    """
     if match(packet, asked) is not PacketMatch.EXACT:
         return None
     question_end = _question_end(asked)
@@ -109,7 +113,14 @@ def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
         return None
 
 
-def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Record], authority: list[_Record]) -> ParsedResponse:
+def _heard(
+    packet: bytes,
+    name: str,
+    rdtype: int,
+    rcode: int,
+    answers: list[_Record],
+    authority: list[_Record],
+) -> ParsedResponse:
     found = [record for record in answers if record[1] == rdtype]
     aliases = {owner: (ttl, begin) for owner, kind, ttl, begin, _ in answers if kind == CNAME}
     if len(aliases) + len(found) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
@@ -131,8 +142,13 @@ def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Rec
 
 
 def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, int] | None:
-    """Return the TTL and the least TTL of the zone that the name is in, the innermost that is told of."""
-    zones = {owner: (ttl, *struct.unpack_from("!L", packet, end - 4)) for owner, _, ttl, _, end in authority}
+    """Return the TTL and the least TTL of the zone that the name is in, the innermost that is told
+    of.
+    """
+    zones = {
+        owner: (ttl, *struct.unpack_from("!L", packet, end - 4))
+        for owner, _, ttl, _, end in authority
+    }
     if len(zones) != len(authority):
         raise _UnusualPacket
     while name not in zones and name:
@@ -140,8 +156,13 @@ def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, in
     return zones.get(name)
 
 
-def _sections(packet: bytes, asked: str, at: int, counts: list[int]) -> tuple[list[_Record], list[_Record]]:
-    """Return answers and authority. All of the packet must be in order, and what is additional nothing but EDNS."""
+def _sections(
+    packet: bytes, asked: str, at: int, counts: list[int]
+) -> tuple[list[_Record], list[_Record]]:
+    """Return answers and authority.
+
+    All of the packet must be in order, and what is additional nothing but EDNS.
+    """
     sections: list[list[_Record]] = []
     for count in counts:
         sections.append([])

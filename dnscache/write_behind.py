@@ -20,9 +20,11 @@ BATCH = 500
 
 
 class WriteBehind:
-    """Takes entries from any thread, and writes them from one of its own at most so much later, or as soon as a batch is full.
+    """Takes entries from any thread, and writes them from one of its own at most so much later, or
+    as soon as a batch is full.
 
-    While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`, `flush` writes.
+    While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`,
+    `flush` writes.
     """
 
     def __init__(self, *, every_seconds: float = EVERY_SECONDS) -> None:
@@ -51,7 +53,9 @@ class WriteBehind:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write everything taken so far, a batch a statement; what can't be written now is kept for the next time."""
+        """Write everything taken so far, a batch a statement; what can't be written now is kept for
+        the next time.
+        """
         with self._lock:
             dirty, self._dirty = self._dirty, {}
         names = list(dirty)
@@ -59,7 +63,10 @@ class WriteBehind:
             try:
                 store.write_entries([dirty[name] for name in names[start : start + BATCH]])
             except (OperationalError, InterfaceError) as error:
-                logger.warning("answers not written yet", extra={"count": len(names) - start, "error": str(error)})
+                logger.warning(
+                    "answers not written yet",
+                    extra={"count": len(names) - start, "error": str(error)},
+                )
                 connection.close()
                 with self._lock:
                     self._dirty = {name: dirty[name] for name in names[start:]} | self._dirty

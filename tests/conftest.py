@@ -21,13 +21,17 @@ from tests.nameserver import serve_names
 from tests.servers import serve_site
 from tests.template import migrated_template
 
-#: A machine that is busy is no fault of what is tested. A push is judged by the same examples each time; the drill draws new ones.
+#: A machine that is busy is no fault of what is tested. A push is judged by the same examples each
+#: time; the drill draws new ones.
 DRILL = os.environ.get("DRILL") == "1"
-hypothesis_settings.register_profile("suite", deadline=None, max_examples=100 if DRILL else 40, derandomize=not DRILL)
+hypothesis_settings.register_profile(
+    "suite", deadline=None, max_examples=100 if DRILL else 40, derandomize=not DRILL
+)
 hypothesis_settings.load_profile("suite")
 
 
-#: what takes long begins first, or one worker would be at it alone when the others have nothing left
+#: what takes long begins first, or one worker would be at it alone when the others have nothing
+#: left
 LONG = (
     "crawlsite/",
     "webs/",
@@ -92,20 +96,25 @@ def emptied_quickly() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def archive_of_its_own(settings, tmp_path_factory):
-    """Each test has an archive directory of its own: runs are numbered anew in every test database."""
+    """Each test has an archive directory of its own: runs are numbered anew in every test
+    database."""
     settings.ARCHIVE_DIR = tmp_path_factory.mktemp("archive")
 
 
 @pytest.fixture
 def make_site():
-    """Return a function that serves pages on loopback: `make_site({"/": "hello"}, address="127.0.0.2")`."""
+    """Return a function that serves pages on loopback: `make_site({"/": "hello"},
+    address="127.0.0.2")`.
+    """
     with ExitStack() as stack:
         yield lambda pages, **options: stack.enter_context(serve_site(pages, **options))
 
 
 @pytest.fixture
 def dns_server(settings):
-    """A scripted name server that every look-up of this test goes to (see `tests/dns_scenarios.py`)."""
+    """A scripted name server that every look-up of this test goes to (see
+    `tests/dns_scenarios.py`).
+    """
     with serve_names() as server:
         settings.DNS_SERVERS = (server.address,)
         resolver.forget()

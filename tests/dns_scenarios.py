@@ -44,7 +44,13 @@ FORGED = "198.51.100.66"
 A, AAAA = dns.rdatatype.A, dns.rdatatype.AAAA
 
 
-def add(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, addresses: list[str], ttl: int = 300) -> None:
+def add(
+    response: dns.message.Message,
+    name: str,
+    rdtype: dns.rdatatype.RdataType,
+    addresses: list[str],
+    ttl: int = 300,
+) -> None:
     """Answer with those of the addresses that are of the type asked for; none: NODATA."""
     wanted = [address for address in addresses if (":" in address) == (rdtype == AAAA)]
     if wanted and rdtype in (A, AAAA):
@@ -55,14 +61,18 @@ def add(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataTyp
 
 def soa(response: dns.message.Message, ttl: int = 30) -> None:
     zone = response.question[0].name.parent()
-    response.authority.append(dns.rrset.from_text(zone, ttl, "IN", "SOA", f". . 1 3600 600 86400 {ttl * 2}"))
+    response.authority.append(
+        dns.rrset.from_text(zone, ttl, "IN", "SOA", f". . 1 3600 600 86400 {ttl * 2}")
+    )
 
 
 def alias(response: dns.message.Message, name: str, target: str, ttl: int = 300) -> None:
     response.answer.append(dns.rrset.from_text(f"{name}.", ttl, "IN", "CNAME", f"{target}."))
 
 
-def plain(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+def plain(
+    response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str
+) -> None:
     add(response, name, rdtype, [PLAIN])
 
 
@@ -72,15 +82,21 @@ def no_such_name(response: dns.message.Message, soa_ttl: int | None) -> None:
         soa(response, soa_ttl)
 
 
-def chain(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
-    """`chain-3.z` → `chain-2.z` → `chain-1.z` → `chain-0.z`; the last alias has the shortest TTL, 60 s."""
+def chain(
+    response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str
+) -> None:
+    """`chain-3.z` → `chain-2.z` → `chain-1.z` → `chain-0.z`; the last alias has the shortest TTL,
+    60 s.
+    """
     zone = name.partition(".")[2]
     for n in range(int(argument), 0, -1):
         alias(response, f"chain-{n}.{zone}", f"chain-{n - 1}.{zone}", 60 if n == 1 else 300)
     add(response, f"chain-0.{zone}", rdtype, [PLAIN])
 
 
-def split(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+def split(
+    response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str
+) -> None:
     zone, n = name.partition(".")[2], int(argument)
     if n:
         alias(response, name, f"split-{n - 1}.{zone}", 60 if n == 1 else 300)
@@ -88,12 +104,16 @@ def split(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataT
         add(response, name, rdtype, [PLAIN])
 
 
-def dangling(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+def dangling(
+    response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str
+) -> None:
     alias(response, name, f"nothing.{name}")
     no_such_name(response, 30)
 
 
-def poison(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+def poison(
+    response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str
+) -> None:
     add(response, name, rdtype, [PLAIN])
     response.answer.append(dns.rrset.from_text("victim.test.", 300, "IN", "A", FORGED))
 
@@ -137,7 +157,9 @@ SCENARIOS: dict[str, Scenario] = {
     "nodatanosoa": lambda *_: None,
     "sf": lambda response, *_: response.set_rcode(dns.rcode.SERVFAIL),
     "refused": lambda response, *_: response.set_rcode(dns.rcode.REFUSED),
-    "many": lambda response, name, rdtype, _: add(response, name, rdtype, [f"192.0.2.{n}" for n in range(200)]),
+    "many": lambda response, name, rdtype, _: add(
+        response, name, rdtype, [f"192.0.2.{n}" for n in range(200)]
+    ),
     "poison": poison,
     "lame": lame,
     "chain": chain,
@@ -148,7 +170,9 @@ SCENARIOS: dict[str, Scenario] = {
     "dual": _with_addresses(PLAIN, PLAIN_V6),
     "mapped": _with_addresses("::ffff:127.0.0.1"),
     "mixed": _with_addresses("127.0.0.1", PUBLIC),
-    "private": lambda response, name, rdtype, argument: add(response, name, rdtype, [argument.replace("-", ".")]),
+    "private": lambda response, name, rdtype, argument: add(
+        response, name, rdtype, [argument.replace("-", ".")]
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""Empties the database after a test that committed: deletes the few rows there are, where Django truncates every table."""
+"""Empties the database after a test that committed: deletes the few rows there are, where Django
+truncates every table.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ from django.db import connection
 #: what migrations and Django itself put there once; nobody writes it afterwards
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
-#: The lock waits, as TRUNCATE would, for a transaction that a killed program left behind. In the role of a replica neither foreign keys
-#: nor the ledger's trigger are asked; only a superuser may take it. A table that has grown is truncated, or every later look would wade
-#: through its dead rows.
+#: The lock waits, as TRUNCATE would, for a transaction that a killed program left behind. In the
+#: role of a replica neither foreign keys nor the ledger's trigger are asked; only a superuser may
+#: take it. A table that has grown is truncated, or every later look would wade through its dead
+#: rows.
 EMPTY = """
 DO $$
 DECLARE name text;

@@ -1,4 +1,6 @@
-"""Every page of the dashboard, taken from the table of routes, in a house that has something of everything."""
+"""Every page of the dashboard, taken from the table of routes, in a house that has something of
+everything.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ NO_PAGES = {
 ROUTES_OF_PAGES = sorted(
     route
     for route, methods in ROUTES.items()
-    if "GET" in methods and (not route or route.endswith("/")) and route not in NO_PAGES and not route.startswith("admin/")
+    if "GET" in methods
+    and (not route or route.endswith("/"))
+    and route not in NO_PAGES
+    and not route.startswith("admin/")
 )
 #: what else a page shows when it is asked for something
 ASKED = {
@@ -63,15 +68,27 @@ def addresses(values: dict[str, object]) -> list[str]:
     found = []
     for route in ROUTES_OF_PAGES:
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        owner = next((key for key in ("trials", "alerts", "hosts", "bank") if f"/{key}/" in PATHS[route][:9]), "crawl")
+        owner = next(
+            (
+                key
+                for key in ("trials", "alerts", "hosts", "bank")
+                if f"/{key}/" in PATHS[route][:9]
+            ),
+            "crawl",
+        )
         path = PATHS[route] % {name: values.get(name, values[owner]) for name in names}
         found += [path, *(path + query.format(**values) for query in ASKED.get(route, ()))]
     return found
 
 
 def furnish(site, *, by: User) -> dict[str, object]:
-    """A crawl of two runs that differ, one that is paused, and one of whatever else there may be; the ids of each by its name."""
-    site.pages["/"] = '<title>Books</title><a href="/a">a</a> <a href="/gone">gone</a> <a href="http://elsewhere.test/">out</a>'
+    """A crawl of two runs that differ, one that is paused, and one of whatever else there may be;
+    the ids of each by its name.
+    """
+    site.pages["/"] = (
+        '<title>Books</title><a href="/a">a</a> <a href="/gone">gone</a> <a '
+        'href="http://elsewhere.test/">out</a>'
+    )
     site.pages["/a"] = "<title>Book A</title>first"
     crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by)
     first = work_off(start_run(crawl, by=by))
@@ -96,9 +113,20 @@ def _page(run: Run) -> int:
 
 def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
     now = timezone.now()
-    listener = Listener.objects.create(name="Chat", url="https://chat.example.org/", events=["failed"], secret="s" * 20)
-    Delivery.objects.create(listener=listener, crawl=crawl, event="failed", body="{}", next_try_at=now)
-    Checkpoint.objects.create(run=crawl.runs.first(), directory="/checkpoints/1", machine="crawler-1", taken_at=now, urls=3, bytes=1000)
+    listener = Listener.objects.create(
+        name="Chat", url="https://chat.example.org/", events=["failed"], secret="s" * 20
+    )
+    Delivery.objects.create(
+        listener=listener, crawl=crawl, event="failed", body="{}", next_try_at=now
+    )
+    Checkpoint.objects.create(
+        run=crawl.runs.first(),
+        directory="/checkpoints/1",
+        machine="crawler-1",
+        taken_at=now,
+        urls=3,
+        bytes=1000,
+    )
     set_schedule(resting, {"every_minutes": 60}, by=by)
     save_template(crawl, "Books", by=by)
     save_view(by, "Failed", "state=failed")
@@ -129,7 +157,16 @@ def fill_names() -> None:
         Reply(DnsStatus.OK, ("192.0.2.1",), ttl=300, resolve_ms=40),
         Reply(DnsStatus.TIMEOUT, resolve_ms=8000, error="it said nothing"),
     )
-    store.write([DnsAnswer("www.example.com", good, now, now + 300, None, 0), DnsAnswer("silent.example.com", bad, now, now, now + 40, 1)])
+    store.write(
+        [
+            DnsAnswer("www.example.com", good, now, now + 300, None, 0),
+            DnsAnswer("silent.example.com", bad, now, now, now + 40, 1),
+        ]
+    )
     DnsDropped.objects.create(
-        name="old.example.com", region=2, weight=0.01, why="light, and unused for long", at=timezone.now() - timedelta(hours=1)
+        name="old.example.com",
+        region=2,
+        weight=0.01,
+        why="light, and unused for long",
+        at=timezone.now() - timedelta(hours=1),
     )

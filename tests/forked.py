@@ -1,6 +1,8 @@
-"""Our commands as processes that start quickly: forked from one that has imported what others wrote, and nothing of ours.
+"""Our commands as processes that start quickly: forked from one that has imported what others
+wrote, and nothing of ours.
 
-A new Python would spend most of its start on that. Settings, models and all else of the project each process reads for itself.
+A new Python would spend most of its start on that. Settings, models and all else of the project
+each process reads for itself.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ FORKS.set_forkserver_preload(OTHERS)
 
 
 class Program:
-    """`manage.py` with these words, started. What it prints is added to the file `log`. To be handled like a Popen."""
+    """`manage.py` with these words, started.
+
+    What it prints is added to the file `log`. To be handled like a Popen.
+    """
 
     def __init__(self, words: list[str], env: dict[str, str], log: Path) -> None:
         self._process = FORKS.Process(target=_manage, args=(words, env, log))

@@ -1,4 +1,6 @@
-"""A worker that reads types of documents that never end: of time, as an expression that holds the interpreter's lock, or of memory."""
+"""A worker that reads types of documents that never end: of time, as an expression that holds the
+interpreter's lock, or of memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A worker whose first horse stops itself (SIGSTOP) at one step of its shift, so that anything can be done to it."""
+"""A worker whose first horse stops itself (SIGSTOP) at one step of its shift, so that anything can
+be done to it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Step(NamedTuple):
 
 
 #: the release at the end of a shift that another follows, by the services step by step and in one
-#: call of the server; the end of a run, which releases all its last shift holds; the writing of pages
+#: call of the server; the end of a run, which releases all its last shift holds; the writing of
+#: pages
 STEPS = {
     "before the call": Step("", "allocation_release(", before=True, is_quick=True),
     "after the call": Step("", "allocation_release(", is_quick=True),
@@ -40,18 +43,25 @@ STEPS = {
     "before the run leaves": Step('"finished_at" = ', 'FROM "allocation_pool"', before=True),
     "while the run leaves": Step('"finished_at" = ', "allocation_write_release(", before=True),
     "after the run has left": Step('"finished_at" = ', 'FROM "crawling_archivefile"', before=True),
-    "between two batches of pages": Step("INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True),
+    "between two batches of pages": Step(
+        "INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True
+    ),
     "while it records pages": Step("", "INSERT INTO crawling_runcount"),
 }
 
 
 class HaltingWorker(ShiftWorker):
-    """The environment says where (HALT_AT, a step's name) and keeps it to one horse (HALTED, a file that it makes)."""
+    """The environment says where (HALT_AT, a step's name) and keeps it to one horse (HALTED, a file
+    that it makes).
+    """
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         halt = Halt(STEPS[os.environ["HALT_AT"]], Path(os.environ["HALTED"]))
         step = STEPS[os.environ["HALT_AT"]]
-        with nullcontext() if step.is_quick else planted(NEVER_QUICK), connection.execute_wrapper(halt):
+        with (
+            nullcontext() if step.is_quick else planted(NEVER_QUICK),
+            connection.execute_wrapper(halt),
+        ):
             super().main_work_horse(job, queue)
 
 
@@ -61,7 +71,9 @@ class Halt:
     def __init__(self, step: Step, mark: Path) -> None:
         self._step, self._mark, self._armed = step, mark, not step.once
 
-    def __call__(self, execute: Callable, sql: str, params: object, many: bool, context: dict) -> object:
+    def __call__(
+        self, execute: Callable, sql: str, params: object, many: bool, context: dict
+    ) -> object:
         is_here = self._armed and self._step.sql in sql and not self._mark.exists()
         if is_here and self._step.before:
             self._stop()

@@ -11,8 +11,10 @@ from email.message import EmailMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps the letters it takes; it refuses recipients in `refused` for good. `extensions` are what it says that it can do besides,
-    and where it `is_endless` it never comes to the end of them."""
+    """Keeps the letters it takes; it refuses recipients in `refused` for good.
+
+    `extensions` are what it says that it can do besides, and where it `is_endless` it never comes
+    to the end of them."""
 
     allow_reuse_address = daemon_threads = True
 
@@ -60,7 +62,9 @@ class _Talk(socketserver.StreamRequestHandler):
                     self.say("500 what?")
 
     def greet(self) -> None:
-        self.say("\r\n".join(f"250-{extension}" for extension in ["mail.test", *self.server.extensions]))
+        self.say(
+            "\r\n".join(f"250-{extension}" for extension in ["mail.test", *self.server.extensions])
+        )
         while self.server.is_endless:
             self.say("250-and more")
         self.say("250 HELP")

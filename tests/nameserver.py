@@ -1,4 +1,5 @@
-"""A real name server on loopback, UDP and TCP on one port; `dns_scenarios.py` says what it answers."""
+"""A real name server on loopback, UDP and TCP on one port; `dns_scenarios.py` says what it
+answers."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from tests.dns_scenarios import PUBLIC, SCENARIOS, add, as_sent, forged, plain
 
 
 class NameServer:
-    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name, or of all names
-    below it: `*.a.test`), else by scenario.
+    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name, or of all
+    names below it: `*.a.test`), else by scenario.
 
     Counts every packet as (name, "A", "udp").
     """
@@ -37,9 +38,15 @@ class NameServer:
         self.closing = threading.Event()
 
     def count(self, name: str, *qualities: str) -> int:
-        """How often `name` was asked for, over all types and transports but for those given: `count("a.test", "A", "udp")`."""
+        """How often `name` was asked for, over all types and transports but for those given:
+        `count("a.test", "A", "udp")`.
+        """
         with self._lock:
-            return sum(times for key, times in self.queries.items() if key[0] == name and set(qualities) <= set(key[1:]))
+            return sum(
+                times
+                for key, times in self.queries.items()
+                if key[0] == name and set(qualities) <= set(key[1:])
+            )
 
     def handle(self, wire: bytes, transport: str) -> bytes | None:
         query = dns.message.from_wire(wire)
@@ -61,7 +68,12 @@ class NameServer:
         return as_sent(response, name)
 
     def _respond(
-        self, query: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, transport: str, times: int
+        self,
+        query: dns.message.Message,
+        name: str,
+        rdtype: dns.rdatatype.RdataType,
+        transport: str,
+        times: int,
     ) -> dns.message.Message | None:
         response = dns.message.make_response(query, recursion_available=True)
         scenario, _, argument = name.partition(".")[0].partition("-")
@@ -130,7 +142,9 @@ def serve_names(address: str = "127.0.0.1") -> Iterator[NameServer]:
     for server in (udp, tcp):
         server.names = names
         server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        threads.append(threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}))
+        threads.append(
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        )
         threads[-1].start()
     try:
         yield names

@@ -1,4 +1,6 @@
-"""Small real proxies on loopback: SOCKS5 with a password (RFC 1928, 1929), and HTTP with CONNECT and plain requests."""
+"""Small real proxies on loopback: SOCKS5 with a password (RFC 1928, 1929), and HTTP with CONNECT
+and plain requests.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,10 @@ def _socks(client: socket.socket, proxy: RunningProxy) -> None:
     if kind == 3:
         host = _exactly(client, _exactly(client, 1)[0]).decode()
     else:
-        host = socket.inet_ntop(socket.AF_INET if kind == 1 else socket.AF_INET6, _exactly(client, 4 if kind == 1 else 16))
+        host = socket.inet_ntop(
+            socket.AF_INET if kind == 1 else socket.AF_INET6,
+            _exactly(client, 4 if kind == 1 else 16),
+        )
     port = int.from_bytes(_exactly(client, 2), "big")
     proxy.asked.append(f"{host}:{port}")
     try:
@@ -112,7 +117,10 @@ def _http(client: socket.socket, proxy: RunningProxy) -> None:
     else:
         url = urlsplit(target)
         server = socket.create_connection((url.hostname, url.port or 80), 5)
-        server.sendall(f"{method} {url.path} HTTP/1.1\r\nConnection: close\r\n".encode() + "\r\n".join(lines[1:]).encode("latin-1"))
+        server.sendall(
+            f"{method} {url.path} HTTP/1.1\r\nConnection: close\r\n".encode()
+            + "\r\n".join(lines[1:]).encode("latin-1")
+        )
     _relay(client, server)
 
 

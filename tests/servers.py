@@ -1,4 +1,6 @@
-"""A real web server on loopback for tests: pages from a dictionary, every request and connection kept."""
+"""A real web server on loopback for tests: pages from a dictionary, every request and connection
+kept.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,9 @@ Page = Reply | Callable[[Request], Reply] | bytes | str
 class Site:
     """Pages by path (with its query, else without) and what was asked for.
 
-    A page is (status, headers, body), a body alone (200, text/html), or a function of the request that returns the former.
-    Pages may be added while the site runs. `host_name:port` of the request decides nothing: read `request.host` for that.
+    A page is (status, headers, body), a body alone (200, text/html), or a function of the request
+    that returns the former. Pages may be added while the site runs. `host_name:port` of the request
+    decides nothing: read `request.host` for that.
     """
 
     pages: dict[str, Page]
@@ -67,7 +70,11 @@ class Site:
             return 404, {"Content-Type": "text/plain"}, "not here"
         if callable(page):
             return page(request)
-        return page if isinstance(page, tuple) else (200, {"Content-Type": "text/html; charset=utf-8"}, page)
+        return (
+            page
+            if isinstance(page, tuple)
+            else (200, {"Content-Type": "text/html; charset=utf-8"}, page)
+        )
 
 
 class _Server(ThreadingHTTPServer):
@@ -75,7 +82,12 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, site: Site, tls: ssl.SSLContext | None) -> None:
-        self.site, self.tls, self.open_sockets, self.lock = site, tls, set[socket.socket](), threading.Lock()
+        self.site, self.tls, self.open_sockets, self.lock = (
+            site,
+            tls,
+            set[socket.socket](),
+            threading.Lock(),
+        )
         super().__init__((site.address, site.port), _Handler)
         site.port = self.server_address[1]
 
@@ -84,8 +96,11 @@ class _Server(ThreadingHTTPServer):
         self.site.connections.append((time.monotonic(), peer))
         if self.tls:
             connection.settimeout(5)
-            # The handshake waits for the handler's thread: a client that sends nothing must not stop the others.
-            connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            # The handshake waits for the handler's thread: a client that sends nothing must not
+            # stop the others.
+            connection = self.tls.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
         with self.lock:
             self.open_sockets.add(connection)
         return connection, peer
@@ -144,7 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_site(
-    pages: Mapping[str, Page], *, address: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+    pages: Mapping[str, Page],
+    *,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
 ) -> Iterator[Site]:
     """Serve `pages` on `address` until the block ends."""
     site = Site(dict(pages), address, port, "https" if tls else "http")
@@ -163,16 +182,38 @@ def serve_site(
 def require_openssl() -> None:
     """Skip the test, loudly, where no certificate can be made; CI must never skip it."""
     if not shutil.which("openssl"):
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no `openssl` command to make a certificate with: HTTPS is NOT tested")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "no `openssl` command to make a certificate with: HTTPS is NOT tested"
+        )
 
 
 def make_certificate(directory: Path, *names: str) -> Path:
-    """Make a self-signed certificate, with its key in the same file; it serves as its own authority. Needs `openssl`."""
+    """Make a self-signed certificate, with its key in the same file; it serves as its own
+    authority. Needs `openssl`.
+    """
     path = directory / f"{names[0]}.pem"
     key = directory / f"{names[0]}.key"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    options = ["-subj", f"/CN={names[0]}", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names)]
-    subprocess.run([*command, *options, "-keyout", key, "-out", path], check=True, capture_output=True)
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    options = [
+        "-subj",
+        f"/CN={names[0]}",
+        "-addext",
+        "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
+    ]
+    subprocess.run(
+        [*command, *options, "-keyout", key, "-out", path], check=True, capture_output=True
+    )
     path.write_bytes(path.read_bytes() + key.read_bytes())
     return path
 

@@ -55,7 +55,13 @@ class Stack:
 @contextmanager
 def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
     """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
-    env = {**os.environ, "DATABASE_URL": test_database_url(), "LOG_LEVEL": "INFO", "ARCHIVE_DIR": str(project.ARCHIVE_DIR), **settings}
+    env = {
+        **os.environ,
+        "DATABASE_URL": test_database_url(),
+        "LOG_LEVEL": "INFO",
+        "ARCHIVE_DIR": str(project.ARCHIVE_DIR),
+        **settings,
+    }
     stack = Stack(tmp_path / "stack.log", env)
     forget_jobs()
     try:
@@ -65,7 +71,9 @@ def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
 
 
 def forget_jobs() -> None:
-    """Numbers of processes begin anew with each test database, so jobs of an earlier one could be taken for ours."""
+    """Numbers of processes begin anew with each test database, so jobs of an earlier one could be
+    taken for ours.
+    """
     redis = django_rq.get_connection(QUEUE)
     for key in redis.scan_iter("rq:job:shift-*"):
         redis.delete(key)
@@ -74,7 +82,10 @@ def forget_jobs() -> None:
 def database_url(name: str) -> str:
     """The address of another database of the server that the tests use."""
     parts = connection.settings_dict
-    return f"postgresql://{parts['USER']}@/{name}?host={quote(parts['HOST'], safe='')}&port={parts['PORT'] or 5432}"
+    return (
+        f"postgresql://{parts['USER']}@/{name}?host={quote(parts['HOST'], safe='')}&port="
+        f"{parts['PORT'] or 5432}"
+    )
 
 
 def test_database_url() -> str:

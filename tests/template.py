@@ -1,4 +1,5 @@
-"""A database in which all migrations have run: each worker of the suite clones it, instead of migrating for seconds.
+"""A database in which all migrations have run: each worker of the suite clones it, instead of
+migrating for seconds.
 
 It is kept for the next run of the suite, and made anew when a migration changes.
 """
@@ -29,7 +30,13 @@ def migrated_template() -> str:
     name = start + digest_of_migrations()
     with psycopg.connect(database_url("postgres"), autocommit=True) as server:
         server.execute("SELECT pg_advisory_lock(%s)", [LOCK])
-        found = {row[0] for row in server.execute("SELECT datname FROM pg_database WHERE datname ~ %s", [f"^{start}([0-9a-f]{{12}}|new)$"])}
+        found = {
+            row[0]
+            for row in server.execute(
+                "SELECT datname FROM pg_database WHERE datname ~ %s",
+                [f"^{start}([0-9a-f]{{12}}|new)$"],
+            )
+        }
         if name not in found:
             for old in found:
                 server.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(old)))
@@ -45,8 +52,19 @@ def digest_of_migrations() -> str:
 
 
 def make(server: psycopg.Connection, name: str, *, unfinished: str) -> None:
-    """Under another name first: a run that is killed half-way must leave no template that looks complete."""
+    """Under another name first: a run that is killed half-way must leave no template that looks
+    complete.
+    """
     server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(unfinished)))
     env = {**os.environ, "DATABASE_URL": database_url(unfinished)}
-    subprocess.run([sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0"], cwd=BASE_DIR, env=env, check=True)
-    server.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(unfinished), sql.Identifier(name)))
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0"],
+        cwd=BASE_DIR,
+        env=env,
+        check=True,
+    )
+    server.execute(
+        sql.SQL("ALTER DATABASE {} RENAME TO {}").format(
+            sql.Identifier(unfinished), sql.Identifier(name)
+        )
+    )

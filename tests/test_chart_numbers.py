@@ -36,11 +36,24 @@ def rows(client, page):
 
 def test_names_by_minute(boss):
     counts = dict.fromkeys(("stale", "asked", "failed", "cut"), 0)
-    DnsMinute.objects.create(minute=timezone.now(), memory=10, database=200, lookup=9, waited_seconds=3, waits=[1] * 8, **counts)
+    DnsMinute.objects.create(
+        minute=timezone.now(),
+        memory=10,
+        database=200,
+        lookup=9,
+        waited_seconds=3,
+        waits=[1] * 8,
+        **counts,
+    )
 
     [row] = rows(boss, "/dns/")
 
-    assert (row["memory"], row["database"], row["lookup"], row["waited_seconds"]) == ("10", "200", "9", "3.0")
+    assert (row["memory"], row["database"], row["lookup"], row["waited_seconds"]) == (
+        "10",
+        "200",
+        "9",
+        "3.0",
+    )
 
 
 def test_a_pool_over_time(boss):
@@ -70,4 +83,9 @@ def test_every_try_of_a_trial(boss):
 
     [row] = rows(boss, trial.get_absolute_url())
 
-    assert (row["number"], row["waited_seconds"], row["pages"], row["detail"]) == ("1", "0.25", "3", "'=SUM(A1)")
+    assert (row["number"], row["waited_seconds"], row["pages"], row["detail"]) == (
+        "1",
+        "0.25",
+        "3",
+        "'=SUM(A1)",
+    )

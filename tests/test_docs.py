@@ -45,9 +45,15 @@ def named(path: Path) -> str:
 
 
 def rows(text: str, heading: str) -> list[list[str]]:
-    """The cells of all tables between a heading and the next of its level, without the tables' heads."""
+    """The cells of all tables between a heading and the next of its level, without the tables'
+    heads.
+    """
     section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| `")]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    ]
     assert cells, f"no table under {heading}"
     return cells
 
@@ -55,7 +61,9 @@ def rows(text: str, heading: str) -> list[list[str]]:
 def code_in(text: str) -> list[str]:
     """What stands in backticks, in fences, or indented as code."""
     return (
-        re.findall(r"`([^`\n]+)`", text) + re.findall(r"^ {4,}(\S.*)$", text, re.M) + re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
+        re.findall(r"`([^`\n]+)`", text)
+        + re.findall(r"^ {4,}(\S.*)$", text, re.M)
+        + re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
     )
 
 
@@ -72,7 +80,9 @@ def in_table(name: str, value: object) -> str:
 
 @pytest.fixture
 def defaults(monkeypatch, tmp_path) -> env.Environment:
-    """The settings of a machine on which nothing is set; the key that reading makes is kept out of the project."""
+    """The settings of a machine on which nothing is set; the key that reading makes is kept out of
+    the project.
+    """
     for name in env.Environment.names():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(env, "BASE_DIR", tmp_path)
@@ -84,7 +94,9 @@ def test_the_readme_is_short():
 
 
 def test_settings_table_has_every_variable_in_the_order_of_the_code():
-    assert [row[0] for row in rows(SETTINGS, "Settings")] == [f"`{name}`" for name in env.Environment.names()]
+    assert [row[0] for row in rows(SETTINGS, "Settings")] == [
+        f"`{name}`" for name in env.Environment.names()
+    ]
 
 
 def test_settings_table_tells_the_defaults_of_the_code(defaults, tmp_path):
@@ -104,7 +116,9 @@ def test_defaults_told_in_words_are_what_the_words_say(defaults):
 
 
 def test_every_setting_has_a_meaning():
-    assert not [row[0] for row in rows(SETTINGS, "Settings") if len(row) != 3 or not row[2].strip("| ")]
+    assert not [
+        row[0] for row in rows(SETTINGS, "Settings") if len(row) != 3 or not row[2].strip("| ")
+    ]
 
 
 def test_dependencies_table_and_requirements_agree():
@@ -120,7 +134,12 @@ def test_dependencies_table_and_requirements_agree():
 
 def test_every_make_target_that_documents_name_exists():
     targets = set(re.findall(r"^([a-z-]+):.*## ", (PROJECT / "Makefile").read_text(), re.M))
-    named_targets = {(word, named(path)) for path in DOCUMENTS for code in code_in(path.read_text()) for word in make_words(code)}
+    named_targets = {
+        (word, named(path))
+        for path in DOCUMENTS
+        for code in code_in(path.read_text())
+        for word in make_words(code)
+    }
 
     assert {("run", "README.md"), ("test", "README.md")} <= named_targets
     assert not {(word, path) for word, path in named_targets if word not in targets}
@@ -131,13 +150,17 @@ def make_words(code: str) -> list[str]:
 
 
 def test_crawl_is_short_for_the_management_command_from_any_directory(tmp_path):
-    shown = subprocess.run([PROJECT / "crawl", "--help"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [PROJECT / "crawl", "--help"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
 
     assert "./crawl list" in shown.stdout
 
 
 def test_every_management_command_that_documents_name_exists():
-    commands = {word for path in DOCUMENTS for word in re.findall(r"manage\.py ([a-z_]+)", path.read_text())}
+    commands = {
+        word for path in DOCUMENTS for word in re.findall(r"manage\.py ([a-z_]+)", path.read_text())
+    }
 
     assert {"identify", "api_token"} <= commands
     assert commands <= set(get_commands())
@@ -153,8 +176,13 @@ def test_every_relative_link_leads_to_a_file(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_every_file_of_ours_that_a_document_names_exists(path):
-    """`crawling/scope/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that a reader chooses."""
-    told = re.findall(r"`((?:allocation|crawling|crawlsite|dnscache|docs|templates|tests)/[a-z0-9_/.-]+)`", path.read_text())
+    """`crawling/scope/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that
+    a reader chooses.
+    """
+    told = re.findall(
+        r"`((?:allocation|crawling|crawlsite|dnscache|docs|templates|tests)/[a-z0-9_/.-]+)`",
+        path.read_text(),
+    )
 
     assert not [name for name in told if not (PROJECT / name).exists()]
 
@@ -191,8 +219,13 @@ ELEMENTS = {
 
 def shown_by(document: str) -> set[tuple[Path, str]]:
     """The files of tests that a document names, each with the test in it, or "" for all of them."""
-    told = re.findall(r"`((?:[a-z_]+/)*test_[a-z0-9_]+\.py)(?:::([a-z0-9_]+))?`", (PROJECT / document).read_text())
-    return {(PROJECT / ("" if file.startswith("tests/") else ELEMENTS[document]) / file, test) for file, test in told}
+    told = re.findall(
+        r"`((?:[a-z_]+/)*test_[a-z0-9_]+\.py)(?:::([a-z0-9_]+))?`", (PROJECT / document).read_text()
+    )
+    return {
+        (PROJECT / ("" if file.startswith("tests/") else ELEMENTS[document]) / file, test)
+        for file, test in told
+    }
 
 
 @pytest.mark.parametrize("document", ELEMENTS)
@@ -202,14 +235,20 @@ def test_every_test_that_a_document_names_exists(document):
     assert len(told) > 10
     assert not [named(file) for file, _ in told if not file.exists()]
     assert not [
-        f"{named(file)}::{test}" for file, test in sorted(told) if test and not re.search(rf"^def {test}\(", file.read_text(), re.M)
+        f"{named(file)}::{test}"
+        for file, test in sorted(told)
+        if test and not re.search(rf"^def {test}\(", file.read_text(), re.M)
     ]
 
 
 def test_every_item_of_the_dashboard_is_shown_by_something():
     tables = (PROJECT / "docs" / "conformance" / "dashboard.md").read_text().split("\n## ")[1:3]
     for table, items in zip(tables, (24, 12), strict=True):
-        cells = [line.strip("| ").split(" | ") for line in table.splitlines() if re.match(r"\| \d+ \|", line)]
+        cells = [
+            line.strip("| ").split(" | ")
+            for line in table.splitlines()
+            if re.match(r"\| \d+ \|", line)
+        ]
         assert [row[0] for row in cells] == [str(number) for number in range(1, items + 1)]
         assert all(len(row) == 4 and ("test_" in row[3] or ".png" in row[3]) for row in cells)
 
@@ -217,19 +256,30 @@ def test_every_item_of_the_dashboard_is_shown_by_something():
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_documents_name_no_path_of_a_particular_machine(path):
     """Nobody's home, nobody's work place; under /tmp only what the product itself makes there."""
-    places = re.findall(r"(?<![\w.:/])/(?:home|root|Users|work|mnt|media|tmp(?!/crawlsite-HASH))/\w[^\s`)]*", path.read_text())
+    places = re.findall(
+        r"(?<![\w.:/])/(?:home|root|Users|work|mnt|media|tmp(?!/crawlsite-HASH))/\w[^\s`)]*",
+        path.read_text(),
+    )
 
     assert not places
 
 
 def defined_words() -> list[str]:
-    return [word.strip() for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M) for word in words.split(",")]
+    return [
+        word.strip()
+        for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M)
+        for word in words.split(",")
+    ]
 
 
 @pytest.fixture(scope="module")
 def everything_written() -> str:
     """All code, templates and documents but the glossary itself and the tests, in small letters."""
-    own = [path for path in files(".py", ".html", ".md") if path != GLOSSARY and "tests" not in path.relative_to(PROJECT).parts]
+    own = [
+        path
+        for path in files(".py", ".html", ".md")
+        if path != GLOSSARY and "tests" not in path.relative_to(PROJECT).parts
+    ]
     return "\n".join(path.read_text() for path in own).lower()
 
 
@@ -241,7 +291,10 @@ def test_every_word_of_the_glossary_is_used(word, everything_written):
 
 
 def test_glossary_defines_each_word_once_in_order_of_the_alphabet():
-    firsts = [words.split(",")[0].lower() for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M)]
+    firsts = [
+        words.split(",")[0].lower()
+        for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M)
+    ]
 
     assert firsts == sorted(firsts)
     assert len(set(defined_words())) == len(defined_words())
@@ -249,8 +302,14 @@ def test_glossary_defines_each_word_once_in_order_of_the_alphabet():
 
 def test_no_setting_is_read_behind_the_tables_back():
     """Whatever else asked the environment would be a setting that no table tells of."""
-    readers = {named(path) for path in files(".py") if re.search(r"os\.(environ|getenv)", path.read_text())}
-    ours = {path for path in readers if not path.startswith("tests/") and path not in ("manage.py", "crawlsite/wsgi.py")}
+    readers = {
+        named(path) for path in files(".py") if re.search(r"os\.(environ|getenv)", path.read_text())
+    }
+    ours = {
+        path
+        for path in readers
+        if not path.startswith("tests/") and path not in ("manage.py", "crawlsite/wsgi.py")
+    }
 
     assert ours == {"crawlsite/env.py"}
 

@@ -1,4 +1,6 @@
-"""After a test that committed, the next one finds a database as the migrations left it, but for their rows."""
+"""After a test that committed, the next one finds a database as the migrations left it, but for
+their rows.
+"""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -21,7 +23,11 @@ def rows() -> int:
 def test_nothing_is_left_of_a_pool_and_its_ledger_which_is_append_only(groups):
     pool = create_pool(name="default", classes=[NewClass("worker", "worker", "Workers", 4)])
     with connection.cursor() as cursor:
-        cursor.execute("INSERT INTO auth_group (name) SELECT 'group ' || number FROM generate_series(1, %s) AS number", [groups])
+        cursor.execute(
+            "INSERT INTO auth_group (name) SELECT 'group ' || number "
+            "FROM generate_series(1, %s) AS number",
+            [groups],
+        )
     assert Event.objects.filter(pool=pool).exists()
 
     empty_database()

@@ -1,4 +1,6 @@
-"""What holds on every page, each in full and before there is anything; those that need a browser are in `tests/browser`."""
+"""What holds on every page, each in full and before there is anything; those that need a browser
+are in `tests/browser`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def values(make_site, boss):
 
 def faults_of_times(page):
     for time in page.select("main time"):
-        if time.find_parent("figure"):  # a chart's numbers: the table's caption says that they are in UTC
+        # a chart's numbers: the table's caption says that they are in UTC
+        if time.find_parent("figure"):
             continue
         if not time.get("datetime") or not time.get("title", "").endswith("UTC"):
             yield f"a time without its moment: {time}"
@@ -49,14 +52,31 @@ def faults_of_times(page):
 def faults_of_structure(page):
     if len(page.select("h1")) != 1:
         yield f"{len(page.select('h1'))} first headings"
-    yield from (f"a head without scope: {cell}" for cell in page.select("main th") if not cell.get("scope"))
-    yield from (f"live, and not polite: {one.name}" for one in page.select("[aria-live]") if one["aria-live"] != "polite")
-    outside = [one.get("src") or one.get("href") or "" for one in page.select("script[src], link[href], img[src], iframe[src]")]
-    yield from (f"asks somebody else: {address}" for address in outside if re.match(r"(https?:)?//", address))
+    yield from (
+        f"a head without scope: {cell}" for cell in page.select("main th") if not cell.get("scope")
+    )
+    yield from (
+        f"live, and not polite: {one.name}"
+        for one in page.select("[aria-live]")
+        if one["aria-live"] != "polite"
+    )
+    outside = [
+        one.get("src") or one.get("href") or ""
+        for one in page.select("script[src], link[href], img[src], iframe[src]")
+    ]
+    yield from (
+        f"asks somebody else: {address}"
+        for address in outside
+        if re.match(r"(https?:)?//", address)
+    )
 
 
 def faults_of_commands(page, user):
-    lines = "\n".join(code.get_text() for code in page.select("details.commands code")).strip().splitlines()
+    lines = (
+        "\n".join(code.get_text() for code in page.select("details.commands code"))
+        .strip()
+        .splitlines()
+    )
     if not lines:
         yield "no command that does the same; give its template a block `command`"
     for line in lines:
@@ -75,7 +95,11 @@ def faults_of_policies(answer):
         yield f"its policy is {answer.get('Content-Security-Policy')}"
     page = soup(answer)
     yield from (f"a style that is blocked: {one}" for one in page.select("[style], style"))
-    yield from (f"a script that is blocked: {one}" for one in page.select("script:not([src])") if one.get("type") != "application/json")
+    yield from (
+        f"a script that is blocked: {one}"
+        for one in page.select("script:not([src])")
+        if one.get("type") != "application/json"
+    )
     handlers = (name for one in page.select("*") for name in one.attrs if name.startswith("on"))
     yield from (f"a handler that is blocked: {name}" for name in handlers)
 
@@ -104,15 +128,28 @@ def test_every_page_of_a_crawl_tells_that_it_is_paused(values, boss):
     client = Client()
     client.force_login(boss)
     resting = addresses(values | {"crawl": values["resting"]})
-    parts = [one for one in resting if one.startswith(f"/crawls/{values['resting']}/") and "?" not in one and "/pages/" not in one[:-6]]
+    parts = [
+        one
+        for one in resting
+        if one.startswith(f"/crawls/{values['resting']}/")
+        and "?" not in one
+        and "/pages/" not in one[:-6]
+    ]
     answers = {one: client.get(one) for one in parts}
 
     assert len(parts) > 10
-    silent = [one for one, answer in answers.items() if answer.status_code == 200 and not soup(answer).select("main .state-paused")]
+    silent = [
+        one
+        for one, answer in answers.items()
+        if answer.status_code == 200 and not soup(answer).select("main .state-paused")
+    ]
     assert silent == [f"/crawls/{values['resting']}/delete/"] or silent == []
 
 
-@pytest.mark.parametrize("address", ["/login/", "/admin/", "/admin/login/", "/api/docs", "/api/pools", "/healthz", "/no/such/page"])
+@pytest.mark.parametrize(
+    "address",
+    ["/login/", "/admin/", "/admin/login/", "/api/docs", "/api/pools", "/healthz", "/no/such/page"],
+)
 def test_whatever_else_is_answered_has_the_policy_too(values, boss, address):
     client = Client()
     client.force_login(boss)

@@ -1,4 +1,6 @@
-"""The operator's guide speaks of what is there: every word in bold stands on a page, every link and picture leads somewhere."""
+"""The operator's guide speaks of what is there: every word in bold stands on a page, every link and
+picture leads somewhere.
+"""
 
 from __future__ import annotations
 

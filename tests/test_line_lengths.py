@@ -1,4 +1,6 @@
-"""Lines can be read without scrolling: Python's are ruff's business (E501), those of templates are looked at here."""
+"""Lines can be read without scrolling: Python's are ruff's business (E501), those of templates are
+looked at here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every address that can be looked at is timed by `benchmarks.dashboard`, and is answered where every list has rows."""
+"""Every address that can be looked at is timed by `benchmarks.dashboard`, and is answered where
+every list has rows.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def filled(transactional_db):
 
 
 def test_none_is_forgotten(filled):
-    assert len({route for route, _ in places(filled)}) > 150  # raises for a route that it has no values for
+    # raises for a route that it has no values for
+    assert len({route for route, _ in places(filled)}) > 150
 
 
 @pytest.mark.drill

@@ -1,4 +1,7 @@
-"""Who may ask for which address. A new page or endpoint needs its row in ROUTES, or the first test fails."""
+"""Who may ask for which address.
+
+A new page or endpoint needs its row in ROUTES, or the first test fails.
+"""
 
 from __future__ import annotations
 
@@ -265,7 +268,8 @@ IN_JSON = {
     "account/refresh/": "PUT api/preferences",
     "alerts/": "POST api/alerts",
     "alerts/<int:pk>/": "PUT api/alerts/<listener_id>",
-    "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/alerts/<listener_id>/deliveries/<delivery_id>/again",
+    "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/alerts/<listener_id>/"
+    "deliveries/<delivery_id>/again",
     "bank/what-if/": "POST api/banker/check",
     "dns/flush/": "POST api/dns-cache/flush",
     "dns/^(?P<deed>retry|pin|unpin)/$": "POST api/dns/<name>/<deed>",
@@ -301,10 +305,19 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
-    "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
+    "POST api/pools/<pool_id>/classes": {
+        "key": "gold",
+        "unit": "bar",
+        "sentence": "Gold.",
+        "capacity": 1,
+    },
     "POST api/crawls/<crawl_id>/traps/<key>": {"verdict": "ban"},
     "POST api/crawls/<crawl_id>/scope-test": {"urls": ["http://127.0.0.1:8900/"]},
-    "POST api/crawls/<crawl_id>/robots-exceptions": {"host": "a.test", "reason": "agreed", "hours": 1},
+    "POST api/crawls/<crawl_id>/robots-exceptions": {
+        "host": "a.test",
+        "reason": "agreed",
+        "hours": 1,
+    },
     "POST api/blacklist": {"kind": "host", "text": "a.test", "reason": "asked for"},
     "POST api/dns-cache/flush": {"scope": "all"},
     "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
@@ -351,7 +364,10 @@ OF_THE_ADMIN_SITE = {"admin/login/", "admin/logout/"}
 def routes(patterns, prefix: str = "", path: str = "/") -> Iterator[tuple[str, str]]:
     """Every route of the URL map as it is written, and as a path with %(name)s for what varies."""
     for pattern in patterns:
-        route, form = prefix + str(pattern.pattern), path + normalize(pattern.pattern.regex.pattern)[0][0]
+        route, form = (
+            prefix + str(pattern.pattern),
+            path + normalize(pattern.pattern.regex.pattern)[0][0],
+        )
         if isinstance(pattern, URLPattern):
             yield route, form
         else:
@@ -359,7 +375,9 @@ def routes(patterns, prefix: str = "", path: str = "/") -> Iterator[tuple[str, s
 
 
 PATHS = dict(routes(get_resolver().url_patterns))
-ADMIN_ROUTES = sorted(route for route in PATHS if route.startswith("admin/") and route not in OF_THE_ADMIN_SITE)
+ADMIN_ROUTES = sorted(
+    route for route in PATHS if route.startswith("admin/") and route not in OF_THE_ADMIN_SITE
+)
 
 
 @pytest.fixture
@@ -376,7 +394,8 @@ def crawl(db) -> CrawlJob:
 
 @pytest.fixture
 def clients(crawl) -> dict[Role, Client]:
-    """A browser of each role; the administrator is no superuser, but staff with the role's group."""
+    """A browser of each role; the administrator is no superuser, but staff with the role's
+    group."""
     clients = {role: Client() for role in Role}
     for role in list(Role)[1:]:
         name = role.name.lower()
@@ -388,9 +407,22 @@ def clients(crawl) -> dict[Role, Client]:
 
 @pytest.fixture
 def ask(clients, crawl):
-    """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
-    pool, trial, process, host = Pool.objects.get(), Trial.objects.get(), Process.objects.get(), Host.objects.get()
-    values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
+    """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST",
+    "crawls/")`.
+    """
+    pool, trial, process, host = (
+        Pool.objects.get(),
+        Trial.objects.get(),
+        Process.objects.get(),
+        Host.objects.get(),
+    )
+    values = {
+        "pool": pool.pk,
+        "pool_id": pool.pk,
+        "process_id": process.pk,
+        "trial_id": trial.pk,
+        "version": 1,
+    }
     values |= {
         "host_id": host.pk,
         "verb": "pause",
@@ -408,7 +440,9 @@ def ask(clients, crawl):
         pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
         path = PATHS[route] % {name: values.get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"
-        body = {"data": BODIES.get(f"{method} {route}", {})} | ({"content_type": "application/json"} if is_json else {})
+        body = {"data": BODIES.get(f"{method} {route}", {})} | (
+            {"content_type": "application/json"} if is_json else {}
+        )
         client = clients[role]
         before, cookies = transaction.savepoint(), copy(client.cookies)
         answer = getattr(client, method.lower())(path, **body)
@@ -422,11 +456,15 @@ def ask(clients, crawl):
 
 
 def refused(answer, role: Role, route: str) -> bool:
-    """Pages lead nobody to the log-in and tell users 403; endpoints tell nobody 401; the admin site takes all but staff for nobody."""
+    """Pages lead nobody to the log-in and tell users 403; endpoints tell nobody 401; the admin site
+    takes all but staff for nobody.
+    """
     if route.startswith("admin/"):
         return answer.status_code in (401, 403) or leads_to_log_in(answer)
     if role == NOBODY:
-        return leads_to_log_in(answer) or (answer.status_code == 401 and (route.startswith("api/") or route == "metrics"))
+        return leads_to_log_in(answer) or (
+            answer.status_code == 401 and (route.startswith("api/") or route == "metrics")
+        )
     return answer.status_code == 403
 
 
@@ -436,7 +474,11 @@ def leads_to_log_in(answer) -> bool:
 
 def served(answer, route: str) -> bool:
     """Whatever came of it: not refused, not misunderstood, not lost, not broken."""
-    fine = answer.status_code < 400 or answer.status_code == 409 or (answer.status_code == 404 and route in EMPTY)
+    fine = (
+        answer.status_code < 400
+        or answer.status_code == 409
+        or (answer.status_code == 404 and route in EMPTY)
+    )
     return fine and not leads_to_log_in(answer)
 
 
@@ -455,7 +497,9 @@ def test_every_address_has_its_row():
 
 def test_whatever_a_page_changes_a_program_of_that_role_can_change():
     pages = {
-        route: methods["POST"] for route, methods in ROUTES.items() if "POST" in methods and not route.startswith(("api/", "admin/", "log"))
+        route: methods["POST"]
+        for route, methods in ROUTES.items()
+        if "POST" in methods and not route.startswith(("api/", "admin/", "log"))
     }
     asked = {page: tuple(IN_JSON[page].split(" ", 1)) for page in pages.keys() & IN_JSON.keys()}
 
@@ -470,7 +514,9 @@ def test_who_may(ask, role):
         for method, least in methods.items():
             answer = ask(role, method, route)
             if not (served(answer, route) if role >= least else refused(answer, role, route)):
-                misfits.append(f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}")
+                misfits.append(
+                    f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
+                )
 
     assert misfits == []
 
@@ -479,7 +525,11 @@ def test_methods_without_a_row_do_nothing_for_anybody(ask):
     misfits = []
     for route, methods in ROUTES.items():
         who = NOBODY if NOBODY in methods.values() else ADMINISTRATOR
-        answers = {method: ask(who, method, route).status_code for method in METHODS if method not in methods}
+        answers = {
+            method: ask(who, method, route).status_code
+            for method in METHODS
+            if method not in methods
+        }
         if not (set(answers.values()) <= {405} or route in EMPTY):
             misfits.append((route, answers))
 
@@ -491,7 +541,9 @@ def test_the_admin_site_is_for_administrators(ask, role):
     for route in ADMIN_ROUTES:
         for method in ("GET", "POST"):
             answer = ask(role, method, route)
-            assert refused(answer, role, route), f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
+            assert refused(answer, role, route), (
+                f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
+            )
 
 
 @pytest.fixture
@@ -519,7 +571,10 @@ def test_staff_with_a_lesser_role_neither_see_nor_empty_the_queues(clients, role
 
 
 def test_administrators_empty_the_queues(clients, waiting_job):
-    queues = [f"/admin/django_rq/dashboard/queues/{number}/empty/" for number in range(len(settings.RQ_QUEUES))]
+    queues = [
+        f"/admin/django_rq/dashboard/queues/{number}/empty/"
+        for number in range(len(settings.RQ_QUEUES))
+    ]
 
     assert clients[ADMINISTRATOR].get("/admin/django_rq/dashboard/").status_code == 200
     assert [clients[ADMINISTRATOR].post(path).status_code for path in queues] == [302] * len(queues)
@@ -527,11 +582,17 @@ def test_administrators_empty_the_queues(clients, waiting_job):
 
 
 def test_the_admin_site_breaks_at_no_address_for_administrators(ask):
-    answers = {route: ask(ADMINISTRATOR, "GET", route).status_code for route in ADMIN_ROUTES if not route.startswith(OF_NO_TABLE)}
+    answers = {
+        route: ask(ADMINISTRATOR, "GET", route).status_code
+        for route in ADMIN_ROUTES
+        if not route.startswith(OF_NO_TABLE)
+    }
 
     assert {route: status for route, status in answers.items() if status >= 500} == {}
     lists = {
-        route: answers[route] for route in answers if route.count("/") == 3 and route.startswith(("admin/allocation/", "admin/crawling/"))
+        route: answers[route]
+        for route in answers
+        if route.count("/") == 3 and route.startswith(("admin/allocation/", "admin/crawling/"))
     }
     assert len(lists) >= 13
     assert set(lists.values()) <= {200, 302}  # there is one identity: its list leads to it

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent
-RELEASES = [path for root in ("static/vendor", "tests/browser/vendor") for path in sorted((PROJECT / root).iterdir())]
+RELEASES = [
+    path
+    for root in ("static/vendor", "tests/browser/vendor")
+    for path in sorted((PROJECT / root).iterdir())
+]
 
 
 def sums(release: Path) -> dict[str, str]:
@@ -18,7 +22,9 @@ def sums(release: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
 def test_vendored_files_are_unmodified(release):
-    found = {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in sums(release)}
+    found = {
+        name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in sums(release)
+    }
 
     assert found == sums(release)
 
@@ -32,4 +38,7 @@ def test_every_vendored_program_is_among_the_sums_with_its_version_and_licence(r
     assert list(release.glob("LICENSE*"))
     version = release.name.rpartition("-")[2]
     said = release / "package.json"  # for files that do not say it themselves
-    assert all(version in (release / name).read_text()[:300] for name in programs) or f'"version": "{version}"' in said.read_text()
+    assert (
+        all(version in (release / name).read_text()[:300] for name in programs)
+        or f'"version": "{version}"' in said.read_text()
+    )

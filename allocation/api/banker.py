@@ -1,13 +1,20 @@
 """`/api/banker`: what the algorithm says of any state."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Annotated
 
 from ninja import Body, Router
 from ninja.errors import HttpError
 
-from allocation.api.schemas import AnswerOut, AuthenticatedRequest, SafeStepOut, SafetyQuestion, needs
+from allocation.api.schemas import (
+    AnswerOut,
+    AuthenticatedRequest,
+    SafeStepOut,
+    SafetyQuestion,
+    needs,
+)
 from allocation.banker import State
 from allocation.reasons import Parties
 from allocation.state_check import StateCheck, check, check_request, counted, named
@@ -15,7 +22,11 @@ from allocation.state_check import StateCheck, check, check_request, counted, na
 banker = Router()
 
 
-@banker.post("/check", response=AnswerOut, summary="What the Banker's algorithm says of a state that you make up")
+@banker.post(
+    "/check",
+    response=AnswerOut,
+    summary="What the Banker's algorithm says of a state that you make up",
+)
 @needs("allocation.view_pool")
 def ask(request: AuthenticatedRequest, question: Annotated[SafetyQuestion, Body()]) -> AnswerOut:
     """Nothing is kept and nothing changes. `process` and `request` go together."""
@@ -44,7 +55,10 @@ def _parties(question: SafetyQuestion, state: State) -> Parties:
 def _answer(answer: StateCheck) -> AnswerOut:
     steps = None
     if answer.sequence is not None and answer.work is not None:
-        steps = [SafeStepOut(process=i, work=list(work)) for i, work in zip(answer.sequence, answer.work, strict=False)]
+        steps = [
+            SafeStepOut(process=i, work=list(work))
+            for i, work in zip(answer.sequence, answer.work, strict=False)
+        ]
     return AnswerOut(
         verdict=answer.verdict,
         is_safe=answer.is_safe,

@@ -22,7 +22,9 @@ def detail(view: BankView) -> PoolDetail:
         id=view.id,
         name=view.name,
         policy=view.policy,
-        resources=[Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in view.resources],
+        resources=[
+            Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in view.resources
+        ],
         available=[one.available for one in view.resources],
         capacity=[one.capacity for one in view.resources],
         reserved=[one.reserved for one in view.resources],
@@ -30,7 +32,9 @@ def detail(view: BankView) -> PoolDetail:
         processes=[_process(process) for process in view.processes],
         is_safe=view.is_safe,
         safe_sequence=None if sequence is None else [step.process.id for step in sequence],
-        steps=None if sequence is None else [SafeStepOut(process=step.process.id, work=list(step.work)) for step in sequence],
+        steps=None
+        if sequence is None
+        else [SafeStepOut(process=step.process.id, work=list(step.work)) for step in sequence],
         waiting=[wait_out(wait) for wait in view.waiting],
     )
 
@@ -58,8 +62,16 @@ def wait_out(wait: WaitRow) -> WaitOut:
         verdict=wait.verdict.value,
         reason=wait.reason,
         short=[ShortOut(resource=one.key, units=one.units) for one in wait.short],
-        blockers=[BlockerOut(process=b.process, name=b.label, resource=b.key, units=b.units, since=b.since) for b in wait.blockers],
-        would_be_stuck=[StuckProcessOut(process=one.process, name=one.label, resources=list(one.keys)) for one in wait.stuck],
+        blockers=[
+            BlockerOut(
+                process=b.process, name=b.label, resource=b.key, units=b.units, since=b.since
+            )
+            for b in wait.blockers
+        ],
+        would_be_stuck=[
+            StuckProcessOut(process=one.process, name=one.label, resources=list(one.keys))
+            for one in wait.stuck
+        ],
         what_ends_it=wait.what_ends_it,
         estimate=EstimateOut(seconds=wait.estimate.seconds, sentence=wait.estimate.sentence),
         since=wait.since,

@@ -1,6 +1,9 @@
-"""`/api/pools/{id}/events` and `/api/pools/{id}/as-of/{version}`: the ledger, and the bank as it was after any event of it."""
+"""`/api/pools/{id}/events` and `/api/pools/{id}/as-of/{version}`: the ledger, and the bank as it
+was after any event of it.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -9,7 +12,14 @@ from uuid import UUID
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from allocation.api.schemas import AuthenticatedRequest, PoolId, ProcessThen, Resource, SafeStepOut, needs
+from allocation.api.schemas import (
+    AuthenticatedRequest,
+    PoolId,
+    ProcessThen,
+    Resource,
+    SafeStepOut,
+    needs,
+)
 from allocation.errors import UnknownPool
 from allocation.history.as_of import BankThen, bank_as_of
 from allocation.history.listing import EventFilter, list_events
@@ -22,7 +32,9 @@ Version = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
 class EventOut(Schema):
-    """Vectors are in the order of the pool's `resources`; a class that was added later may be missing at their end."""
+    """Vectors are in the order of the pool's `resources`; a class that was added later may be
+    missing at their end.
+    """
 
     version: int
     kind: str
@@ -37,7 +49,9 @@ class EventOut(Schema):
     available_after: list[int]
     verdict: str
     reason: str
-    sequence: list[int] = Field(description="ids of the processes that the decision found able to finish, in order")
+    sequence: list[int] = Field(
+        description="ids of the processes that the decision found able to finish, in order"
+    )
 
 
 class EventPage(Schema):
@@ -57,7 +71,10 @@ class WaitThen(Schema):
 
 
 class PoolThen(Schema):
-    """A pool after one event. `steps` is the evidence of that event's decision: the Work that each process found."""
+    """A pool after one event.
+
+    `steps` is the evidence of that event's decision: the Work that each process found.
+    """
 
     id: int
     name: str
@@ -72,23 +89,41 @@ class PoolThen(Schema):
     waiting: list[WaitThen]
 
 
-@history.get("/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first")
+@history.get(
+    "/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first"
+)
 @needs("allocation.view_pool")
 def events(
     request: AuthenticatedRequest,
     pool_id: PoolId,
-    process: Annotated[int | None, Query(ge=1, le=LARGEST, description="only about this process")] = None,
+    process: Annotated[
+        int | None, Query(ge=1, le=LARGEST, description="only about this process")
+    ] = None,
     kind: Annotated[EventKind | None, Query(description="only of this kind")] = None,
-    cursor: Annotated[int | None, Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first")] = None,
+    cursor: Annotated[
+        int | None,
+        Query(
+            ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first"
+        ),
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
     if not Pool.objects.filter(pk=pool_id).exists():
         raise UnknownPool(pool=pool_id)
-    rows, following = list_events(pool_id, EventFilter(process or 0, kind.value if kind else ""), before=cursor, limit=limit)
-    return {"items": [_event(row, row.process.label if row.process else None) for row in rows], "next": following}
+    rows, following = list_events(
+        pool_id, EventFilter(process or 0, kind.value if kind else ""), before=cursor, limit=limit
+    )
+    return {
+        "items": [_event(row, row.process.label if row.process else None) for row in rows],
+        "next": following,
+    }
 
 
-@history.get("/{pool_id}/as-of/{version}", response=PoolThen, summary="The pool as it was after an event of its ledger")
+@history.get(
+    "/{pool_id}/as-of/{version}",
+    response=PoolThen,
+    summary="The pool as it was after an event of its ledger",
+)
 @needs("allocation.view_pool")
 def as_of(request: AuthenticatedRequest, pool_id: PoolId, version: Version) -> PoolThen:
     return _then(bank_as_of(pool_id, version))
@@ -99,11 +134,20 @@ def _then(then: BankThen) -> PoolThen:
         id=then.id,
         name=then.name,
         event=_event(then.event, then.label or None),
-        resources=[Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in then.resources],
+        resources=[
+            Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in then.resources
+        ],
         capacity=[one.capacity for one in then.resources],
         available=[one.available for one in then.resources],
         processes=[
-            ProcessThen(id=p.id, name=p.label, maximum=list(p.maximum), allocation=list(p.allocation), need=list(p.need), state=p.state)
+            ProcessThen(
+                id=p.id,
+                name=p.label,
+                maximum=list(p.maximum),
+                allocation=list(p.allocation),
+                need=list(p.need),
+                state=p.state,
+            )
             for p in then.processes
         ],
         is_safe=then.is_safe,

@@ -1,6 +1,9 @@
-"""`PATCH /api/pools/{id}` and what stands below it: limits, edited while crawls run, and what would come of it."""
+"""`PATCH /api/pools/{id}` and what stands below it: limits, edited while crawls run, and what would
+come of it.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 import json
 from typing import Annotated
@@ -43,15 +46,25 @@ from allocation.services import (
 __all__ = ["pools"]
 
 
-@pools.patch("/{pool_id}", response=PoolDetail | LimitsPreviewOut, summary="Change limits; whoever waits and now may be is served at once")
+@pools.patch(
+    "/{pool_id}",
+    response=PoolDetail | LimitsPreviewOut,
+    summary="Change limits; whoever waits and now may be is served at once",
+)
 @needs("allocation.change_pool")
 def change(
-    request: AuthenticatedRequest, pool_id: PoolId, wanted: Annotated[LimitsIn, Body()], preview: bool = False
+    request: AuthenticatedRequest,
+    pool_id: PoolId,
+    wanted: Annotated[LimitsIn, Body()],
+    preview: bool = False,
 ) -> PoolDetail | LimitsPreviewOut:
-    """All or nothing. Refused if more is in use or claimed, or if not every process could be sure to finish.
+    """All or nothing.
 
-    With `preview=1` nothing changes, and the answer tells who would wait, be refused or become unsafe. With `override` and
-    a `reason` an unsafe change is put through, and the pool is flagged until the state is safe again.
+    Refused if more is in use or claimed, or if not every process could be sure to finish.
+
+    With `preview=1` nothing changes, and the answer tells who would wait, be refused or become
+    unsafe. With `override` and a `reason` an unsafe change is put through, and the pool is flagged
+    until the state is safe again.
     """
     pool = Pool.objects.filter(pk=pool_id).first()
     if pool is None:
@@ -67,12 +80,22 @@ def change(
     return detail(selectors.bank_view(pool_id))
 
 
-@pools.patch("/{pool_id}/processes/{process_id}", response=PoolDetail | LimitsPreviewOut, summary="Change a process's claim or priority")
+@pools.patch(
+    "/{pool_id}/processes/{process_id}",
+    response=PoolDetail | LimitsPreviewOut,
+    summary="Change a process's claim or priority",
+)
 @needs("allocation.change_pool")
 def change_one(
-    request: AuthenticatedRequest, pool_id: PoolId, process_id: ProcessId, wanted: Annotated[ProcessLimitsIn, Body()], preview: bool = False
+    request: AuthenticatedRequest,
+    pool_id: PoolId,
+    process_id: ProcessId,
+    wanted: Annotated[ProcessLimitsIn, Body()],
+    preview: bool = False,
 ) -> PoolDetail | LimitsPreviewOut:
-    """As of a pool's limits: checked, all or nothing, with a preview, and an override where it would be unsafe."""
+    """As of a pool's limits: checked, all or nothing, with a preview, and an override where it
+    would be unsafe.
+    """
     process = Process.objects.filter(pk=process_id, pool=pool_id).first()
     if process is None:
         raise UnknownProcess(process=process_id)
@@ -87,12 +110,25 @@ def change_one(
     return detail(selectors.bank_view(pool_id))
 
 
-@pools.post("/{pool_id}/classes", response={201: PoolDetail}, summary="Add a resource class to a pool that is at work")
+@pools.post(
+    "/{pool_id}/classes",
+    response={201: PoolDetail},
+    summary="Add a resource class to a pool that is at work",
+)
 @needs("allocation.change_pool")
-def add(request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]) -> Status[PoolDetail]:
+def add(
+    request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
+) -> Status[PoolDetail]:
     """It comes last in every vector. Nobody claims any of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
-    _note(request, pool, f"added the resource class {new.key}", {new.key: 0}, {new.key: new.capacity}, None)
+    _note(
+        request,
+        pool,
+        f"added the resource class {new.key}",
+        {new.key: 0},
+        {new.key: new.capacity},
+        None,
+    )
     return Status(201, detail(selectors.bank_view(pool_id)))
 
 
@@ -107,7 +143,11 @@ def _override(request: AuthenticatedRequest, wanted: LimitsIn | ProcessLimitsIn)
 def _limits_of(pool: Pool) -> dict[str, int]:
     keys = list(pool.classes.values_list("key", flat=True))
     reserved = {f"reserved {key}": units for key, units in zip(keys, pool.reserved, strict=False)}
-    return dict(zip(keys, pool.capacity, strict=False)) | reserved | {"bypass limit": pool.bypass_limit}
+    return (
+        dict(zip(keys, pool.capacity, strict=False))
+        | reserved
+        | {"bypass limit": pool.bypass_limit}
+    )
 
 
 def _claim_of(process: Process) -> dict[str, int]:
@@ -116,11 +156,23 @@ def _claim_of(process: Process) -> dict[str, int]:
 
 
 def _note(
-    request: AuthenticatedRequest, row: Pool | Process, action: str, old: dict[str, int], new: dict[str, int], override: Override | None
+    request: AuthenticatedRequest,
+    row: Pool | Process,
+    action: str,
+    old: dict[str, int],
+    new: dict[str, int],
+    override: Override | None,
 ) -> None:
     """Into the audit log: who did what, from and to, and why against the safety check."""
     said = f"{action}, an override if unsafe: {override.reason}" if override else action
-    message = json.dumps({"action": said, "changes": {name: [old[name], to] for name, to in new.items() if old.get(name, to) != to}})
+    message = json.dumps(
+        {
+            "action": said,
+            "changes": {
+                name: [old[name], to] for name, to in new.items() if old.get(name, to) != to
+            },
+        }
+    )
     LogEntry.objects.log_actions(request.user.pk, [row], CHANGE, message, single_object=True)
 
 

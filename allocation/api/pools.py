@@ -1,6 +1,7 @@
 """`/api/pools`: the bank as it stands."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Any
 
@@ -8,7 +9,15 @@ from ninja import Router
 
 from allocation import selectors
 from allocation.api.details import detail
-from allocation.api.schemas import AuthenticatedRequest, PoolDetail, PoolId, PoolList, PoolOut, Resource, needs
+from allocation.api.schemas import (
+    AuthenticatedRequest,
+    PoolDetail,
+    PoolId,
+    PoolList,
+    PoolOut,
+    Resource,
+    needs,
+)
 from allocation.models import Pool
 
 pools = Router()
@@ -24,7 +33,10 @@ def index(request: AuthenticatedRequest) -> dict[str, Any]:
                 id=pool.pk,
                 name=pool.name,
                 policy=pool.policy,
-                resources=[Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in pool.classes.all()],
+                resources=[
+                    Resource(key=one.key, unit=one.unit, sentence=one.sentence)
+                    for one in pool.classes.all()
+                ],
                 available=pool.available,
                 capacity=pool.capacity,
                 reserved=pool.reserved,
@@ -35,7 +47,11 @@ def index(request: AuthenticatedRequest) -> dict[str, Any]:
     }
 
 
-@pools.get("/{pool_id}", response=PoolDetail, summary="A pool: its matrices, the proof that it is safe, and every wait explained")
+@pools.get(
+    "/{pool_id}",
+    response=PoolDetail,
+    summary="A pool: its matrices, the proof that it is safe, and every wait explained",
+)
 @needs("allocation.view_pool")
 def show(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:
     return detail(selectors.bank_view(pool_id))

@@ -1,6 +1,7 @@
 """What the bank's endpoints take and answer."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from collections.abc import Callable
 from datetime import datetime
@@ -54,7 +55,9 @@ class PoolOut(Schema):
     available: list[int]
     capacity: list[int]
     reserved: list[int] = Field(description="the last units of each class, left to urgent starts")
-    bypass_limit: int = Field(description="times the first in line may be passed by processes that hold nothing")
+    bypass_limit: int = Field(
+        description="times the first in line may be passed by processes that hold nothing"
+    )
 
 
 class PoolList(Schema):
@@ -99,7 +102,9 @@ class BlockerOut(Schema):
 
 
 class StuckProcessOut(Schema):
-    """A process that could not be sure to finish after the grant, and the classes that it could be stuck on."""
+    """A process that could not be sure to finish after the grant, and the classes that it could be
+    stuck on.
+    """
 
     process: int
     name: str
@@ -119,7 +124,10 @@ class WaitOut(Schema):
     request: UUID
     kind: str
     amounts: dict[str, int]
-    verdict: str = Field(description="wait_unavailable, wait_unsafe, wait_turn or wait_reserved; grant if nothing is in the way any more")
+    verdict: str = Field(
+        description="wait_unavailable, wait_unsafe, wait_turn or wait_reserved; grant if "
+        "nothing is in the way any more"
+    )
     reason: str
     short: list[ShortOut]
     blockers: list[BlockerOut]
@@ -135,7 +143,9 @@ class WaitOut(Schema):
 class PoolDetail(PoolOut):
     processes: list[ProcessOut]
     is_safe: bool
-    safe_sequence: list[int] | None = Field(description="ids of processes; null if the state is unsafe")
+    safe_sequence: list[int] | None = Field(
+        description="ids of processes; null if the state is unsafe"
+    )
     steps: list[SafeStepOut] | None
     waiting: list[WaitOut]
 
@@ -143,14 +153,23 @@ class PoolDetail(PoolOut):
 class OverrideIn(Schema):
     """Puts an unsafe change through; without it such a change is refused."""
 
-    override: bool = Field(False, strict=True, description="put it through even if it is unsafe; it takes a reason")
-    reason: str = Field("", max_length=200, description="why; recorded, and shown on every page until the state is safe again")
+    override: bool = Field(
+        False, strict=True, description="put it through even if it is unsafe; it takes a reason"
+    )
+    reason: str = Field(
+        "",
+        max_length=200,
+        description="why; recorded, and shown on every page until the state is safe again",
+    )
 
 
 class LimitsIn(OverrideIn):
     """What is left out stays, and so do classes that are not named."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}, "bypass_limit": 10}]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}, "bypass_limit": 10}]},
+    )
     capacity: UnitsByClass | None = Field(None, description="units that exist")
     reserved: UnitsByClass | None = Field(None, description="units left to urgent starts")
     bypass_limit: Annotated[int, Field(ge=0, le=10_000, strict=True)] | None = None
@@ -159,7 +178,10 @@ class LimitsIn(OverrideIn):
 class ProcessLimitsIn(OverrideIn):
     """What is left out stays, and so do classes that are not named."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"claim": {"bandwidth": 20480}, "priority": 5}]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"claim": {"bandwidth": 20480}, "priority": 5}]},
+    )
     claim: UnitsByClass | None = Field(None, description="the most it may ever hold (Max)")
     priority: Annotated[int, Field(ge=-10, le=10, strict=True)] | None = None
 
@@ -167,7 +189,16 @@ class ProcessLimitsIn(OverrideIn):
 class ClassIn(Schema):
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"key": "browsers", "unit": "windows", "sentence": "Pages drawn at once.", "capacity": 4}]},
+        json_schema_extra={
+            "examples": [
+                {
+                    "key": "browsers",
+                    "unit": "windows",
+                    "sentence": "Pages drawn at once.",
+                    "capacity": 4,
+                }
+            ]
+        },
     )
     key: str = Field(min_length=1, max_length=40, pattern=r"^[-a-zA-Z0-9_]+$")
     unit: str = Field(min_length=1, max_length=40, pattern=NO_CONTROLS)
@@ -181,14 +212,21 @@ class LimitsPreviewOut(Schema):
     allowed: bool
     reason: str = Field(description="why it would be refused")
     would_be_refused: list[str] = Field(description="who claims more than there would be")
-    would_be_unsafe: list[str] = Field(description="who could not be sure to finish; an override puts it through all the same")
-    would_wait: list[str] = Field(description="who could get all it may still ask for now, and would then have to wait")
+    would_be_unsafe: list[str] = Field(
+        description="who could not be sure to finish; an override puts it through all the same"
+    )
+    would_wait: list[str] = Field(
+        description="who could get all it may still ask for now, and would then have to wait"
+    )
     would_go_on_waiting: list[str] = Field(description="whose request would still wait, in turn")
     would_be_served: list[str] = Field(description="whose request would be granted by it")
 
 
 class SafetyQuestion(Schema):
-    """A state, and if you like a request. Rows are processes, counted from 0; columns are classes."""
+    """A state, and if you like a request.
+
+    Rows are processes, counted from 0; columns are classes.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -204,8 +242,12 @@ class SafetyQuestion(Schema):
             ]
         },
     )
-    classes: Annotated[list[Name], Field(max_length=MOST_CLASSES)] | None = Field(None, description="names for the columns, if you like")
-    processes: Annotated[list[Name], Field(max_length=MOST_PROCESSES)] | None = Field(None, description="names for the rows, if you like")
+    classes: Annotated[list[Name], Field(max_length=MOST_CLASSES)] | None = Field(
+        None, description="names for the columns, if you like"
+    )
+    processes: Annotated[list[Name], Field(max_length=MOST_PROCESSES)] | None = Field(
+        None, description="names for the rows, if you like"
+    )
     available: Annotated[list[Units], Field(min_length=1, max_length=MOST_CLASSES)]
     maximum: Matrix
     allocation: Matrix
@@ -214,10 +256,12 @@ class SafetyQuestion(Schema):
 
 
 class AnswerOut(Schema):
-    """`is_safe`, `safe_sequence` and `steps` tell of the state after the request was handed out, where it could be; else of the
-    state as given."""
+    """`is_safe`, `safe_sequence` and `steps` tell of the state after the request was handed out,
+    where it could be; else of the state as given."""
 
-    verdict: str | None = Field(description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request")
+    verdict: str | None = Field(
+        description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request"
+    )
     is_safe: bool
     safe_sequence: list[int] | None
     steps: list[SafeStepOut] | None
@@ -232,10 +276,16 @@ class WhatIfStep(Schema):
 
 
 class WhatIfOut(Schema):
-    """As of `/banker/check`: of the state after the request was handed out, where it could be; else of the state without it."""
+    """As of `/banker/check`: of the state after the request was handed out, where it could be; else
+    of the state without it.
+    """
 
-    verdict: str | None = Field(description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request")
+    verdict: str | None = Field(
+        description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request"
+    )
     is_safe: bool
-    safe_sequence: list[int | str] | None = Field(description="ids of live processes and names of added ones; null if the state is unsafe")
+    safe_sequence: list[int | str] | None = Field(
+        description="ids of live processes and names of added ones; null if the state is unsafe"
+    )
     steps: list[WhatIfStep] | None
     reason: str

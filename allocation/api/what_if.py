@@ -1,6 +1,8 @@
-"""`POST /api/pools/{id}/what-if`: what would become of a request, tried on a copy of the live pool."""
+"""`POST /api/pools/{id}/what-if`: what would become of a request, tried on a copy of the live
+pool."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Annotated
 
@@ -8,7 +10,16 @@ from ninja import Body, Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from allocation.api.schemas import AuthenticatedRequest, Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep, needs
+from allocation.api.schemas import (
+    AuthenticatedRequest,
+    Name,
+    PoolId,
+    Units,
+    Vector,
+    WhatIfOut,
+    WhatIfStep,
+    needs,
+)
 from allocation.banker import State, fits, minus
 from allocation.pool_copy import PoolCopy, copy_of
 from allocation.state_check import StateCheck, check, check_request, named
@@ -18,7 +29,10 @@ what_if = Router()
 
 Amounts = Annotated[
     Vector | Annotated[dict[str, Units], Field(max_length=MOST_CLASSES)],
-    Field(description="units in the order of the pool's `resources`, or by class; classes left out are 0"),
+    Field(
+        description="units in the order of the pool's `resources`, or by class; classes left "
+        "out are 0"
+    ),
 ]
 
 
@@ -52,15 +66,26 @@ class WhatIf(Schema):
     process: Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)] | Name | None = Field(
         None, description="who requests: the id of a live process, or the name of one in `add`"
     )
-    request: Amounts | None = Field(None, description="what it requests; without, the state itself is judged")
+    request: Amounts | None = Field(
+        None, description="what it requests; without, the state itself is judged"
+    )
 
 
-@what_if.post("/{pool_id}/what-if", response=WhatIfOut, summary="What if a process asked for this, or others were there? Changes nothing")
+@what_if.post(
+    "/{pool_id}/what-if",
+    response=WhatIfOut,
+    summary="What if a process asked for this, or others were there? Changes nothing",
+)
 @needs("allocation.view_pool")
-def ask_what_if(request: AuthenticatedRequest, pool_id: PoolId, question: Annotated[WhatIf, Body()]) -> WhatIfOut:
-    """The answer is the Banker's, whatever the pool's policy. `process` and `request` go together; leave both out to have the state judged.
+def ask_what_if(
+    request: AuthenticatedRequest, pool_id: PoolId, question: Annotated[WhatIf, Body()]
+) -> WhatIfOut:
+    """The answer is the Banker's, whatever the pool's policy.
 
-    Reservations of paused crawls stay as they are. After `exceeds_need`, ask again for less, or stop.
+    `process` and `request` go together; leave both out to have the state judged.
+
+    Reservations of paused crawls stay as they are. After `exceeds_need`, ask again for less, or
+    stop.
     """
     if (question.process is None) != (question.request is None):
         raise HttpError(422, "process and request go together; give both, or neither.")
@@ -72,15 +97,28 @@ def ask_what_if(request: AuthenticatedRequest, pool_id: PoolId, question: Annota
     if question.process is None or question.request is None:
         return _answer(check(state, parties), names)
     if kept := [process.label for process in copy.left_out if process.id == question.process]:
-        raise HttpError(422, f"process: {kept[0]} pauses with a reservation; it asks for nothing until it is resumed.")
+        raise HttpError(
+            422,
+            f"process: {kept[0]} pauses with a reservation; it asks for nothing until it is "
+            "resumed.",
+        )
     if question.process not in names:
-        raise HttpError(422, f"process: there is no {question.process} among the live processes, by id, or the added ones, by name.")
+        raise HttpError(
+            422,
+            f"process: there is no {question.process} among the live processes, by id, or the "
+            "added ones, by name.",
+        )
     row = names.index(question.process)
-    return _answer(check_request(state, row, _vector("request", question.request, classes), parties), names)
+    return _answer(
+        check_request(state, row, _vector("request", question.request, classes), parties), names
+    )
 
 
 def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> State:
-    """The copy's state with more processes in it. HttpError says why there cannot be such a state."""
+    """The copy's state with more processes in it.
+
+    HttpError says why there cannot be such a state.
+    """
     state, classes, total = copy.sandbox.state, copy.sandbox.classes, copy.sandbox.total
     if len({one.name for one in newcomers}) < len(newcomers):
         raise HttpError(422, "add: two have the same name; rename one.")
@@ -89,22 +127,38 @@ def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> Sta
         most = _vector(f"maximum of {one.name}", one.maximum, classes)
         held = _vector(f"allocation of {one.name}", one.allocation or {}, classes)
         if not fits(most, total):
-            raise HttpError(422, f"add: {one.name} claims more than there is, {_by_class(total, classes)}; the bank would not register it.")
+            raise HttpError(
+                422,
+                f"add: {one.name} claims more than there is, {_by_class(total, classes)}; the "
+                "bank would not register it.",
+            )
         if not fits(held, most) or not fits(held, available):
-            raise HttpError(422, f"add: {one.name} can hold at most its maximum, and what is available: {_by_class(available, classes)}.")
+            raise HttpError(
+                422,
+                f"add: {one.name} can hold at most its maximum, and what is available: "
+                f"{_by_class(available, classes)}.",
+            )
         available = minus(available, held)
         maximum.append(most)
         allocation.append(held)
     return State(available, tuple(maximum), tuple(allocation))
 
 
-def _vector(what: str, amounts: list[int] | dict[str, int], classes: tuple[str, ...]) -> tuple[int, ...]:
+def _vector(
+    what: str, amounts: list[int] | dict[str, int], classes: tuple[str, ...]
+) -> tuple[int, ...]:
     if isinstance(amounts, list):
         if len(amounts) != len(classes):
-            raise HttpError(422, f"{what}: {len(amounts)} numbers for {len(classes)} classes; give one for each: {', '.join(classes)}.")
+            raise HttpError(
+                422,
+                f"{what}: {len(amounts)} numbers for {len(classes)} classes; give one for each: "
+                f"{', '.join(classes)}.",
+            )
         return tuple(amounts)
     if unknown := [key for key in amounts if key not in classes]:
-        raise HttpError(422, f"{what}: the pool has no class {unknown[0][:60]}; it has {', '.join(classes)}.")
+        raise HttpError(
+            422, f"{what}: the pool has no class {unknown[0][:60]}; it has {', '.join(classes)}."
+        )
     return tuple(amounts.get(key, 0) for key in classes)
 
 
@@ -120,6 +174,9 @@ def _answer(answer: StateCheck, names: list[int | str]) -> WhatIfOut:
         safe_sequence=sequence,
         steps=None
         if sequence is None
-        else [WhatIfStep(process=one, work=list(w)) for one, w in zip(sequence, answer.work or (), strict=False)],
+        else [
+            WhatIfStep(process=one, work=list(w))
+            for one, w in zip(sequence, answer.work or (), strict=False)
+        ],
         reason=answer.reason,
     )

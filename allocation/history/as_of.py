@@ -50,7 +50,9 @@ class PastWait:
 
 @dataclass(frozen=True)
 class EvidenceStep:
-    """One step of the sequence that was recorded: what the process still needed, and the Work it found."""
+    """One step of the sequence that was recorded: what the process still needed, and the Work it
+    found.
+    """
 
     process: int
     label: str
@@ -64,9 +66,12 @@ class EvidenceStep:
 
 @dataclass(frozen=True)
 class BankThen:
-    """A pool after one event. `evidence` is the decision's; `stuck` names who could not be sure to finish, as of then.
+    """A pool after one event.
 
-    After a grant the evidence is of the state as it is shown; after a wait, of the state that the grant would have made.
+    `evidence` is the decision's; `stuck` names who could not be sure to finish, as of then.
+
+    After a grant the evidence is of the state as it is shown; after a wait, of the state that the
+    grant would have made.
     """
 
     id: int
@@ -85,12 +90,17 @@ class BankThen:
 
 
 def bank_as_of(pool_id: int, version: int | None = None) -> BankThen:
-    """Show the pool as of an event, the latest by default. Raises UnknownPool, UnknownEvent, LedgerUnreadable."""
+    """Show the pool as of an event, the latest by default.
+
+    Raises UnknownPool, UnknownEvent, LedgerUnreadable.
+    """
     with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
-        event = Event.objects.filter(pool=pool, version=pool.version if version is None else version).first()
+        event = Event.objects.filter(
+            pool=pool, version=pool.version if version is None else version
+        ).first()
         if event is None:
             raise UnknownEvent(pool=pool.name, event=version, last=pool.version)
         try:
@@ -111,7 +121,13 @@ def _then(pool: Pool, event: Event, bank: LedgerReplay) -> BankThen:
         event=event,
         label=labels.get(event.process_id or 0, ""),
         resources=tuple(
-            ResourceRow(one.key, one.unit, one.sentence, bank.capacity[one.ordinal], bank.available[one.ordinal])
+            ResourceRow(
+                one.key,
+                one.unit,
+                one.sentence,
+                bank.capacity[one.ordinal],
+                bank.available[one.ordinal],
+            )
             for one in pool.classes.order_by("ordinal")[: len(bank.capacity)]
         ),
         processes=_holders(bank, labels),
@@ -141,13 +157,25 @@ def _holders(bank: LedgerReplay, labels: dict[int, str]) -> tuple[PastHolder, ..
 
     ordered = sorted(bank.claims, key=lambda one: (not any(bank.held[one]), one))
     return tuple(
-        PastHolder(one, labels[one], bank.claims[one], bank.held[one], minus(bank.claims[one], bank.held[one]), said(one))
+        PastHolder(
+            one,
+            labels[one],
+            bank.claims[one],
+            bank.held[one],
+            minus(bank.claims[one], bank.held[one]),
+            said(one),
+        )
         for one in ordered
     )
 
 
 def _waiters(pool: Pool, bank: LedgerReplay, labels: dict[int, str]) -> tuple[PastWait, ...]:
-    told = {event.version: event for event in Event.objects.filter(pool=pool, version__in=[wait.version for wait in bank.waiting.values()])}
+    told = {
+        event.version: event
+        for event in Event.objects.filter(
+            pool=pool, version__in=[wait.version for wait in bank.waiting.values()]
+        )
+    }
     return tuple(
         PastWait(
             request,
@@ -172,11 +200,15 @@ def _evidence(event: Event, bank: LedgerReplay, labels: dict[int, str]) -> tuple
     return tuple(_steps(state, rows, event.sequence, labels))
 
 
-def _steps(state: State, rows: Sequence[int], sequence: Sequence[int], labels: dict[int, str]) -> Iterable[EvidenceStep]:
+def _steps(
+    state: State, rows: Sequence[int], sequence: Sequence[int], labels: dict[int, str]
+) -> Iterable[EvidenceStep]:
     try:
         places = [rows.index(one) for one in sequence]
         works = banker.work_along(state, places)
     except ValueError as error:
-        raise LedgerUnreadable(breach=f"The sequence {list(sequence)} of this event proves nothing: {error}.") from error
+        raise LedgerUnreadable(
+            breach=f"The sequence {list(sequence)} of this event proves nothing: {error}."
+        ) from error
     for i, work in zip(places, works, strict=False):
         yield EvidenceStep(rows[i], labels[rows[i]], state.need[i], work)

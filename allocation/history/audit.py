@@ -9,7 +9,17 @@ from allocation.banker import Vector, plus
 from allocation.errors import UnknownPool
 from allocation.history.checkpoints import restored
 from allocation.history.entries import entries
-from allocation.models import Conservation, Grant, LedgerCheckpoint, Policy, Pool, Process, ProcessState, Request, RequestState
+from allocation.models import (
+    Conservation,
+    Grant,
+    LedgerCheckpoint,
+    Policy,
+    Pool,
+    Process,
+    ProcessState,
+    Request,
+    RequestState,
+)
 from allocation.proof import Proof
 from allocation.repeatable_read import repeatable_read
 from allocation.replay import Breach, LedgerEntry
@@ -17,7 +27,9 @@ from allocation.replay import Breach, LedgerEntry
 
 @dataclass(frozen=True)
 class AuditFinding:
-    """Something that cannot be: a bad event, or (without a version) rows that differ from what the ledger leads to."""
+    """Something that cannot be: a bad event, or (without a version) rows that differ from what the
+    ledger leads to.
+    """
 
     sentence: str
     version: int | None = None
@@ -27,7 +39,10 @@ class AuditFinding:
 
 @dataclass(frozen=True)
 class PoolAudit:
-    """A pool's whole past: how many events, how many of them decisions, and what is wrong. A bad event ends the replay."""
+    """A pool's whole past: how many events, how many of them decisions, and what is wrong.
+
+    A bad event ends the replay.
+    """
 
     id: int
     name: str
@@ -44,7 +59,9 @@ def audit_pool(pool_id: int) -> PoolAudit:
             raise UnknownPool(pool=pool_id)
         proof = Proof(is_banker=pool.policy != Policy.NAIVE)
         try:
-            checkpoints = set(LedgerCheckpoint.objects.filter(pool=pool).values_list("version", flat=True))
+            checkpoints = set(
+                LedgerCheckpoint.objects.filter(pool=pool).values_list("version", flat=True)
+            )
             for entry in entries(pool_id):
                 proof.take(entry)
                 if entry.version in checkpoints:
@@ -59,7 +76,9 @@ def audit_pool(pool_id: int) -> PoolAudit:
 
 def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
     """What is kept to begin a replay from must be what the whole replay leads to."""
-    kept = restored(entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state)
+    kept = restored(
+        entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state
+    )
     if kept != proof.bank:
         raise Breach(entry, f"the checkpoint {kept}", proof.bank)
 
@@ -79,23 +98,38 @@ def _differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
         row, held = rows[pk], bank.held[pk]
         yield from _compare(f"the claim of process {pk}", tuple(row.max_claim), bank.claims[pk])
         yield from _compare(f"what process {pk} holds", tuple(row.allocated), held)
-        yield from _compare(f"the open grants of process {pk}", granted.get(pk, (0,) * len(held)), held)
-        yield from _compare(f"whether process {pk} keeps a reservation", row.kept_until is not None, pk in bank.kept)
-    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).values_list("pk", flat=True)
-    yield from _compare("the waiting requests", sorted(map(str, waiting)), sorted(map(str, bank.waiting)))
+        yield from _compare(
+            f"the open grants of process {pk}", granted.get(pk, (0,) * len(held)), held
+        )
+        yield from _compare(
+            f"whether process {pk} keeps a reservation", row.kept_until is not None, pk in bank.kept
+        )
+    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).values_list(
+        "pk", flat=True
+    )
+    yield from _compare(
+        "the waiting requests", sorted(map(str, waiting)), sorted(map(str, bank.waiting))
+    )
 
 
 def _compare(what: str, recorded: object, found: object) -> Iterator[AuditFinding]:
     if recorded != found:
-        sentence = f"The rows differ from the ledger in {what}: recorded {recorded}; the replay finds {found}."
+        sentence = (
+            f"The rows differ from the ledger in {what}: recorded {recorded}; the replay finds "
+            f"{found}."
+        )
         yield AuditFinding(sentence, recorded=str(recorded), found=str(found))
 
 
 def _open_grants(pool: Pool) -> dict[int, Vector]:
     """What each process holds, told by its grants alone."""
     held: dict[int, Vector] = {}
-    for process, remaining in Grant.objects.filter(process__pool=pool, released_at=None).values_list("process", "remaining"):
-        held[process] = plus(held[process], tuple(remaining)) if process in held else tuple(remaining)
+    for process, remaining in Grant.objects.filter(
+        process__pool=pool, released_at=None
+    ).values_list("process", "remaining"):
+        held[process] = (
+            plus(held[process], tuple(remaining)) if process in held else tuple(remaining)
+        )
     return held
 
 
@@ -103,7 +137,8 @@ def _missing_units(pool: Pool) -> list[AuditFinding]:
     rows = Conservation.objects.filter(pool=pool).order_by("ordinal")
     return [
         AuditFinding(
-            f"Units of {row.key} are missing: capacity {row.capacity}, available {row.available}, held {row.allocated} "
+            f"Units of {row.key} are missing: capacity {row.capacity}, available "
+            f"{row.available}, held {row.allocated} "
             f"(difference {row.difference}; held without a grant {row.ungranted})."
         )
         for row in rows

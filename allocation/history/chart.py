@@ -16,11 +16,12 @@ from allocation.wording import UnitWords
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
 SAMPLES = 60
 
-#: The last event of each interval, and by how much the number of waiting requests changed in it. Only an event that ends a
-#: wait lowers it: one that was granted at once never waited.
+#: The last event of each interval, and by how much the number of waiting requests changed in it.
+#: Only an event that ends a wait lowers it: one that was granted at once never waited.
 SAMPLED = """
 WITH span AS (
-    SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8), min(at)) AS begins, clock_timestamp() AS ends
+    SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
+        min(at)) AS begins, clock_timestamp() AS ends
       FROM allocation_event WHERE pool_id = %(pool)s
 ), event AS (
     SELECT event.*, least(%(samples)s, 1 + floor(extract(epoch FROM at - begins) * %(samples)s
@@ -31,12 +32,15 @@ WITH span AS (
            count(*) FILTER (WHERE kind = 'waiting')
            - count(*) FILTER (WHERE kind IN ('granted', 'cancelled', 'expired')
                                 AND EXISTS (SELECT FROM allocation_event AS wait
-                                             WHERE wait.request_id = event.request_id AND wait.kind = 'waiting')) AS change
+                                             WHERE wait.request_id = event.request_id
+                                                 AND wait.kind = 'waiting')) AS change
       FROM event GROUP BY sample
 )
-SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_after, coalesce(last.change, 0),
+SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_after,
+    coalesce(last.change, 0),
        (SELECT amounts FROM allocation_event AS capacity
-         WHERE capacity.pool_id = %(pool)s AND capacity.kind IN ('created', 'capacity_set', 'class_added')
+         WHERE capacity.pool_id = %(pool)s
+             AND capacity.kind IN ('created', 'capacity_set', 'class_added')
            AND capacity.version <= event.version ORDER BY version DESC LIMIT 1)
   FROM span
  CROSS JOIN generate_series(1, %(samples)s) AS sample (number)
@@ -49,7 +53,9 @@ WIDTH, HEIGHT = 240, 40
 
 @dataclass(frozen=True)
 class UtilisationSample:
-    """The end of one interval: when, the percentage of each class that was in use, and how many requests waited."""
+    """The end of one interval: when, the percentage of each class that was in use, and how many
+    requests waited.
+    """
 
     at: datetime
     in_use: tuple[int, ...]
@@ -69,7 +75,9 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class UtilisationChart:
-    """Utilisation by class, and the number that waited; `samples` are the same in numbers, the oldest first."""
+    """Utilisation by class, and the number that waited; `samples` are the same in numbers, the
+    oldest first.
+    """
 
     names: tuple[str, ...]
     samples: tuple[UtilisationSample, ...]
@@ -83,42 +91,67 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
         rows = cursor.fetchall()
         waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).count()
-        before = Event.objects.filter(pool=pool, at__lt=rows[0][0] - (rows[1][0] - rows[0][0])).order_by("-version").first()
+        before = (
+            Event.objects.filter(pool=pool, at__lt=rows[0][0] - (rows[1][0] - rows[0][0]))
+            .order_by("-version")
+            .first()
+        )
         names = tuple(
-            UnitWords(*one).name for one in ResourceClass.objects.filter(pool=pool).order_by("ordinal").values_list("key", "unit")
+            UnitWords(*one).name
+            for one in ResourceClass.objects.filter(pool=pool)
+            .order_by("ordinal")
+            .values_list("key", "unit")
         )
         capacity = _capacity(pool, before.version) if before else []
-    samples = _samples(rows, (before.available_after if before else [], capacity), len(names), waiting)
+    samples = _samples(
+        rows, (before.available_after if before else [], capacity), len(names), waiting
+    )
     return UtilisationChart(
         names=names,
         samples=samples,
-        classes=tuple(_line(name, [sample.in_use[j] for sample in samples], 100) for j, name in enumerate(names)),
+        classes=tuple(
+            _line(name, [sample.in_use[j] for sample in samples], 100)
+            for j, name in enumerate(names)
+        ),
         waiting=_line("waiting requests", [sample.waiting for sample in samples]),
     )
 
 
 def _capacity(pool: int, version: int) -> list[int]:
-    found = Event.objects.filter(pool=pool, kind__in=CAPACITY_KINDS, version__lte=version).order_by("-version")
+    found = Event.objects.filter(pool=pool, kind__in=CAPACITY_KINDS, version__lte=version).order_by(
+        "-version"
+    )
     return found.values_list("amounts", flat=True).first() or []
 
 
-def _samples(rows: list[Any], standing: tuple[list[int], list[int]], classes: int, waiting: int) -> tuple[UtilisationSample, ...]:
-    """What stood at the end of each interval: an interval without an event is as the one before it."""
+def _samples(
+    rows: list[Any], standing: tuple[list[int], list[int]], classes: int, waiting: int
+) -> tuple[UtilisationSample, ...]:
+    """What stood at the end of each interval: an interval without an event is as the one before
+    it."""
     changes = [change for _, _, change, _ in rows]
     found = []
     for number, (at, available, _, capacity) in enumerate(rows, start=1):
         standing = standing if available is None else (available, capacity)
-        found.append(UtilisationSample(at, _percent(*standing, classes), waiting - sum(changes[number:])))
+        found.append(
+            UtilisationSample(at, _percent(*standing, classes), waiting - sum(changes[number:]))
+        )
     return tuple(found)
 
 
 def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[int, ...]:
-    used = [100 * (units - free) // units if units else 0 for free, units in zip(available, capacity, strict=False)]
+    used = [
+        100 * (units - free) // units if units else 0
+        for free, units in zip(available, capacity, strict=False)
+    ]
     return (*used, *[0] * (classes - len(used)))
 
 
 def _line(name: str, values: list[int], top: int | None = None) -> ChartLine:
     height = max(top or max(values), 1)
     step = WIDTH / (len(values) - 1)
-    points = " ".join(f"{i * step:.1f},{HEIGHT - 1 - value * (HEIGHT - 2) / height:.1f}" for i, value in enumerate(values))
+    points = " ".join(
+        f"{i * step:.1f},{HEIGHT - 1 - value * (HEIGHT - 2) / height:.1f}"
+        for i, value in enumerate(values)
+    )
     return ChartLine(name, points, values[0], values[-1], max(values))

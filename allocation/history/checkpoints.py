@@ -1,4 +1,6 @@
-"""Begin a replay near its end: a checkpoint is kept every thousand events, and what it says can be proved by the audit."""
+"""Begin a replay near its end: a checkpoint is kept every thousand events, and what it says can be
+proved by the audit.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,13 @@ EVERY = 1000
 
 
 def replayed(pool: int, until: int) -> LedgerReplay:
-    """The pool as it was after the event of that version, from the nearest checkpoint on. Raises Breach."""
-    nearest = LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
+    """The pool as it was after the event of that version, from the nearest checkpoint on.
+
+    Raises Breach.
+    """
+    nearest = (
+        LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
+    )
     replay = restored(nearest.version, nearest.state) if nearest else LedgerReplay()
     for entry in entries(pool, after=replay.version, until=until):
         replay.follow(entry)

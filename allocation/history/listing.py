@@ -25,7 +25,9 @@ class EventFilter:
 
 @dataclass(frozen=True)
 class EventNeighbours:
-    """The versions to go on to, among the events that the filters let through; None where there is none."""
+    """The versions to go on to, among the events that the filters let through; None where there is
+    none.
+    """
 
     first: int | None
     back: int | None
@@ -43,7 +45,9 @@ def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
     )
 
 
-def list_events(pool: int, filters: EventFilter, *, before: int | None = None, limit: int) -> tuple[list[Event], int | None]:
+def list_events(
+    pool: int, filters: EventFilter, *, before: int | None = None, limit: int
+) -> tuple[list[Event], int | None]:
     """A page of the ledger, the newest first, and the version to go on before; None at the end."""
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:

@@ -18,13 +18,17 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL((COPIES / "within.sql").read_text(), "DROP FUNCTION allocation_within"),
-        migrations.RunSQL("CREATE SEQUENCE allocation_request_order", "DROP SEQUENCE allocation_request_order"),
+        migrations.RunSQL(
+            "CREATE SEQUENCE allocation_request_order", "DROP SEQUENCE allocation_request_order"
+        ),
         migrations.CreateModel(
             name="Pool",
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 (
@@ -99,8 +103,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.CheckConstraint(condition=Natural(models.F("reserved")), name="reserved_is_never_negative"),
-                    models.CheckConstraint(condition=Natural(models.F("available")), name="available_is_never_negative"),
+                    models.CheckConstraint(
+                        condition=Natural(models.F("reserved")), name="reserved_is_never_negative"
+                    ),
+                    models.CheckConstraint(
+                        condition=Natural(models.F("available")), name="available_is_never_negative"
+                    ),
                     models.CheckConstraint(
                         condition=Within(models.F("available"), models.F("capacity")),
                         name="available_within_capacity",
@@ -113,11 +121,15 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "ordinal",
-                    models.PositiveSmallIntegerField(help_text="place in every array of this pool; never used again"),
+                    models.PositiveSmallIntegerField(
+                        help_text="place in every array of this pool; never used again"
+                    ),
                 ),
                 ("key", models.SlugField(max_length=40)),
                 (
@@ -142,7 +154,9 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "resource classes",
                 "ordering": ["pool", "ordinal"],
                 "constraints": [
-                    models.UniqueConstraint(fields=("pool", "ordinal"), name="one_class_per_ordinal"),
+                    models.UniqueConstraint(
+                        fields=("pool", "ordinal"), name="one_class_per_ordinal"
+                    ),
                     models.UniqueConstraint(fields=("pool", "key"), name="one_class_per_key"),
                 ],
             },
@@ -152,7 +166,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("label", models.CharField(max_length=200)),
                 (
@@ -201,15 +217,21 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "kept_until",
-                    models.DateTimeField(help_text="its units are reserved until then, without a shift", null=True),
+                    models.DateTimeField(
+                        help_text="its units are reserved until then, without a shift", null=True
+                    ),
                 ),
                 (
                     "is_waiting",
-                    models.BooleanField(db_default=False, default=False, help_text="whether a request of it waits"),
+                    models.BooleanField(
+                        db_default=False, default=False, help_text="whether a request of it waits"
+                    ),
                 ),
                 (
                     "pool",
-                    models.ForeignKey(on_delete=models.PROTECT, related_name="processes", to="allocation.pool"),
+                    models.ForeignKey(
+                        on_delete=models.PROTECT, related_name="processes", to="allocation.pool"
+                    ),
                 ),
             ],
             options={
@@ -232,13 +254,17 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(fields=["run_ref"], name="process_run_ref"),
                     models.Index(
-                        condition=models.Q(("is_waiting", False), ("lease_until", None), ("state", "active")),
+                        condition=models.Q(
+                            ("is_waiting", False), ("lease_until", None), ("state", "active")
+                        ),
                         fields=["id"],
                         name="process_idle",
                     ),
                 ],
                 "constraints": [
-                    models.CheckConstraint(condition=Natural(models.F("allocated")), name="allocated_is_never_negative"),
+                    models.CheckConstraint(
+                        condition=Natural(models.F("allocated")), name="allocated_is_never_negative"
+                    ),
                     models.CheckConstraint(
                         condition=Within(models.F("allocated"), models.F("max_claim")),
                         name="allocated_within_max_claim",
@@ -300,11 +326,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "reason",
-                    models.TextField(blank=True, default="", help_text="as last decided, in a sentence"),
+                    models.TextField(
+                        blank=True, default="", help_text="as last decided, in a sentence"
+                    ),
                 ),
                 (
                     "epoch",
-                    models.BigIntegerField(help_text="the shift it belongs to; for a granted start the shift it began"),
+                    models.BigIntegerField(
+                        help_text="the shift it belongs to; for a granted start the shift it began"
+                    ),
                 ),
                 (
                     "seq",
@@ -368,7 +398,9 @@ class Migration(migrations.Migration):
                     models.Index(fields=["process", "seq"], name="request_by_process"),
                 ],
                 "constraints": [
-                    models.CheckConstraint(condition=Natural(models.F("amounts")), name="requested_is_never_negative"),
+                    models.CheckConstraint(
+                        condition=Natural(models.F("amounts")), name="requested_is_never_negative"
+                    ),
                     models.UniqueConstraint(
                         condition=models.Q(("state", "waiting")),
                         fields=("process",),
@@ -382,7 +414,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("epoch", models.BigIntegerField()),
                 ("amounts", ArrayField(base_field=models.IntegerField(), size=None)),
@@ -401,7 +435,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "request",
-                    models.OneToOneField(on_delete=models.PROTECT, related_name="grant", to="allocation.request"),
+                    models.OneToOneField(
+                        on_delete=models.PROTECT, related_name="grant", to="allocation.request"
+                    ),
                 ),
             ],
             options={
@@ -413,7 +449,9 @@ class Migration(migrations.Migration):
                     )
                 ],
                 "constraints": [
-                    models.CheckConstraint(condition=Natural(models.F("remaining")), name="remaining_is_never_negative"),
+                    models.CheckConstraint(
+                        condition=Natural(models.F("remaining")), name="remaining_is_never_negative"
+                    ),
                     models.CheckConstraint(
                         condition=Within(models.F("remaining"), models.F("amounts")),
                         name="remaining_within_amounts",
@@ -442,11 +480,17 @@ class Migration(migrations.Migration):
                 ("released_at", models.DateTimeField(db_default=ClockTimestamp())),
                 (
                     "process",
-                    models.ForeignKey(on_delete=models.PROTECT, related_name="releases", to="allocation.process"),
+                    models.ForeignKey(
+                        on_delete=models.PROTECT, related_name="releases", to="allocation.process"
+                    ),
                 ),
             ],
             options={
-                "constraints": [models.CheckConstraint(condition=Natural(models.F("amounts")), name="released_is_never_negative")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=Natural(models.F("amounts")), name="released_is_never_negative"
+                    )
+                ],
             },
         ),
         # Room on the pages of rows that change with every decision: they are updated in place.

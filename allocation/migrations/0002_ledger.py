@@ -18,7 +18,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("version", models.BigIntegerField()),
                 (
@@ -102,7 +104,9 @@ class Migration(migrations.Migration):
                         name="event_waited",
                     ),
                     models.Index(
-                        condition=models.Q(("kind__in", ("created", "capacity_set", "class_added"))),
+                        condition=models.Q(
+                            ("kind__in", ("created", "capacity_set", "class_added"))
+                        ),
                         fields=["pool", "version"],
                         name="event_of_capacity",
                     ),
@@ -137,7 +141,11 @@ class Migration(migrations.Migration):
                     ),
                     BrinIndex(fields=["at"], name="event_by_time"),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("pool", "version"), name="one_event_per_version")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("pool", "version"), name="one_event_per_version"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -145,7 +153,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("version", models.BigIntegerField()),
                 ("state", models.JSONField()),
@@ -160,7 +170,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("pool", "version"), name="one_checkpoint_per_version")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("pool", "version"), name="one_checkpoint_per_version"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -168,7 +182,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "kind",

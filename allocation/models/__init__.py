@@ -2,7 +2,16 @@
 
 from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass
 from allocation.models.dealings import Grant, Release, Request, RequestKind, RequestState
-from allocation.models.ledger import CAPACITY_KINDS, Conservation, Event, EventKind, LedgerCheckpoint, MatrixCell, Outbox, OutboxKind
+from allocation.models.ledger import (
+    CAPACITY_KINDS,
+    Conservation,
+    Event,
+    EventKind,
+    LedgerCheckpoint,
+    MatrixCell,
+    Outbox,
+    OutboxKind,
+)
 
 __all__ = [
     "CAPACITY_KINDS",

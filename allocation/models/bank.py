@@ -1,6 +1,7 @@
 """Pools, their resource classes and their processes: Available, Max and Allocation.
 
-Amounts are arrays in the order of the pool's classes: read whole for every decision, one row a process.
+Amounts are arrays in the order of the pool's classes: read whole for every decision, one row a
+process.
 """
 
 from __future__ import annotations
@@ -18,28 +19,45 @@ class Policy(models.TextChoices):
 
     BANKER = "banker", "banker: grant what keeps the state safe"
     NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
-    ALL_AT_ONCE = "all_at_once", "all at once: a start asks for the whole claim, so nobody holds and waits"
+    ALL_AT_ONCE = (
+        "all_at_once",
+        "all at once: a start asks for the whole claim, so nobody holds and waits",
+    )
 
 
 class Pool(models.Model):
-    """One bank. Its row is the lock for every decision, and holds what a decision reads of the whole pool."""
+    """One bank. Its row is the lock for every decision, and holds what a decision reads of the
+    whole pool.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     policy = models.CharField(max_length=20, choices=Policy, default=Policy.BANKER)
     capacity = ArrayField(models.IntegerField(), help_text="units that exist, by class")
     available = ArrayField(models.IntegerField(), help_text="units that nobody holds, by class")
     version = models.BigIntegerField(default=0, help_text="counts the events of this pool")
-    is_safe = models.BooleanField(default=True, help_text="the state is known to be safe; false only after an override")
-    bypass_limit = models.PositiveIntegerField(default=10, help_text="times the oldest waiter may be passed by one that holds nothing")
+    is_safe = models.BooleanField(
+        default=True, help_text="the state is known to be safe; false only after an override"
+    )
+    bypass_limit = models.PositiveIntegerField(
+        default=10, help_text="times the oldest waiter may be passed by one that holds nothing"
+    )
     reserved = ArrayField(models.IntegerField(), help_text="units left to urgent starts, by class")
     updated_at = models.DateTimeField(db_default=ClockTimestamp())
-    is_experiment = models.BooleanField(default=False, db_default=False, help_text="made to measure a policy; no crawl uses it")
+    is_experiment = models.BooleanField(
+        default=False, db_default=False, help_text="made to measure a policy; no crawl uses it"
+    )
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Natural(F("reserved")), name="reserved_is_never_negative"),
-            models.CheckConstraint(condition=Natural(F("available")), name="available_is_never_negative"),
-            models.CheckConstraint(condition=Within(F("available"), F("capacity")), name="available_within_capacity"),
+            models.CheckConstraint(
+                condition=Natural(F("reserved")), name="reserved_is_never_negative"
+            ),
+            models.CheckConstraint(
+                condition=Natural(F("available")), name="available_is_never_negative"
+            ),
+            models.CheckConstraint(
+                condition=Within(F("available"), F("capacity")), name="available_within_capacity"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -50,10 +68,15 @@ class Pool(models.Model):
 
 
 class ResourceClass(models.Model):
-    """One kind of unit in a pool. Its capacity stands in `Pool.capacity[ordinal]` and nowhere else."""
+    """One kind of unit in a pool.
+
+    Its capacity stands in `Pool.capacity[ordinal]` and nowhere else.
+    """
 
     pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="classes")
-    ordinal = models.PositiveSmallIntegerField(help_text="place in every array of this pool; never used again")
+    ordinal = models.PositiveSmallIntegerField(
+        help_text="place in every array of this pool; never used again"
+    )
     key = models.SlugField(max_length=40)
     unit = models.CharField(max_length=40, help_text="what one of it is, such as `MiB`")
     sentence = models.CharField(max_length=300, help_text="what it is for, in a sentence")
@@ -71,7 +94,10 @@ class ResourceClass(models.Model):
 
 
 class ProcessState(models.TextChoices):
-    """Whether a process may still ask. What it does at the moment follows from its grants and requests."""
+    """Whether a process may still ask.
+
+    What it does at the moment follows from its grants and requests.
+    """
 
     ACTIVE = "active"
     FINISHED = "finished"
@@ -82,27 +108,39 @@ IS_IDLE = Q(state=ProcessState.ACTIVE, lease_until=None, is_waiting=False)
 
 
 class Process(models.Model):
-    """One process in the bank: its claim (Max), what it holds (Allocation), and the lease of its shift.
+    """One process in the bank: its claim (Max), what it holds (Allocation), and the lease of its
+    shift.
 
-    A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and whoever writes with
-    an older one is too late. `lease_until` is empty when no shift is alive. Only take_lease and renew_lease touch this
-    row without the pool's lock, and only the columns of the lease. `kept_until` is set while an operator's pause keeps the
-    units of a shift that has ended: a reservation, and in the bank's reckoning a process that does not finish.
+    A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and
+    whoever writes with an older one is too late. `lease_until` is empty when no shift is alive.
+    Only take_lease and renew_lease touch this row without the pool's lock, and only the columns of
+    the lease. `kept_until` is set while an operator's pause keeps the units of a shift that has
+    ended: a reservation, and in the bank's reckoning a process that does not finish.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")
     label = models.CharField(max_length=200)
-    run_ref = models.CharField(max_length=200, help_text="what the owner knows this process by; opaque to the bank")
+    run_ref = models.CharField(
+        max_length=200, help_text="what the owner knows this process by; opaque to the bank"
+    )
     max_claim = ArrayField(models.IntegerField())
     allocated = ArrayField(models.IntegerField())
-    holding = models.GeneratedField(expression=AnyUnit(F("allocated")), output_field=models.BooleanField(), db_persist=True)
+    holding = models.GeneratedField(
+        expression=AnyUnit(F("allocated")), output_field=models.BooleanField(), db_persist=True
+    )
     state = models.CharField(max_length=10, choices=ProcessState, default=ProcessState.ACTIVE)
     stage = models.CharField(max_length=40, blank=True, default="")
-    priority = models.SmallIntegerField(default=0, help_text="-10 to 10; a minute each for the turn of a start, and 10 is urgent")
+    priority = models.SmallIntegerField(
+        default=0, help_text="-10 to 10; a minute each for the turn of a start, and 10 is urgent"
+    )
     epoch = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
-    worker = models.CharField(max_length=200, blank=True, default="", help_text="who took up the shift; empty until then")
-    kept_until = models.DateTimeField(null=True, help_text="its units are reserved until then, without a shift")
+    worker = models.CharField(
+        max_length=200, blank=True, default="", help_text="who took up the shift; empty until then"
+    )
+    kept_until = models.DateTimeField(
+        null=True, help_text="its units are reserved until then, without a shift"
+    )
     is_waiting = models.BooleanField(
         db_default=False,
         default=False,
@@ -111,17 +149,30 @@ class Process(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Natural(F("allocated")), name="allocated_is_never_negative"),
-            models.CheckConstraint(condition=Within(F("allocated"), F("max_claim")), name="allocated_within_max_claim"),
             models.CheckConstraint(
-                condition=Q(kept_until__isnull=True) | Q(lease_until__isnull=True) & Q(AnyUnit(F("allocated"))),
+                condition=Natural(F("allocated")), name="allocated_is_never_negative"
+            ),
+            models.CheckConstraint(
+                condition=Within(F("allocated"), F("max_claim")), name="allocated_within_max_claim"
+            ),
+            models.CheckConstraint(
+                condition=Q(kept_until__isnull=True)
+                | Q(lease_until__isnull=True) & Q(AnyUnit(F("allocated"))),
                 name="kept_units_without_a_shift",
             ),
         ]
         indexes = [
             models.Index(fields=["pool", "id"], name="process_holding", condition=Q(holding=True)),
-            models.Index(fields=["pool", "lease_until"], name="process_leased", condition=Q(lease_until__isnull=False)),
-            models.Index(fields=["pool", "kept_until"], name="process_kept", condition=Q(kept_until__isnull=False)),
+            models.Index(
+                fields=["pool", "lease_until"],
+                name="process_leased",
+                condition=Q(lease_until__isnull=False),
+            ),
+            models.Index(
+                fields=["pool", "kept_until"],
+                name="process_kept",
+                condition=Q(kept_until__isnull=False),
+            ),
             models.Index(fields=["run_ref"], name="process_run_ref"),
             # what is to be done is looked for among these alone, however many wait or have finished
             models.Index(fields=["id"], name="process_idle", condition=IS_IDLE),

@@ -34,17 +34,28 @@ class Request(models.Model):
     """One request. Its UUID, chosen by the asker, makes it safe to send again."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    # The process names its pool, and the grant's request its process: to have the server check them again costs an eighth.
-    pool = models.ForeignKey(Pool, models.PROTECT, db_constraint=False, db_index=False, related_name="requests")
+    # The process names its pool, and the grant's request its process: to have the server check them
+    # again costs an eighth.
+    pool = models.ForeignKey(
+        Pool, models.PROTECT, db_constraint=False, db_index=False, related_name="requests"
+    )
     process = models.ForeignKey(Process, models.PROTECT, db_index=False, related_name="requests")
     kind = models.CharField(max_length=10, choices=RequestKind)
     amounts = ArrayField(models.IntegerField())
     state = models.CharField(max_length=10, choices=RequestState)
-    verdict = models.CharField(max_length=20, blank=True, default="", help_text="as last decided; empty if rejected")
+    verdict = models.CharField(
+        max_length=20, blank=True, default="", help_text="as last decided; empty if rejected"
+    )
     reason = models.TextField(blank=True, default="", help_text="as last decided, in a sentence")
-    epoch = models.BigIntegerField(help_text="the shift it belongs to; for a granted start the shift it began")
-    seq = models.BigIntegerField(db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival")
-    turn = models.DateTimeField(db_default=ClockTimestamp(), help_text="when it arrived, less what its priority lifts it")
+    epoch = models.BigIntegerField(
+        help_text="the shift it belongs to; for a granted start the shift it began"
+    )
+    seq = models.BigIntegerField(
+        db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival"
+    )
+    turn = models.DateTimeField(
+        db_default=ClockTimestamp(), help_text="when it arrived, less what its priority lifts it"
+    )
     bypassed = models.PositiveIntegerField(
         default=0,
         help_text="times another was granted ahead of its turn, to one beyond the limit",
@@ -55,11 +66,19 @@ class Request(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Natural(F("amounts")), name="requested_is_never_negative"),
-            models.UniqueConstraint(fields=["process"], condition=Q(state="waiting"), name="one_waiting_request_per_process"),
+            models.CheckConstraint(
+                condition=Natural(F("amounts")), name="requested_is_never_negative"
+            ),
+            models.UniqueConstraint(
+                fields=["process"],
+                condition=Q(state="waiting"),
+                name="one_waiting_request_per_process",
+            ),
         ]
         indexes = [
-            models.Index(fields=["pool", "turn", "seq"], name="request_in_turn", condition=Q(state="waiting")),
+            models.Index(
+                fields=["pool", "turn", "seq"], name="request_in_turn", condition=Q(state="waiting")
+            ),
             models.Index(
                 fields=["pool", "amounts", "turn", "seq"],
                 name="request_by_amounts",
@@ -73,7 +92,10 @@ class Request(models.Model):
 
 
 class Grant(models.Model):
-    """Units handed to a process. Its id is the fencing token; `remaining` is what has not come back yet."""
+    """Units handed to a process.
+
+    Its id is the fencing token; `remaining` is what has not come back yet.
+    """
 
     request = models.OneToOneField(Request, models.PROTECT, related_name="grant")
     process = models.ForeignKey(Process, models.PROTECT, db_constraint=False, related_name="grants")
@@ -86,15 +108,23 @@ class Grant(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Natural(F("remaining")), name="remaining_is_never_negative"),
-            models.CheckConstraint(condition=Within(F("remaining"), F("amounts")), name="remaining_within_amounts"),
+            models.CheckConstraint(
+                condition=Natural(F("remaining")), name="remaining_is_never_negative"
+            ),
+            models.CheckConstraint(
+                condition=Within(F("remaining"), F("amounts")), name="remaining_within_amounts"
+            ),
             models.CheckConstraint(
                 condition=Q(released_at__isnull=True) & Q(AnyUnit(F("remaining")))
                 | Q(released_at__isnull=False) & ~Q(AnyUnit(F("remaining"))),
                 name="released_when_nothing_remains",
             ),
         ]
-        indexes = [models.Index(fields=["process", "id"], name="grant_open", condition=Q(released_at__isnull=True))]
+        indexes = [
+            models.Index(
+                fields=["process", "id"], name="grant_open", condition=Q(released_at__isnull=True)
+            )
+        ]
 
     def __str__(self) -> str:
         return f"grant {self.pk}"
@@ -111,7 +141,11 @@ class Release(models.Model):
     released_at = models.DateTimeField(db_default=ClockTimestamp())
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=Natural(F("amounts")), name="released_is_never_negative")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Natural(F("amounts")), name="released_is_never_negative"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"release {self.id}"

@@ -1,4 +1,6 @@
-"""The append-only record of what the bank did, what it asks its owner to do, and two views for people and checks."""
+"""The append-only record of what the bank did, what it asks its owner to do, and two views for
+people and checks.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ class EventKind(models.TextChoices):
     PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
-#: looked for by kind: what happens all the time is soon found, and what is rare by an index that hardly ever grows
+#: looked for by kind: what happens all the time is soon found, and what is rare by an index that
+#: hardly ever grows
 OFTEN = (EventKind.GRANTED, EventKind.WAITING, EventKind.RELEASED, EventKind.CANCELLED)
 RARE_KINDS = tuple(kind for kind in EventKind if kind not in OFTEN)
 #: events whose amounts are the pool's capacity from then on
@@ -48,16 +51,26 @@ CAPACITY_KINDS = (EventKind.CREATED, EventKind.CAPACITY_SET, EventKind.CLASS_ADD
 class Event(models.Model):
     """One thing that happened in a pool. A trigger refuses to change or delete it.
 
-    Together with the amounts, Available before and after let the whole history be replayed. `sequence` holds the ids of
-    the processes that the decision found able to finish, in order; a grant by early exit ends at the requester.
-    The ledger outlives the rows it names, so nothing here is a constrained reference.
+    Together with the amounts, Available before and after let the whole history be replayed.
+    `sequence` holds the ids of the processes that the decision found able to finish, in order; a
+    grant by early exit ends at the requester. The ledger outlives the rows it names, so nothing
+    here is a constrained reference.
     """
 
-    pool = models.ForeignKey(Pool, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="events")
+    pool = models.ForeignKey(
+        Pool, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="events"
+    )
     version = models.BigIntegerField()
     kind = models.CharField(max_length=20, choices=EventKind)
     at = models.DateTimeField(db_default=ClockTimestamp())
-    process = models.ForeignKey(Process, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="events")
+    process = models.ForeignKey(
+        Process,
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="events",
+    )
     epoch = models.BigIntegerField(null=True)
     request_id = models.UUIDField(null=True)
     grant_id = models.BigIntegerField(null=True)
@@ -70,12 +83,22 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        constraints = [models.UniqueConstraint(fields=["pool", "version"], name="one_event_per_version")]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "version"], name="one_event_per_version")
+        ]
         indexes = [
             models.Index(fields=["process", "id"], name="event_by_process"),
             models.Index(fields=["request_id"], name="event_waited", condition=Q(kind="waiting")),
-            models.Index(fields=["pool", "version"], name="event_of_capacity", condition=Q(kind__in=CAPACITY_KINDS)),
-            models.Index(fields=["pool", "kind", "version"], name="event_of_rare_kind", condition=Q(kind__in=RARE_KINDS)),
+            models.Index(
+                fields=["pool", "version"],
+                name="event_of_capacity",
+                condition=Q(kind__in=CAPACITY_KINDS),
+            ),
+            models.Index(
+                fields=["pool", "kind", "version"],
+                name="event_of_rare_kind",
+                condition=Q(kind__in=RARE_KINDS),
+            ),
             BrinIndex(fields=["at"], name="event_by_time"),
         ]
 
@@ -84,14 +107,19 @@ class Event(models.Model):
 
 
 class LedgerCheckpoint(models.Model):
-    """A pool as the ledger leads to it at a version: where a replay may begin. It can be thrown away and made again."""
+    """A pool as the ledger leads to it at a version: where a replay may begin.
+
+    It can be thrown away and made again.
+    """
 
     pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="checkpoints")
     version = models.BigIntegerField()
     state = models.JSONField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["pool", "version"], name="one_checkpoint_per_version")]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "version"], name="one_checkpoint_per_version")
+        ]
 
     def __str__(self) -> str:
         return f"{self.pool_id} at {self.version}"
@@ -109,14 +137,25 @@ class Outbox(models.Model):
     """A message written in the same transaction as its cause; delivered at least once."""
 
     kind = models.CharField(max_length=10, choices=OutboxKind)
-    pool = models.ForeignKey(Pool, models.CASCADE, db_constraint=False, db_index=False, related_name="outbox")
-    process = models.ForeignKey(Process, models.CASCADE, db_constraint=False, db_index=False, null=True, related_name="outbox")
+    pool = models.ForeignKey(
+        Pool, models.CASCADE, db_constraint=False, db_index=False, related_name="outbox"
+    )
+    process = models.ForeignKey(
+        Process,
+        models.CASCADE,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="outbox",
+    )
     epoch = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp())
     sent_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["id"], name="outbox_unsent", condition=Q(sent_at__isnull=True))]
+        indexes = [
+            models.Index(fields=["id"], name="outbox_unsent", condition=Q(sent_at__isnull=True))
+        ]
         verbose_name_plural = "outbox"
 
     def __str__(self) -> str:
@@ -146,9 +185,12 @@ class MatrixCell(models.Model):
 
 
 class Conservation(models.Model):
-    """What is missing of a class. A view whose two last columns are all zero, or units leaked. One row a class.
+    """What is missing of a class.
 
-    difference: capacity - available - what processes hold. ungranted: what processes hold - what open grants say.
+    A view whose two last columns are all zero, or units leaked. One row a class.
+
+    difference: capacity - available - what processes hold. ungranted: what processes hold - what
+    open grants say.
     """
 
     id = models.CharField(primary_key=True, max_length=40)

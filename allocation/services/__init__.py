@@ -5,7 +5,14 @@ from allocation.services.checkpoints import keep_checkpoints
 from allocation.services.classes import add_class
 from allocation.services.grants_on_release import pump_pool
 from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
-from allocation.services.limits import change_claim, change_limits, change_process, enter_stage, set_capacity, set_reserved
+from allocation.services.limits import (
+    change_claim,
+    change_limits,
+    change_process,
+    enter_stage,
+    set_capacity,
+    set_reserved,
+)
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import create_pool, register_process
 from allocation.services.previews import preview_limits, preview_process

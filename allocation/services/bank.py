@@ -27,7 +27,14 @@ from allocation.models import (
 )
 from allocation.reasons import Parties, Party, explain
 from allocation.services.ledger_writes import write_grant, write_release, write_shift
-from allocation.services.rows import PoolSurroundings, UnitHolder, lock_pool, lock_pool_of, put_pool, surroundings
+from allocation.services.rows import (
+    PoolSurroundings,
+    UnitHolder,
+    lock_pool,
+    lock_pool_of,
+    put_pool,
+    surroundings,
+)
 from allocation.values import RequestOutcome
 from allocation.wording import UnitWords
 
@@ -39,11 +46,11 @@ Held = Process | UnitHolder
 class Bank:
     """A pool whose row is locked until the transaction ends, and its processes that matter.
 
-    Only processes that hold something can make a state unsafe, so only they are read, and those that are named: those
-    are whole rows, in `processes`, and whoever is changed joins them. `units` says what one of each class is.
-    Every change goes to the rows of processes, requests and grants at once. Grants and releases
-    write the pool's row and their event, too; other changes of the pool and other events are
-    written before the next grant or release, or on closing.
+    Only processes that hold something can make a state unsafe, so only they are read, and those
+    that are named: those are whole rows, in `processes`, and whoever is changed joins them. `units`
+    says what one of each class is. Every change goes to the rows of processes, requests and grants
+    at once. Grants and releases write the pool's row and their event, too; other changes of the
+    pool and other events are written before the next grant or release, or on closing.
     """
 
     pool: Pool
@@ -65,12 +72,17 @@ class Bank:
 
     @property
     def matter(self) -> Iterable[Held]:
-        """Who holds something and who is named; rows that may change stand before those that were only read."""
+        """Who holds something and who is named; rows that may change stand before those that were
+        only read.
+        """
         found: dict[int, Held] = {**self.holders, **self.processes}
         return found.values()
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
-        """Amounts by class key in class order; a class not named is 0. Raises UnknownResource, BadAmount."""
+        """Amounts by class key in class order; a class not named is 0.
+
+        Raises UnknownResource, BadAmount.
+        """
         for key, units in amounts.items():
             if key not in self.keys:
                 raise UnknownResource(resource=key, known=", ".join(self.keys))
@@ -83,21 +95,31 @@ class Bank:
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
     def state(self, process: Process | None = None) -> tuple[State, list[Held]]:
-        """The holders as a State, with `process` among them if one is given, and who stands for its rows.
+        """The holders as a State, with `process` among them if one is given, and who stands for its
+        rows.
 
-        Whoever keeps units without a shift is left out: it does not finish, so nobody may count on what it holds.
+        Whoever keeps units without a shift is left out: it does not finish, so nobody may count on
+        what it holds.
         """
-        rows = [p for p in self.matter if p is process or (p.kept_until is None and any(p.allocated))]
-        return State(self.available, tuple(tuple(p.max_claim) for p in rows), tuple(tuple(p.allocated) for p in rows)), rows
+        rows = [
+            p for p in self.matter if p is process or (p.kept_until is None and any(p.allocated))
+        ]
+        return State(
+            self.available,
+            tuple(tuple(p.max_claim) for p in rows),
+            tuple(tuple(p.allocated) for p in rows),
+        ), rows
 
     def verdict_on(self, process: Process, amounts: Vector) -> Decision:
-        """Decide in memory whether `process` may have `amounts`; the decision's sequence holds ids."""
+        """Decide in memory whether `process` may have `amounts`; the decision's sequence holds
+        ids."""
         if not banker.fits(amounts, self.available):
             return Decision(BankVerdict.WAIT_UNAVAILABLE)
         if self.pool.policy == Policy.NAIVE:
             return Decision(BankVerdict.GRANT)
         state, rows = self.state(process)
-        asker = next(i for i, row in enumerate(rows) if row is process)  # index() would compare models, which is slow
+        # index() would compare models, which is slow
+        asker = next(i for i, row in enumerate(rows) if row is process)
         decision = banker.examine(state, asker, amounts, state_is_safe=self.pool.is_safe)
         return Decision(decision.verdict, tuple(rows[i].pk for i in decision.sequence))
 
@@ -105,7 +127,11 @@ class Bank:
         """Say in a sentence why `process` waits for `amounts`."""
         state, rows = self.state(process)
         kept = [p for p in self.matter if p.kept_until is not None]
-        parties = Parties(_parties(rows), tuple(UnitWords(key, unit) for key, unit in self.units.items()), _parties(kept))
+        parties = Parties(
+            _parties(rows),
+            tuple(UnitWords(key, unit) for key, unit in self.units.items()),
+            _parties(kept),
+        )
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
     def grant(
@@ -147,7 +173,9 @@ class Bank:
     ) -> None:
         """Write where a request stands that is not granted; inserts it if it is new."""
         is_new = request._state.adding
-        changes_wait = state == RequestState.WAITING if is_new else request.state == RequestState.WAITING
+        changes_wait = (
+            state == RequestState.WAITING if is_new else request.state == RequestState.WAITING
+        )
         request.state, request.reason = state, reason
         request.verdict = request.verdict if verdict is None else verdict.value
         if state != RequestState.WAITING:
@@ -159,7 +187,9 @@ class Bank:
         else:
             request.save(update_fields=["state", "reason", "verdict", "decided_at"])
         if changes_wait:
-            Process.objects.filter(pk=request.process_id).update(is_waiting=state == RequestState.WAITING)
+            Process.objects.filter(pk=request.process_id).update(
+                is_waiting=state == RequestState.WAITING
+            )
 
     def withdraw(self, request: Request, state: RequestState, reason: str) -> None:
         """End a wait without a grant: cancelled or expired."""
@@ -204,9 +234,18 @@ class Bank:
         reason: str = "",
         sequence: tuple[int, ...] = (),
     ) -> None:
-        """Add an event. `before` is Available before it, if it changed; amounts default to the request's."""
+        """Add an event.
+
+        `before` is Available before it, if it changed; amounts default to the request's.
+        """
         self.pool.version += 1
-        told = amounts if amounts is not None else tuple(request.amounts) if request else (0,) * len(self.keys)
+        told = (
+            amounts
+            if amounts is not None
+            else tuple(request.amounts)
+            if request
+            else (0,) * len(self.keys)
+        )
         self.events.append(
             Event(
                 pool=self.pool,
@@ -224,7 +263,9 @@ class Bank:
             )
         )
 
-    def post(self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None) -> None:
+    def post(
+        self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None
+    ) -> None:
         """Leave a message for the owner of the processes."""
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
@@ -250,11 +291,14 @@ class Bank:
 
 @contextmanager
 def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
-    """Lock the pool, then read it; written back when the block ends well. Only within a bank transaction.
+    """Lock the pool, then read it; written back when the block ends well.
 
-    Safety is a property of the whole state, so two decisions must never overlap: one lock for the pool. The processes
-    are read in the *next* statement: one that locked and joined would return them as they were before the wait.
-    Lock order everywhere: pool, process, request. Raises UnknownPool.
+    Only within a bank transaction.
+
+    Safety is a property of the whole state, so two decisions must never overlap: one lock for the
+    pool. The processes are read in the *next* statement: one that locked and joined would return
+    them as they were before the wait. Lock order everywhere: pool, process, request. Raises
+    UnknownPool.
     """
     row = lock_pool(pool)
     if row is None:
@@ -276,8 +320,12 @@ def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
 
 
 def _opened(pool: Pool, around: PoolSurroundings) -> Bank:
-    return Bank(pool, around.units, around.named, around.holders, tuple(pool.available), around.has_waiters)
+    return Bank(
+        pool, around.units, around.named, around.holders, tuple(pool.available), around.has_waiters
+    )
 
 
 def _parties(processes: Iterable[Held]) -> tuple[Party, ...]:
-    return tuple(Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes)
+    return tuple(
+        Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes
+    )

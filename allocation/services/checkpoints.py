@@ -1,4 +1,6 @@
-"""Keep a checkpoint of the ledger every thousand events, so that the bank as of any event is found quickly."""
+"""Keep a checkpoint of the ledger every thousand events, so that the bank as of any event is found
+quickly.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ logger = logging.getLogger(__name__)
 
 
 def keep_checkpoints() -> int:
-    """Keep those that have become due since the last call, and return how many; needs no lock, since events never change.
+    """Keep those that have become due since the last call, and return how many; needs no lock,
+    since events never change.
 
-    Nothing is kept of a ledger that cannot be replayed: that is logged, and `audit_allocation` tells more.
+    Nothing is kept of a ledger that cannot be replayed: that is logged, and `audit_allocation`
+    tells more.
     """
     return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))
 
@@ -30,7 +34,11 @@ def _keep(pool: int, version: int) -> int:
         for entry in entries(pool, after=replay.version, until=version - version % EVERY):
             replay.follow(entry)
             if entry.version % EVERY == 0:
-                kept += LedgerCheckpoint.objects.get_or_create(pool_id=pool, version=entry.version, defaults={"state": saved(replay)})[1]
+                kept += LedgerCheckpoint.objects.get_or_create(
+                    pool_id=pool, version=entry.version, defaults={"state": saved(replay)}
+                )[1]
     except Breach as breach:
-        logger.error("the ledger cannot be replayed", extra={"pool_id": pool, "breach": str(breach)})
+        logger.error(
+            "the ledger cannot be replayed", extra={"pool_id": pool, "breach": str(breach)}
+        )
     return kept

@@ -35,7 +35,11 @@ def check_claim_fits(bank: Bank, claim: Vector) -> None:
 def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
     """What the process holds, and what it waits for besides, must stay within its claim."""
     waiting = process.requests.filter(state=RequestState.WAITING).first()
-    bound = banker.plus(tuple(process.allocated), tuple(waiting.amounts)) if waiting else tuple(process.allocated)
+    bound = (
+        banker.plus(tuple(process.allocated), tuple(waiting.amounts))
+        if waiting
+        else tuple(process.allocated)
+    )
     for key, units, least in zip(bank.keys, claim, bound, strict=True):
         if units < least:
             raise ClaimBelowHoldings(resource=key, claim=units, least=least)
@@ -49,13 +53,19 @@ def check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
     for label, claim in active.values_list("label", "max_claim"):
         for key, units, capacity in zip(bank.keys, claim, new, strict=True):
             if units > capacity:
-                raise CapacityBelowClaim(resource=key, capacity=capacity, process=label, claim=units)
+                raise CapacityBelowClaim(
+                    resource=key, capacity=capacity, process=label, claim=units
+                )
 
 
 def check_safe(
-    bank: Bank, available: Vector, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe], override: Override | None
+    bank: Bank,
+    available: Vector,
+    refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
+    override: Override | None,
 ) -> tuple[str, ...]:
-    """The full check, on the claims as they now stand in memory; returns who could not be sure to finish, if that is overridden.
+    """The full check, on the claims as they now stand in memory; returns who could not be sure to
+    finish, if that is overridden.
 
     A naive pool promises nothing.
     """

@@ -1,4 +1,6 @@
-"""Hand units that came back straight to those who wait, under the same lock: no wake-up can be lost."""
+"""Hand units that came back straight to those who wait, under the same lock: no wake-up can be
+lost.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ GRANTS_PER_TRANSACTION = 256
 
 
 def pump(bank: Bank) -> int:
-    """Grant what can be granted, in turn, and return how many were; what is left over is asked for by a message.
+    """Grant what can be granted, in turn, and return how many were; what is left over is asked for
+    by a message.
 
-    One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe before it. Whoever
-    holds nothing passes the first that could not be served only as often as the pool's bypass limit allows.
+    One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe
+    before it. Whoever holds nothing passes the first that could not be served only as often as the
+    pool's bypass limit allows.
     """
     if not bank.has_waiters:
         return 0

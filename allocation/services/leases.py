@@ -1,7 +1,8 @@
 """Leases: who takes up a shift, who keeps it alive, and what becomes of a lost one.
 
-Times are the database's. Taking up and renewing are single conditional updates without the pool's lock; the reaper
-locks the pool, then each expired process, and looks again: a renewal that came first wins, a later one finds a new epoch.
+Times are the database's. Taking up and renewing are single conditional updates without the pool's
+lock; the reaper locks the pool, then each expired process, and looks again: a renewal that came
+first wins, a later one finds a new epoch.
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ IS_LATE = Q(state=RequestState.WAITING, deadline__lt=ClockTimestamp())
 
 
 def take_lease(*, process: int, epoch: int, worker: str) -> bool:
-    """Take up a granted shift. True for the first to do so in time; anyone else must not work on it."""
-    untaken = Process.objects.filter(pk=process, epoch=epoch, worker="", lease_until__gte=ClockTimestamp())
+    """Take up a granted shift.
+
+    True for the first to do so in time; anyone else must not work on it.
+    """
+    untaken = Process.objects.filter(
+        pk=process, epoch=epoch, worker="", lease_until__gte=ClockTimestamp()
+    )
     return untaken.update(worker=worker, lease_until=_lease_end()) == 1
 
 
@@ -42,14 +48,20 @@ def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
 
 
 def is_holder(*, process: int, epoch: int, worker: str) -> bool:
-    """Whether this worker has the shift. Epochs alone do not tell after a failover to a server that lacks the last commits: it gives
-    the same number to another shift."""
+    """Whether this worker has the shift.
+
+    Epochs alone do not tell after a failover to a server that lacks the last commits: it gives the
+    same number to another shift."""
     return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 
 
 def reap_expired() -> list[ReapedShift]:
-    """Take back what lost shifts hold and what was reserved long enough, end late waits; return the lost shifts."""
-    pools = set(Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True))
+    """Take back what lost shifts hold and what was reserved long enough, end late waits; return the
+    lost shifts.
+    """
+    pools = set(
+        Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True)
+    )
     pools |= set(Request.objects.filter(IS_LATE).values_list("pool_id", flat=True))
     return [reaped for pool in sorted(pools) for reaped in _reap_pool(pool)]
 
@@ -57,11 +69,19 @@ def reap_expired() -> list[ReapedShift]:
 @bank_transaction
 def _reap_pool(pool: int) -> list[ReapedShift]:
     with locked_bank(pool) as bank:
-        lost = Process.objects.filter(IS_EXPIRED, pool=bank.pool).order_by("pk").select_for_update(no_key=True)
+        lost = (
+            Process.objects.filter(IS_EXPIRED, pool=bank.pool)
+            .order_by("pk")
+            .select_for_update(no_key=True)
+        )
         reaped = [_reap(bank, process) for process in lost]
         for process in Process.objects.filter(IS_KEPT_TOO_LONG, pool=bank.pool).order_by("pk"):
             _end_keep(bank, bank.processes.setdefault(process.pk, process))
-        for request in Request.objects.filter(IS_LATE, pool=bank.pool).order_by("seq").select_related("process"):
+        for request in (
+            Request.objects.filter(IS_LATE, pool=bank.pool)
+            .order_by("seq")
+            .select_related("process")
+        ):
             bank.processes.setdefault(request.process_id, request.process)
             bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
         pump(bank)

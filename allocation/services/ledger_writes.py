@@ -22,7 +22,9 @@ from allocation.services.transaction import call_within
 POOL = "(SELECT p FROM allocation_pool AS p WHERE p.id = %s)"
 PROCESS = "(SELECT p FROM allocation_process AS p WHERE p.id = %s)"
 ASKED = "%s::uuid, %s, %s::integer[]"
-GRANT = f"allocation_write_grant({POOL}, {PROCESS}, {ASKED}, %s::bigint[], %s, %s::float8, %s::float8)"
+GRANT = (
+    f"allocation_write_grant({POOL}, {PROCESS}, {ASKED}, %s::bigint[], %s, %s::float8, %s::float8)"
+)
 RELEASE = f"allocation_write_release({POOL}, {PROCESS}, %s::integer[], %s, %s, %s::uuid, %s)"
 SHIFT = "allocation_begin_shift(%s::bigint, %s::integer[], %s::float8)"
 #: SQLSTATE of a release that the open grants do not cover

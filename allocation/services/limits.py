@@ -1,4 +1,7 @@
-"""Limits, edited while crawls run: capacity, claims, reserves, turns. Refused where that would be unsafe, unless overridden."""
+"""Limits, edited while crawls run: capacity, claims, reserves, turns.
+
+Refused where that would be unsafe, unless overridden.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from allocation import banker
-from allocation.errors import BadBypassLimit, CapacityBelowUse, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, ProcessFinished
+from allocation.errors import (
+    BadBypassLimit,
+    CapacityBelowUse,
+    CapacityWouldBeUnsafe,
+    ClaimWouldBeUnsafe,
+    ProcessFinished,
+)
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
-from allocation.services.checks import check_claim_covers, check_claim_fits, check_claims_within, check_priority, check_safe
+from allocation.services.checks import (
+    check_claim_covers,
+    check_claim_fits,
+    check_claims_within,
+    check_priority,
+    check_safe,
+)
 from allocation.services.grants_on_release import pump
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of
@@ -20,7 +35,9 @@ MOST_BYPASSES = 10_000
 
 @dataclass(frozen=True)
 class ChangedLimits:
-    """The bank as a change of limits left it, and who could not be sure to finish under it: nobody, unless it was overridden."""
+    """The bank as a change of limits left it, and who could not be sure to finish under it: nobody,
+    unless it was overridden.
+    """
 
     bank: Bank
     stuck: tuple[str, ...] = ()
@@ -28,23 +45,27 @@ class ChangedLimits:
 
 @bank_transaction
 def change_limits(*, pool: int, limits: PoolLimits, override: Override | None = None) -> Pool:
-    """Change a pool's capacity, reserves and bypass limit, all or nothing, and serve those who wait and now may be.
+    """Change a pool's capacity, reserves and bypass limit, all or nothing, and serve those who wait
+    and now may be.
 
-    With an override an unsafe state is put up with and the pool is flagged: until the state is safe again only requests
-    that make it so, or that let their process finish, are granted.
-    Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe, BadBypassLimit, OverrideNeedsReason and what
-    `vector` raises: then nothing has changed.
+    With an override an unsafe state is put up with and the pool is flagged: until the state is safe
+    again only requests that make it so, or that let their process finish, are granted.
+    Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe, BadBypassLimit,
+    OverrideNeedsReason and what `vector` raises: then nothing has changed.
     """
     return put_limits(pool, limits, override).bank.pool
 
 
-def set_capacity(*, pool: int, capacity: Mapping[str, int], override: Override | None = None) -> Pool:
+def set_capacity(
+    *, pool: int, capacity: Mapping[str, int], override: Override | None = None
+) -> Pool:
     """`change_limits` of nothing but the capacity of the classes named."""
     return change_limits(pool=pool, limits=PoolLimits(capacity=capacity), override=override)
 
 
 def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
-    """`change_limits` of nothing but the last units of the classes named, which are left to urgent starts.
+    """`change_limits` of nothing but the last units of the classes named, which are left to urgent
+    starts.
 
     Whoever holds something is never bound by it.
     """
@@ -52,26 +73,32 @@ def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
 
 
 @bank_transaction
-def change_process(*, process: int, limits: ProcessLimits, override: Override | None = None) -> Process:
+def change_process(
+    *, process: int, limits: ProcessLimits, override: Override | None = None
+) -> Process:
     """Change a process's claim (the classes named; the others stay) and priority, all or nothing.
 
     Serves those who had to wait for safety. A start that waits takes the turn of its new priority.
-    Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, BadPriority, ProcessFinished, OverrideNeedsReason
-    and what `vector` raises: then nothing has changed.
+    Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, BadPriority,
+    ProcessFinished, OverrideNeedsReason and what `vector` raises: then nothing has changed.
     """
     return put_process(process, limits, override).bank.processes[process]
 
 
-def change_claim(*, process: int, maximum: Mapping[str, int], override: Override | None = None) -> Process:
+def change_claim(
+    *, process: int, maximum: Mapping[str, int], override: Override | None = None
+) -> Process:
     """`change_process` of nothing but the claim."""
     return change_process(process=process, limits=ProcessLimits(maximum=maximum), override=override)
 
 
 @bank_transaction
 def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Process:
-    """Note that the process enters a stage of its work, and what it may hold at most from here on (classes not named: as before).
+    """Note that the process enters a stage of its work, and what it may hold at most from here on
+    (classes not named: as before).
 
-    A process that lowers its claim stage by stage lets others go on earlier: lowering is always safe (Lang, IEEE TSE 25(3),
+    A process that lowers its claim stage by stage lets others go on earlier: lowering is always
+    safe (Lang, IEEE TSE 25(3),
     1999). Raising is checked. Raises what `change_claim` does: then nothing has changed.
     """
     return put_process(process, ProcessLimits(maximum=claim), stage=stage).bank.processes[process]
@@ -89,7 +116,13 @@ def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Chan
     return ChangedLimits(bank, stuck)
 
 
-def put_process(process: int, limits: ProcessLimits, override: Override | None = None, *, stage: str | None = None) -> ChangedLimits:
+def put_process(
+    process: int,
+    limits: ProcessLimits,
+    override: Override | None = None,
+    *,
+    stage: str | None = None,
+) -> ChangedLimits:
     """`change_process` within the caller's bank transaction."""
     with locked_bank_of(process) as (bank, changed):
         if changed.state == ProcessState.FINISHED:
@@ -103,7 +136,9 @@ def put_process(process: int, limits: ProcessLimits, override: Override | None =
     return ChangedLimits(bank, stuck)
 
 
-def _put_capacity(bank: Bank, capacity: Mapping[str, int], override: Override | None) -> tuple[str, ...]:
+def _put_capacity(
+    bank: Bank, capacity: Mapping[str, int], override: Override | None
+) -> tuple[str, ...]:
     named, old = bank.vector(capacity), tuple(bank.pool.capacity)
     new = tuple(named[j] if key in capacity else old[j] for j, key in enumerate(bank.keys))
     in_use, before = banker.minus(old, bank.available), bank.available
@@ -112,7 +147,11 @@ def _put_capacity(bank: Bank, capacity: Mapping[str, int], override: Override | 
             raise CapacityBelowUse(resource=key, capacity=units, in_use=used)
     check_claims_within(bank, new, old)
     available = banker.minus(new, in_use)
-    stuck = () if banker.fits(old, new) else check_safe(bank, available, CapacityWouldBeUnsafe, override)
+    stuck = (
+        ()
+        if banker.fits(old, new)
+        else check_safe(bank, available, CapacityWouldBeUnsafe, override)
+    )
     bank.pool.capacity, bank.available = list(new), available
     bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
     return stuck
@@ -120,7 +159,9 @@ def _put_capacity(bank: Bank, capacity: Mapping[str, int], override: Override | 
 
 def _put_reserved(bank: Bank, units: Mapping[str, int]) -> None:
     named = bank.vector(units)
-    bank.pool.reserved = [named[j] if key in units else bank.pool.reserved[j] for j, key in enumerate(bank.keys)]
+    bank.pool.reserved = [
+        named[j] if key in units else bank.pool.reserved[j] for j, key in enumerate(bank.keys)
+    ]
     bank.pool.save(update_fields=["reserved"])
     bank.log(EventKind.RESERVED_SET, amounts=tuple(bank.pool.reserved))
 
@@ -134,16 +175,28 @@ def _put_bypass_limit(bank: Bank, limit: int) -> None:
     bank.log(EventKind.RULES_CHANGED, reason=said)
 
 
-def _put_claim(bank: Bank, process: Process, maximum: Mapping[str, int], override: Override | None, stage: str | None) -> tuple[str, ...]:
+def _put_claim(
+    bank: Bank,
+    process: Process,
+    maximum: Mapping[str, int],
+    override: Override | None,
+    stage: str | None,
+) -> tuple[str, ...]:
     named, old = bank.vector(maximum), tuple(process.max_claim)
     claim = tuple(named[j] if key in maximum else old[j] for j, key in enumerate(bank.keys))
     check_claim_covers(bank, process, claim)
     check_claim_fits(bank, claim)
     process.max_claim = list(claim)
-    stuck = () if banker.fits(claim, old) else check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
+    stuck = (
+        ()
+        if banker.fits(claim, old)
+        else check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
+    )
     process.stage = process.stage if stage is None else stage
     process.save(update_fields=["max_claim", "stage"])
-    bank.log(EventKind.CLAIM_CHANGED, process, amounts=claim, reason=f"Stage: {stage}." if stage else "")
+    bank.log(
+        EventKind.CLAIM_CHANGED, process, amounts=claim, reason=f"Stage: {stage}." if stage else ""
+    )
     return stuck
 
 

@@ -10,12 +10,19 @@ from allocation.models import Outbox, OutboxKind
 from allocation.values import OutboxMessage
 
 
-def unsent_outbox(*, limit: int = 100, kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> list[OutboxMessage]:
+def unsent_outbox(
+    *, limit: int = 100, kinds: Collection[OutboxKind] = tuple(OutboxKind)
+) -> list[OutboxMessage]:
     """Return the oldest messages of these kinds not yet marked as sent.
 
-    Act on them, then call `mark_sent`: a crash between repeats them. Each kind has one drainer at a time.
+    Act on them, then call `mark_sent`: a crash between repeats them. Each kind has one drainer at a
+    time.
     """
-    rows = Outbox.objects.filter(sent_at=None, kind__in=kinds).order_by("pk").select_related("process")[:limit]
+    rows = (
+        Outbox.objects.filter(sent_at=None, kind__in=kinds)
+        .order_by("pk")
+        .select_related("process")[:limit]
+    )
     return [
         OutboxMessage(
             id=row.pk,

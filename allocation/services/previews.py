@@ -1,4 +1,7 @@
-"""What a change of limits would do. The change is made by the same code as in earnest, and rolled back."""
+"""What a change of limits would do.
+
+The change is made by the same code as in earnest, and rolled back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,12 @@ from django.db import transaction
 
 from allocation import banker
 from allocation.banker import Vector
-from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, UnknownProcess
+from allocation.errors import (
+    AllocationError,
+    CapacityWouldBeUnsafe,
+    ClaimWouldBeUnsafe,
+    UnknownProcess,
+)
 from allocation.fairness import URGENT, TurnRules, kept_back
 from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState
 from allocation.services.limits import ChangedLimits, put_limits, put_process
@@ -24,7 +32,9 @@ DRY = Override(by="preview", reason="to see who would be stuck")
 @bank_transaction
 def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
     """What `change_limits` would do now. Nothing changes."""
-    return _tried(pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity)
+    return _tried(
+        pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity
+    )
 
 
 @bank_transaction
@@ -60,8 +70,15 @@ class _PoolLimits:
         row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
         active = Process.objects.filter(pool=pool, state=ProcessState.ACTIVE).order_by("pk")
         claims = {
-            pk: _Claim(label, tuple(claim), banker.minus(tuple(claim), tuple(held)), not any(held) and priority < URGENT)
-            for pk, label, claim, held, priority in active.values_list("pk", "label", "max_claim", "allocated", "priority")
+            pk: _Claim(
+                label,
+                tuple(claim),
+                banker.minus(tuple(claim), tuple(held)),
+                not any(held) and priority < URGENT,
+            )
+            for pk, label, claim, held, priority in active.values_list(
+                "pk", "label", "max_claim", "allocated", "priority"
+            )
         }
         keys = tuple(row.classes.values_list("key", flat=True))
         capacity, available = tuple(row.capacity), tuple(row.available)
@@ -70,12 +87,23 @@ class _PoolLimits:
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
         """Who claims more than there would be."""
         most = {self.keys.index(key): units for key, units in capacity.items() if key in self.keys}
-        return tuple(claim.label for claim in self.claims.values() if any(claim.maximum[j] > units for j, units in most.items()))
+        return tuple(
+            claim.label
+            for claim in self.claims.values()
+            if any(claim.maximum[j] > units for j, units in most.items())
+        )
 
     def at_once(self, available: Vector) -> set[int]:
         """Who could get all it may still ask for without a wait."""
-        beside = {pk: kept_back(self.rules, claim.need) if claim.is_bound else (0,) * len(available) for pk, claim in self.claims.items()}
-        return {pk for pk, claim in self.claims.items() if banker.fits(banker.plus(claim.need, beside[pk]), available)}
+        beside = {
+            pk: kept_back(self.rules, claim.need) if claim.is_bound else (0,) * len(available)
+            for pk, claim in self.claims.items()
+        }
+        return {
+            pk
+            for pk, claim in self.claims.items()
+            if banker.fits(banker.plus(claim.need, beside[pk]), available)
+        }
 
 
 def _tried(
@@ -98,7 +126,9 @@ def _tried(
 
 
 def _describe_change(
-    before: _PoolLimits, changed: ChangedLimits, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe]
+    before: _PoolLimits,
+    changed: ChangedLimits,
+    refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
 ) -> LimitsPreview:
     pool = changed.bank.pool
     after = _PoolLimits.of(pool.pk)

@@ -1,7 +1,9 @@
-"""The common case in one call of the server: a grant that is plainly safe, or a release, while nobody waits.
+"""The common case in one call of the server: a grant that is plainly safe, or a release, while
+nobody waits.
 
-The functions are in `allocation/sql`. They answer only where no rule needs a look at the other holders or at the queue; None
-means that nothing has changed and that the caller must decide under a lock of its own.
+The functions are in `allocation/sql`. They answer only where no rule needs a look at the other
+holders or at the queue; None means that nothing has changed and that the caller must decide under a
+lock of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from allocation.models import RequestKind
 from allocation.services.transaction import call_server
 from allocation.values import Released, ReleaseStatus, RequestOutcome
 
-GRANT = "allocation_grant(%s, %s::bigint, %s::jsonb, %s::uuid, %s, %s::bigint, %s::float8, %s::float8)"
+GRANT = (
+    "allocation_grant(%s, %s::bigint, %s::jsonb, %s::uuid, %s, %s::bigint, %s::float8, %s::float8)"
+)
 RELEASE = "allocation_release(%s, %s::bigint, %s::bigint, %s::uuid, %s::jsonb, %s)"
 KEYS = re.compile(r"[-\w]*")
 #: a hundred years: what is longer than an interval can be is left to others to complain of
@@ -26,7 +30,13 @@ LONGEST_SECONDS = 100 * 366 * 24 * 3600.0
 
 
 def quick_grant(
-    *, process: int, amounts: Mapping[str, int], request_id: UUID, kind: RequestKind, epoch: int | None, deadline_seconds: float | None
+    *,
+    process: int,
+    amounts: Mapping[str, int],
+    request_id: UUID,
+    kind: RequestKind,
+    epoch: int | None,
+    deadline_seconds: float | None,
 ) -> RequestOutcome | None:
     """Grant if what is free covers all that the process may still ask for."""
     if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
@@ -37,7 +47,9 @@ def quick_grant(
     return RequestOutcome.granted_by(request_id, grant, shift) if grant else None
 
 
-def quick_release(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released | None:
+def quick_release(
+    *, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str
+) -> Released | None:
     """Take the units back."""
     if not _is_plain(amounts or {}, process, epoch):
         return None
@@ -46,7 +58,15 @@ def quick_release(*, process: int, epoch: int, release_id: UUID, amounts: Mappin
         keys, units = call_server(RELEASE, process, epoch, str(release_id), given, reason)
     except IntegrityError:
         return None
-    return Released(release_id, ReleaseStatus.RELEASED, {key: n for key, n in zip(keys, units, strict=True) if n}) if keys else None
+    return (
+        Released(
+            release_id,
+            ReleaseStatus.RELEASED,
+            {key: n for key, n in zip(keys, units, strict=True) if n},
+        )
+        if keys
+        else None
+    )
 
 
 def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:

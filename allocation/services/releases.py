@@ -1,4 +1,7 @@
-"""Releases: give units back, end a shift, finish a process. Whoever comes too late changes nothing."""
+"""Releases: give units back, end a shift, finish a process.
+
+Whoever comes too late changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,32 @@ from allocation.services.transaction import bank_transaction
 from allocation.values import Released, ReleaseStatus
 
 
-def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str = "") -> Released:
-    """Give units back and hand them straight to those who wait; `amounts=None` gives back all and ends the shift.
+def release_resources(
+    *,
+    process: int,
+    epoch: int,
+    release_id: UUID,
+    amounts: Mapping[str, int] | None,
+    reason: str = "",
+) -> Released:
+    """Give units back and hand them straight to those who wait; `amounts=None` gives back all and
+    ends the shift.
 
-    Ending the shift also cancels a growth or stage that still waits; a reservation is ended likewise. The same
-    `release_id` again changes nothing, nor does a release by a shift that is over (STALE). Part of what is held comes
-    out of the newest grants first.
+    Ending the shift also cancels a growth or stage that still waits; a reservation is ended
+    likewise. The same `release_id` again changes nothing, nor does a release by a shift that is
+    over (STALE). Part of what is held comes out of the newest grants first.
     Raises ReleaseExceedsAllocation: nothing is ever clamped.
     """
-    quick = quick_release(process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason)
+    quick = quick_release(
+        process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason
+    )
     return quick or _release(process, epoch, release_id, amounts, reason)
 
 
 @bank_transaction
-def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released:
+def _release(
+    process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str
+) -> Released:
     with locked_bank_of(process) as (bank, holder):
         given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
         if earlier := Release.objects.filter(pk=release_id).first():
@@ -38,7 +53,11 @@ def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, i
             bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
             return Released(release_id, ReleaseStatus.STALE, {})
         if not banker.fits(given, tuple(holder.allocated)):
-            raise ReleaseExceedsAllocation(process=holder.label, given=bank.by_key(given), held=bank.by_key(tuple(holder.allocated)))
+            raise ReleaseExceedsAllocation(
+                process=holder.label,
+                given=bank.by_key(given),
+                held=bank.by_key(tuple(holder.allocated)),
+            )
 
         if amounts is None:
             cancel_waits(bank, holder)
@@ -56,9 +75,12 @@ def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, i
 
 @bank_transaction
 def finish_process(*, process: int, epoch: int | None = None) -> bool:
-    """Release all, cancel what waits, and let the process ask no more. Finishing again changes nothing.
+    """Release all, cancel what waits, and let the process ask no more.
 
-    With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a later one took its place.
+    Finishing again changes nothing.
+
+    With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a
+    later one took its place.
     """
     with locked_bank_of(process) as (bank, finishing):
         if finishing.state == ProcessState.FINISHED:
@@ -97,7 +119,9 @@ def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = 
 
 
 def is_over(process: Process, epoch: int) -> bool:
-    """Whether the shift or the reservation of that epoch has ended, or a later one has taken its place."""
+    """Whether the shift or the reservation of that epoch has ended, or a later one has taken its
+    place.
+    """
     return epoch != process.epoch or (process.lease_until is None and process.kept_until is None)
 
 

@@ -22,7 +22,15 @@ from allocation.errors import (
 )
 from allocation.fairness import QueueVerdict
 from allocation.fields import ClockTimestamp
-from allocation.models import EventKind, Policy, Process, ProcessState, Request, RequestKind, RequestState
+from allocation.models import (
+    EventKind,
+    Policy,
+    Process,
+    ProcessState,
+    Request,
+    RequestKind,
+    RequestState,
+)
 from allocation.reasons import excess
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.grants_on_release import pump
@@ -45,23 +53,31 @@ def request_resources(
 ) -> RequestOutcome:
     """Grant the amounts, or record that the process waits for them and why (SEEDS A3-A6).
 
-    With `wait=False` a request that can't be granted at once is not left waiting: it is cancelled, with the reason for
-    which it would have waited.
+    With `wait=False` a request that can't be granted at once is not left waiting: it is cancelled,
+    with the reason for which it would have waited.
 
-    The same `request_id` again returns where that request stands, whatever became of the first reply. A start is asked
-    by a process that holds nothing; growth and stage by a live shift, named by `epoch`. A stage takes the place of a
-    growth that waits. After `deadline_seconds` a wait expires.
-    Raises RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting, ProcessFinished,
-    UnknownResource, BadAmount, EmptyRequest, RequestIdReused, ClaimNotWhole.
+    The same `request_id` again returns where that request stands, whatever became of the first
+    reply. A start is asked by a process that holds nothing; growth and stage by a live shift, named
+    by `epoch`. A stage takes the place of a growth that waits. After `deadline_seconds` a wait
+    expires.
+    Raises RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting,
+    ProcessFinished, UnknownResource, BadAmount, EmptyRequest, RequestIdReused, ClaimNotWhole.
     """
     if deadline_seconds is not None and not deadline_seconds > 0:
         raise BadDeadline(deadline_seconds=deadline_seconds)
     quick = quick_grant(
-        process=process, amounts=amounts, request_id=request_id, kind=RequestKind(kind), epoch=epoch, deadline_seconds=deadline_seconds
+        process=process,
+        amounts=amounts,
+        request_id=request_id,
+        kind=RequestKind(kind),
+        epoch=epoch,
+        deadline_seconds=deadline_seconds,
     )
     if quick:
         return quick
-    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds, wait)
+    answer = _request(
+        process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds, wait
+    )
     if isinstance(answer, RequestExceedsNeed):
         raise answer
     return answer
@@ -83,7 +99,9 @@ def _request(
         if not any(wanted):
             raise EmptyRequest(process=process.label)
         is_taken = numbers_taken(request_id, process.pk)
-        if is_taken and (earlier := Request.objects.select_related("grant").filter(pk=request_id).first()):
+        if is_taken and (
+            earlier := Request.objects.select_related("grant").filter(pk=request_id).first()
+        ):
             return _answer_again(earlier, process, wanted, kind)
         _check_entitled(process, kind, epoch)
         _check_whole(bank, process, wanted, kind)
@@ -92,16 +110,31 @@ def _request(
             raise AlreadyWaiting(process=process.label, request=waiting.pk)
 
         request = Request(
-            id=request_id, pool=bank.pool, process=process, kind=kind, amounts=list(wanted), epoch=process.epoch, state=RequestState.WAITING
+            id=request_id,
+            pool=bank.pool,
+            process=process,
+            kind=kind,
+            amounts=list(wanted),
+            epoch=process.epoch,
+            state=RequestState.WAITING,
         )
         return _settle(bank, process, request, waiting, deadline_seconds, wait=wait)
 
 
 def _settle(
-    bank: Bank, process: Process, request: Request, growth: Request | None, deadline_seconds: float | None, *, wait: bool
+    bank: Bank,
+    process: Process,
+    request: Request,
+    growth: Request | None,
+    deadline_seconds: float | None,
+    *,
+    wait: bool,
 ) -> RequestOutcome | RequestExceedsNeed:
     """Error, wait or grant, in the order of SEEDS A3."""
-    wanted, need = tuple(request.amounts), banker.minus(tuple(process.max_claim), tuple(process.allocated))
+    wanted, need = (
+        tuple(request.amounts),
+        banker.minus(tuple(process.max_claim), tuple(process.allocated)),
+    )
     if not banker.fits(wanted, need):
         bank.settle(request, RequestState.REJECTED, reason=excess(bank.keys, wanted, need))
         bank.log(EventKind.REJECTED, process, request=request)
@@ -114,23 +147,45 @@ def _settle(
     return outcome
 
 
-def _decide(bank: Bank, process: Process, request: Request, deadline_seconds: float | None, *, wait: bool) -> RequestOutcome:
+def _decide(
+    bank: Bank, process: Process, request: Request, deadline_seconds: float | None, *, wait: bool
+) -> RequestOutcome:
     wanted = tuple(request.amounts)
     asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
-    ahead = None if asker.holds or decision.verdict is not BankVerdict.GRANT else first_ahead(bank, asker)
+    ahead = (
+        None
+        if asker.holds or decision.verdict is not BankVerdict.GRANT
+        else first_ahead(bank, asker)
+    )
     verdict = settle_turn(bank, asker, decision, ahead)
     if verdict is BankVerdict.GRANT:
         return bank.grant(request, decision, deadline_seconds)
     request.turn = ClockTimestamp() - asker.lift
     if deadline_seconds is not None:
         request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
-    reason = queue_reason(bank, asker, verdict, ahead) if isinstance(verdict, QueueVerdict) else bank.reason_of(process, wanted, verdict)
-    bank.settle(request, RequestState.WAITING if wait else RequestState.CANCELLED, verdict=verdict, reason=reason)
-    bank.log(EventKind.WAITING if wait else EventKind.CANCELLED, process, request=request, sequence=decision.sequence)
+    reason = (
+        queue_reason(bank, asker, verdict, ahead)
+        if isinstance(verdict, QueueVerdict)
+        else bank.reason_of(process, wanted, verdict)
+    )
+    bank.settle(
+        request,
+        RequestState.WAITING if wait else RequestState.CANCELLED,
+        verdict=verdict,
+        reason=reason,
+    )
+    bank.log(
+        EventKind.WAITING if wait else EventKind.CANCELLED,
+        process,
+        request=request,
+        sequence=decision.sequence,
+    )
     return RequestOutcome.of(request)
 
 
-def _answer_again(request: Request, process: Process, wanted: Vector, kind: RequestKind) -> RequestOutcome | RequestExceedsNeed:
+def _answer_again(
+    request: Request, process: Process, wanted: Vector, kind: RequestKind
+) -> RequestOutcome | RequestExceedsNeed:
     if (request.process_id, tuple(request.amounts), request.kind) != (process.pk, wanted, kind):
         raise RequestIdReused(request=request.pk)
     if request.state == RequestState.REJECTED:
@@ -149,7 +204,11 @@ def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> N
 
 def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
     """Where all is asked for at once, nobody ever asks for more while it holds something."""
-    if bank.pool.policy == Policy.ALL_AT_ONCE and kind == RequestKind.START and not banker.fits(tuple(process.max_claim), wanted):
+    if (
+        bank.pool.policy == Policy.ALL_AT_ONCE
+        and kind == RequestKind.START
+        and not banker.fits(tuple(process.max_claim), wanted)
+    ):
         raise ClaimNotWhole(process=process.label, claim=bank.by_key(tuple(process.max_claim)))
 
 
@@ -161,7 +220,8 @@ def check_epoch(process: Process, epoch: int | None) -> None:
 
 @bank_transaction
 def cancel_request(*, request_id: UUID) -> RequestOutcome:
-    """Stop waiting, and return where the request stands: one that was granted meanwhile stays granted.
+    """Stop waiting, and return where the request stands: one that was granted meanwhile stays
+    granted.
 
     Raises UnknownRequest, also for one that was rejected.
     """

@@ -1,11 +1,20 @@
-"""Reservations: an operator's pause may keep what a shift holds, for a time, as long as nobody else can come to harm."""
+"""Reservations: an operator's pause may keep what a shift holds, for a time, as long as nobody else
+can come to harm.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from allocation import banker
-from allocation.errors import AllocationError, BadKeepTime, KeepWouldBeUnsafe, NothingToKeep, NotKept, ResumeWouldBeUnsafe
+from allocation.errors import (
+    AllocationError,
+    BadKeepTime,
+    KeepWouldBeUnsafe,
+    NothingToKeep,
+    NotKept,
+    ResumeWouldBeUnsafe,
+)
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, Policy, Process
 from allocation.services.bank import Bank, locked_bank_of
@@ -23,9 +32,10 @@ LONGEST_SECONDS = 24 * 60 * 60
 def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservation:
     """End the shift of that epoch, but leave its units reserved until the time is over.
 
-    The process then counts as one that does not finish: nobody's safety may rest on its units. A new epoch begins, so
-    that nothing the old shift still sends can touch them. `resume_kept`, `finish_process`, a release, or the reaper ends it.
-    Raises KeepWouldBeUnsafe, StaleEpoch, NothingToKeep, BadKeepTime: then nothing has changed.
+    The process then counts as one that does not finish: nobody's safety may rest on its units. A
+    new epoch begins, so that nothing the old shift still sends can touch them. `resume_kept`,
+    `finish_process`, a release, or the reaper ends it. Raises KeepWouldBeUnsafe, StaleEpoch,
+    NothingToKeep, BadKeepTime: then nothing has changed.
     """
     check_keep_seconds(keep_seconds)
     with locked_bank_of(process) as (bank, keeper):
@@ -45,17 +55,24 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
         assert keeper.kept_until is not None
         _refuse_if_unsafe(bank, KeepWouldBeUnsafe)
         held = tuple(keeper.allocated)
-        bank.log(EventKind.KEPT, keeper, amounts=held, reason=f"Reserved until {keeper.kept_until:%Y-%m-%d %H:%M} UTC by a pause.")
+        bank.log(
+            EventKind.KEPT,
+            keeper,
+            amounts=held,
+            reason=f"Reserved until {keeper.kept_until:%Y-%m-%d %H:%M} UTC by a pause.",
+        )
         pump(bank)
         return Reservation(process, keeper.epoch, keeper.kept_until, bank.by_key(held))
 
 
 @bank_transaction
 def resume_kept(*, process: int) -> int:
-    """Begin a shift with the units that were kept, and return its epoch; its owner is told as of a granted start.
+    """Begin a shift with the units that were kept, and return its epoch; its owner is told as of a
+    granted start.
 
-    Now that the process can finish again, some who waited for safety may be served. Raises NotKept if the reservation
-    has ended, ResumeWouldBeUnsafe if it could not be sure to get all it claims while others keep theirs.
+    Now that the process can finish again, some who waited for safety may be served. Raises NotKept
+    if the reservation has ended, ResumeWouldBeUnsafe if it could not be sure to get all it claims
+    while others keep theirs.
     """
     with locked_bank_of(process) as (bank, resuming):
         if resuming.kept_until is None:
@@ -64,7 +81,12 @@ def resume_kept(*, process: int) -> int:
         _refuse_if_unsafe(bank, ResumeWouldBeUnsafe)
         # The grants pass to the new shift, or the keeper would not know which start to send again.
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
-        bank.log(EventKind.RESUMED, resuming, amounts=tuple(resuming.allocated), reason="Goes on with what it kept.")
+        bank.log(
+            EventKind.RESUMED,
+            resuming,
+            amounts=tuple(resuming.allocated),
+            reason="Goes on with what it kept.",
+        )
         pump(bank)
         return resuming.epoch
 

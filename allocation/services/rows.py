@@ -1,7 +1,8 @@
-"""Reads what a decision needs, the pool being locked all that time: few statements, and most of them sent together.
+"""Reads what a decision needs, the pool being locked all that time: few statements, and most of
+them sent together.
 
-Django's queries take longer to build than these take to run, and a hundred holders as model instances longer than the
-search for a safe sequence.
+Django's queries take longer to build than these take to run, and a hundred holders as model
+instances longer than the search for a safe sequence.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class UnitHolder(NamedTuple):
 class PoolSurroundings:
     """What stands round a locked pool: the unit of each class by its key, and who matters.
 
-    `holders` are those that hold something, by id; `named` are whole rows, for those that may change.
+    `holders` are those that hold something, by id; `named` are whole rows, for those that may
+    change.
     """
 
     units: dict[str, str]
@@ -54,28 +56,45 @@ def lock_pool(pool: int) -> Pool | None:
 
 def lock_pool_of(process: int) -> Pool | None:
     """The same for the pool of a process, which never changes; None if there is no such process."""
-    return _one(Pool, "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE", process)
+    return _one(
+        Pool,
+        "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE",
+        process,
+    )
 
 
 def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
-    """Read what stands round a pool. Call it after `lock_pool`, in statements that begin once the lock is there."""
+    """Read what stands round a pool.
+
+    Call it after `lock_pool`, in statements that begin once the lock is there.
+    """
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
         with in_one_go():
             classes.execute(
                 "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
-                " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s AND waits.state = 'waiting')"
+                " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s "
+                "AND waits.state = 'waiting')"
                 " FROM allocation_resourceclass WHERE pool_id = %s",
                 [pool.pk, pool.pk],
             )
             holding.execute(
-                "SELECT id, label, max_claim, allocated, kept_until FROM allocation_process WHERE holding AND pool_id = %s ORDER BY id",
+                "SELECT id, label, max_claim, allocated, kept_until FROM allocation_process "
+                "WHERE holding AND pool_id = %s ORDER BY id",
                 [pool.pk],
             )
-            _select(others, Process, "WHERE id = ANY(%s) AND pool_id = %s ORDER BY id", list(named), pool.pk)
+            _select(
+                others,
+                Process,
+                "WHERE id = ANY(%s) AND pool_id = %s ORDER BY id",
+                list(named),
+                pool.pk,
+            )
         keys, units, has_waiters = classes.fetchone()
         holders = {row[0]: UnitHolder(*row) for row in holding.fetchall()}
         processes = {process.pk: process for process in _read(others, Process)}
-    return PoolSurroundings(dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders)
+    return PoolSurroundings(
+        dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders
+    )
 
 
 def numbers_taken(request_id: UUID, process: int) -> bool:
@@ -83,7 +102,8 @@ def numbers_taken(request_id: UUID, process: int) -> bool:
     with planned_cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM allocation_request WHERE id = %s)"
-            " OR EXISTS (SELECT FROM allocation_request WHERE process_id = %s AND state = 'waiting')",
+            " OR EXISTS (SELECT FROM allocation_request WHERE process_id = %s "
+            "AND state = 'waiting')",
             [request_id, process],
         )
         return bool(cursor.fetchone()[0])
@@ -93,9 +113,18 @@ def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
     """Write what decisions change of a pool, and tell whoever listens on `channel`."""
     with planned_cursor() as cursor:
         cursor.execute(
-            "UPDATE allocation_pool SET capacity = %s, available = %s, version = %s, is_safe = %s, updated_at = clock_timestamp()"
+            "UPDATE allocation_pool SET capacity = %s, available = %s, version = %s, is_safe = "
+            "%s, updated_at = clock_timestamp()"
             " WHERE id = %s RETURNING CASE WHEN %s THEN pg_notify(%s, id::text) END",
-            [pool.capacity, list(available), pool.version, pool.is_safe, pool.pk, channel is not None, channel or ""],
+            [
+                pool.capacity,
+                list(available),
+                pool.version,
+                pool.is_safe,
+                pool.pk,
+                channel is not None,
+                channel or "",
+            ],
         )
 
 
@@ -119,4 +148,5 @@ def _reading(model: type[Model]) -> tuple[list[str], str]:
     """The fields of a model and the query for them, put together once."""
     fields = model._meta.concrete_fields
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    return [field.attname for field in fields], f'SELECT {columns} FROM "{model._meta.db_table}"'  # noqa: S608 - names of ours
+    # names of ours
+    return [field.attname for field in fields], f'SELECT {columns} FROM "{model._meta.db_table}"'  # noqa: S608

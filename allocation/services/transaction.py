@@ -1,4 +1,6 @@
-"""The frame of every transaction in the bank: its isolation, its time limits, and when it is tried again."""
+"""The frame of every transaction in the bank: its isolation, its time limits, and when it is tried
+again.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,23 @@ from allocation.errors import BankBusy, WrongIsolation
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: SQLSTATEs after which the same work may well succeed: serialisation failure, deadlock, lock timeout
+#: SQLSTATEs after which the same work may well succeed: serialisation failure, deadlock, lock
+#: timeout
 RETRYABLE = frozenset({"40001", "40P01", "55P03"})
 ATTEMPTS = 3
-LIMITS = {"lock_timeout": "2s", "statement_timeout": "5s", "idle_in_transaction_session_timeout": "5s"}
+LIMITS = {
+    "lock_timeout": "2s",
+    "statement_timeout": "5s",
+    "idle_in_transaction_session_timeout": "5s",
+}
 
 
 def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     """Run `work` in a transaction of its own, again (three times in all) if others were in the way.
 
-    The transaction is durable: no caller can hold the bank's lock longer than the work takes, or mix the bank's rows
-    with others in one transaction. Raises BankBusy when the last attempt failed too.
+    The transaction is durable: no caller can hold the bank's lock longer than the work takes, or
+    mix the bank's rows with others in one transaction. Raises BankBusy when the last attempt failed
+    too.
     """
 
     @wraps(work)
@@ -44,14 +52,16 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
 
 
 def call_server(call: str, *arguments: Any) -> Sequence[Any]:
-    """Let a function of the server decide and write, in a transaction of its own and one round trip; returns its row.
+    """Let a function of the server decide and write, in a transaction of its own and one round
+    trip; returns its row.
 
-    `call` is what follows `SELECT * FROM`; its first argument, how long it may wait for a lock, is put before the others.
-    It waits for nothing else, so the other limits have no use.
+    `call` is what follows `SELECT * FROM`; its first argument, how long it may wait for a lock, is
+    put before the others. It waits for nothing else, so the other limits have no use.
     """
 
     def attempt() -> Sequence[Any]:
-        # A statement by itself is a transaction. A caller's own would hold the lock: it is refused as by `bank_transaction`.
+        # A statement by itself is a transaction. A caller's own would hold the lock: it is refused
+        # as by `bank_transaction`.
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
             return call_within(call, LIMITS["lock_timeout"], *arguments)
 
@@ -67,9 +77,11 @@ def call_within(call: str, *arguments: Any) -> Sequence[Any]:
 
 
 def planned_cursor() -> CursorWrapper:
-    """A cursor that binds its values in the server, which then parses and plans each statement once a connection.
+    """A cursor that binds its values in the server, which then parses and plans each statement once
+    a connection.
 
-    Django's own puts them into the text, so that every statement is a new one: a sixth of a grant, a third of a search.
+    Django's own puts them into the text, so that every statement is a new one: a sixth of a grant,
+    a third of a search.
     """
     server = connections[DEFAULT_DB_ALIAS]  # `connection` would look for it at each mention
     server.ensure_connection()
@@ -79,8 +91,10 @@ def planned_cursor() -> CursorWrapper:
 
 @contextmanager
 def in_one_go() -> Iterator[None]:
-    """Send the statements of the block together; what they found can be fetched behind it. Each one waits for the one before it, and sees
-    what was committed when it begins, as ever. An idle machine takes longer to wake than to run any of them."""
+    """Send the statements of the block together; what they found can be fetched behind it.
+
+    Each one waits for the one before it, and sees what was committed when it begins, as ever. An
+    idle machine takes longer to wake than to run any of them."""
     server = connections[DEFAULT_DB_ALIAS]
     server.ensure_connection()
     with server.wrap_database_errors, server.connection.pipeline():
@@ -97,12 +111,15 @@ def _insist(attempt: Callable[[], T]) -> T:
             if number == ATTEMPTS:
                 raise BankBusy(attempts=ATTEMPTS) from error
         # Jitter, or two rivals that collided would collide again.
-        time.sleep(random.uniform(0.01, 0.05) * 2**number)  # noqa: S311 - nothing secret depends on it
+        # nothing secret depends on it
+        time.sleep(random.uniform(0.01, 0.05) * 2**number)  # noqa: S311
     raise AssertionError("unreachable")
 
 
 def _set_limits() -> None:
-    """Set the time limits for this transaction, and check that it reads what was committed before each statement."""
+    """Set the time limits for this transaction, and check that it reads what was committed before
+    each statement.
+    """
     settings = ", ".join("set_config(%s, %s, true)" for _ in LIMITS)
     with planned_cursor() as cursor:
         with in_one_go():  # with the transaction's BEGIN

@@ -1,4 +1,7 @@
-"""Turns in the rows: who waits ahead of whom, and how often each was passed. The rules are in `allocation.fairness`."""
+"""Turns in the rows: who waits ahead of whom, and how often each was passed.
+
+The rules are in `allocation.fairness`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
 
 
 def in_turn(pool: Pool) -> QuerySet[Request]:
-    """The requests that wait in a pool, the first in turn first; without those whose deadline has passed."""
+    """The requests that wait in a pool, the first in turn first; without those whose deadline has
+    passed.
+    """
     waiting = Request.objects.filter(IN_TIME, pool=pool, state=RequestState.WAITING)
     return waiting.order_by("turn", "seq").select_related("process")
 
@@ -34,11 +39,15 @@ def rules_of(pool: Pool) -> TurnRules:
 
 
 def first_ahead(bank: Bank, asker: QueuedRequest) -> Request | None:
-    """The first in turn, if its turn is before that of somebody who asks now; without those whom reservations hold off."""
+    """The first in turn, if its turn is before that of somebody who asks now; without those whom
+    reservations hold off.
+    """
     if not bank.has_waiters:
         return None
     reach = Value(list(reach_of(bank)), output_field=MAX_CLAIM)
-    ahead = in_turn(bank.pool).filter(Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift)
+    ahead = in_turn(bank.pool).filter(
+        Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift
+    )
     return ahead.first()
 
 
@@ -51,20 +60,30 @@ def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
 
 
 def reach_of(bank: Bank) -> Vector:
-    """What there is beside the reservations. Who claims more can't be served before one ends, so nobody waits behind it."""
+    """What there is beside the reservations.
+
+    Who claims more can't be served before one ends, so nobody waits behind it.
+    """
     kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 
-def settle_turn(bank: Bank, asker: QueuedRequest, decision: Decision, ahead: Request | None) -> AnyVerdict:
+def settle_turn(
+    bank: Bank, asker: QueuedRequest, decision: Decision, ahead: Request | None
+) -> AnyVerdict:
     """The decision's verdict, unless it is a grant that fairness does not allow yet."""
     if decision.verdict is not BankVerdict.GRANT:
         return decision.verdict
     passed = ahead.bypassed if ahead else None
-    return fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed) or BankVerdict.GRANT
+    return (
+        fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed)
+        or BankVerdict.GRANT
+    )
 
 
-def queue_reason(bank: Bank, asker: QueuedRequest, verdict: QueueVerdict, ahead: Request | None) -> str:
+def queue_reason(
+    bank: Bank, asker: QueuedRequest, verdict: QueueVerdict, ahead: Request | None
+) -> str:
     """Say in a sentence whose turn it is, or what is kept back."""
     first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
     measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())

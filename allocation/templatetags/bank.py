@@ -23,7 +23,12 @@ def moment(at: datetime) -> SafeString:
     """A time as people say it, exact on hover and for programs: `3 min ago`, `in 4 min`."""
     seconds = (timezone.now() - at).total_seconds()
     text = f"{_span(seconds)} ago" if seconds >= 0 else f"in {_span(-seconds)}"
-    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC", text)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.isoformat(),
+        f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        text,
+    )
 
 
 def _span(seconds: float) -> str:

@@ -39,7 +39,9 @@ def banks(request: HttpRequest) -> HttpResponse:
 @login_required
 @permission_required("allocation.view_pool", raise_exception=True)
 def bank(request: HttpRequest, pool: int) -> HttpResponse:
-    """Show Available, Max, Allocation and Need, the safe sequence, why each request waits, and what happened lately."""
+    """Show Available, Max, Allocation and Need, the safe sequence, why each request waits, and what
+    happened lately.
+    """
     try:
         view = selectors.bank_view(pool)
     except UnknownPool as error:
@@ -55,7 +57,9 @@ def bank(request: HttpRequest, pool: int) -> HttpResponse:
         "steps": Paginator(_steps(view), ROWS).get_page(request.GET.get("steps")),
         "waits": view.waiting[:WAITS],
         "more_waits": view.waiting[WAITS:],
-        "empty_handed": [step.process for step in view.safe_sequence or () if not any(step.process.allocation)],
+        "empty_handed": [
+            step.process for step in view.safe_sequence or () if not any(step.process.allocation)
+        ],
         "chosen": events[0].label if process and events else "",
         "events": events,
     }
@@ -63,28 +67,42 @@ def bank(request: HttpRequest, pool: int) -> HttpResponse:
 
 
 def _named(view: BankView, text: str) -> list[ProcessRow]:
-    """The processes whose label or run holds the text, in any case; those that hold something first."""
+    """The processes whose label or run holds the text, in any case; those that hold something
+    first.
+    """
     piece = text.casefold()
-    return [row for row in view.processes if piece in row.label.casefold() or piece in row.run_ref.casefold()]
+    return [
+        row
+        for row in view.processes
+        if piece in row.label.casefold() or piece in row.run_ref.casefold()
+    ]
 
 
-def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, object]) -> HttpResponse:
+def _live(
+    request: HttpRequest, page: str, fragment: str, context: dict[str, object]
+) -> HttpResponse:
     """The whole page, or for its own refresh only the part that changes."""
-    response = render(request, fragment if request.htmx else page, context)  # type: ignore[attr-defined]  # set by django-htmx
+    # set by django-htmx
+    response = render(request, fragment if request.htmx else page, context)  # type: ignore[attr-defined]
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of the safe sequence. `cells`: for each class what the process may still need, and the Work it finds."""
+    """A line of the safe sequence.
+
+    `cells`: for each class what the process may still need, and the Work it finds.
+    """
 
     process: ProcessRow
     cells: list[tuple[int, int]]
 
 
 def _steps(view: BankView) -> list[StepLine]:
-    """One line for each process that holds something; the others find the same Work, all of it, in any order."""
+    """One line for each process that holds something; the others find the same Work, all of it, in
+    any order.
+    """
     return [
         StepLine(step.process, list(zip(step.process.need, step.work, strict=True)))
         for step in view.safe_sequence or ()

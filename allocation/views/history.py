@@ -1,4 +1,7 @@
-"""The bank's past: one event at a time, with the matrices as they were then. Everything chosen stands in the address."""
+"""The bank's past: one event at a time, with the matrices as they were then.
+
+Everything chosen stands in the address.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,13 @@ from allocation.numbers import whole_number
 from allocation.wording import UnitWords
 
 #: kinds that have a way of their own to the next of them
-SHORT_CUTS = {"granted": "grant", "waiting": "wait", "rejected": "rejection", "released": "release", "reaped": "reaped lease"}
+SHORT_CUTS = {
+    "granted": "grant",
+    "waiting": "wait",
+    "rejected": "rejection",
+    "released": "release",
+    "reaped": "reaped lease",
+}
 DEFAULT_SPAN = "all"
 
 
@@ -39,8 +48,12 @@ class EventLink:
 @login_required
 @permission_required("allocation.view_pool", raise_exception=True)
 def history(request: HttpRequest, pool: int) -> HttpResponse:
-    """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how full it was over time (`span`)."""
-    filters = EventFilter(whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind")))
+    """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how
+    full it was over time (`span`).
+    """
+    filters = EventFilter(
+        whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind"))
+    )
     span = request.GET.get("span", "")
     span = span if span in SPANS else DEFAULT_SPAN
     try:
@@ -48,7 +61,12 @@ def history(request: HttpRequest, pool: int) -> HttpResponse:
     except (UnknownPool, UnknownEvent) as error:
         raise Http404(str(error)) from error
     except LedgerUnreadable as error:
-        return render(request, "allocation/history_unreadable.html", {"sentence": str(error), "pool": pool}, status=500)
+        return render(
+            request,
+            "allocation/history_unreadable.html",
+            {"sentence": str(error), "pool": pool},
+            status=500,
+        )
     context = {
         **_describe_event(then),
         "then": then,
@@ -78,7 +96,9 @@ def numbers(request: HttpRequest, pool: int) -> HttpResponse:
     rows = csv.writer(answer)
     names = (guarded(f"{name} in use, %") for name in chart.names)
     rows.writerow(["until", *names, "waiting requests"])
-    rows.writerows([sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples)
+    rows.writerows(
+        [sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples
+    )
     return answer
 
 
@@ -87,13 +107,18 @@ def _describe_event(then: BankThen) -> Mapping[str, object]:
     measures = [UnitWords(resource.key, resource.unit) for resource in then.resources]
 
     def said(amounts: tuple[int, ...]) -> list[str]:
-        return [measure.amount(units) for measure, units in zip(measures, amounts, strict=False) if units]
+        return [
+            measure.amount(units)
+            for measure, units in zip(measures, amounts, strict=False)
+            if units
+        ]
 
     return {
         "what": EventKind(then.event.kind).label.partition(" (")[0],
         "amounts": said(tuple(then.event.amounts)),
         "waits": [(wait, said(wait.amounts)) for wait in then.waiting],
-        "is_decision": then.event.kind in (EventKind.GRANTED, EventKind.WAITING, EventKind.REJECTED),
+        "is_decision": then.event.kind
+        in (EventKind.GRANTED, EventKind.WAITING, EventKind.REJECTED),
     }
 
 
@@ -109,17 +134,25 @@ def _ways(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
 
 def _short_cuts(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
     found = [
-        (name, ways_from(then.id, then.event.version, EventFilter(filters.process, kind)).forward) for kind, name in SHORT_CUTS.items()
+        (name, ways_from(then.id, then.event.version, EventFilter(filters.process, kind)).forward)
+        for kind, name in SHORT_CUTS.items()
     ]
     return [_way(f"Next {name}", version, filters, span) for name, version in found if version]
 
 
-def _way(text: str, version: int | None, filters: EventFilter, span: str, rel: str = "") -> EventLink:
+def _way(
+    text: str, version: int | None, filters: EventFilter, span: str, rel: str = ""
+) -> EventLink:
     return EventLink(text, _address(version, filters, span) if version else "", rel)
 
 
 def _address(version: int, filters: EventFilter, span: str) -> str:
-    chosen = {"event": version, "process": filters.process or "", "kind": filters.kind, "span": "" if span == DEFAULT_SPAN else span}
+    chosen = {
+        "event": version,
+        "process": filters.process or "",
+        "kind": filters.kind,
+        "span": "" if span == DEFAULT_SPAN else span,
+    }
     return "?" + urlencode({name: value for name, value in chosen.items() if value})
 
 

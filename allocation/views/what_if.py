@@ -1,4 +1,6 @@
-"""The what-if page: make up a state or copy a live one, check it, request, and let it move on (SEEDS P1). Nothing is kept."""
+"""The what-if page: make up a state or copy a live one, check it, request, and let it move on
+(SEEDS P1). Nothing is kept.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ FILES = {"json": (to_json, "application/json"), "csv": (to_csv, "text/csv; chars
 @login_required
 @permission_required("allocation.view_pool", raise_exception=True)
 def what_if(request: HttpRequest) -> HttpResponse:
-    """Show the state of the link, of a pool, or of an example; or make the move that a button stands for."""
+    """Show the state of the link, of a pool, or of an example; or make the move that a button
+    stands for.
+    """
     return _move(request) if request.method == "POST" else _open(request)
 
 
@@ -46,12 +50,16 @@ def _open(request: HttpRequest) -> HttpResponse:
         try:
             shared = from_link(request.GET["s"])
         except BadLink as error:
-            return shown(request, WhatIfView(BLANK, faults=(FieldFault("", str(error)),)), status=400)
+            return shown(
+                request, WhatIfView(BLANK, faults=(FieldFault("", str(error)),)), status=400
+            )
         return shown(request, _page(shared, by_total=by_total, asks="ask" in request.GET))
     if "pool" in request.GET:
         return _copied(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
-        page = _page(SharedState(example.sandbox, example.process, example.request), by_total=by_total)
+        page = _page(
+            SharedState(example.sandbox, example.process, example.request), by_total=by_total
+        )
         return shown(request, replace(page, note=f"{example.title}. {example.sentence}"))
     return shown(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
@@ -61,9 +69,14 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
         copy = copy_of(whole_number(number) or 0)
     except UnknownPool as error:
         raise Http404(str(error)) from error
-    note = f"A copy of {copy.name} as it stood just now. Whatever you do here changes nothing there."
+    note = (
+        f"A copy of {copy.name} as it stood just now. Whatever you do here changes nothing there."
+    )
     if copy.left_out:
-        note += f" Left out, as nobody's safety rests on them: {', '.join(process.label for process in copy.left_out[:5])}"
+        note += (
+            " Left out, as nobody's safety rests on them: "
+            f"{', '.join(process.label for process in copy.left_out[:5])}"
+        )
         note += f" and {len(copy.left_out) - 5} more." if len(copy.left_out) > 5 else "."
     return shown(request, replace(_page(SharedState(copy.sandbox)), note=note))
 
@@ -73,10 +86,14 @@ def _move(request: HttpRequest) -> HttpResponse:
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:
         if verb == "import":
-            return _lead_to(request, WhatIfMove(SharedState(_imported(request))), by_total=draft.by_total)
+            return _lead_to(
+                request, WhatIfMove(SharedState(_imported(request))), by_total=draft.by_total
+            )
         if verb in FILES:
             return _file(draft, verb)
-        move = make_move(draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1")))
+        move = make_move(
+            draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1"))
+        )
     except BadDraft as error:
         typed = error.draft or draft
         return shown(request, WhatIfView(typed, sandbox=_readable(typed), faults=error.faults))
@@ -92,25 +109,44 @@ def _readable(draft: Draft) -> Sandbox | None:
 
 
 def _lead_to(request: HttpRequest, move: WhatIfMove, *, by_total: bool) -> HttpResponse:
-    """To the address of the state, so that it can be reloaded, gone back to and sent; a state too large for one is shown here."""
+    """To the address of the state, so that it can be reloaded, gone back to and sent; a state too
+    large for one is shown here.
+    """
     if move.told:
         messages.success(request, move.told)
     try:
-        query = {"s": to_link(move.shared)} | ({"by": "total"} if by_total else {}) | ({"ask": "1"} if move.asks else {})
+        query = (
+            {"s": to_link(move.shared)}
+            | ({"by": "total"} if by_total else {})
+            | ({"ask": "1"} if move.asks else {})
+        )
     except LinkTooLong:
         return shown(request, _page(move.shared, by_total=by_total, asks=move.asks))
     return redirect(f"{reverse('allocation:what_if')}?{urlencode(query)}{move.anchor}")
 
 
 def _page(shared: SharedState, *, by_total: bool = False, asks: bool = False) -> WhatIfView:
-    draft = draft_of(shared.sandbox, by_total=by_total, process=shared.process, request=shared.request)
-    return WhatIfView(draft, sandbox=shared.sandbox, asks=asks and bool(shared.process) and shared.request is not None, shared=shared)
+    draft = draft_of(
+        shared.sandbox, by_total=by_total, process=shared.process, request=shared.request
+    )
+    return WhatIfView(
+        draft,
+        sandbox=shared.sandbox,
+        asks=asks and bool(shared.process) and shared.request is not None,
+        shared=shared,
+    )
 
 
 def _imported(request: HttpRequest) -> Sandbox:
     file = request.FILES.get("file")
     if file is None:
-        raise BadDraft([FieldFault("file", "No file was chosen. Choose one that was exported here, JSON or CSV.")])
+        raise BadDraft(
+            [
+                FieldFault(
+                    "file", "No file was chosen. Choose one that was exported here, JSON or CSV."
+                )
+            ]
+        )
     try:
         return read_file(file.read(MOST_BYTES + 1))
     except BadFile as error:
@@ -124,6 +160,8 @@ def _file(draft: Draft, form: str) -> HttpResponse:
 
 
 def _number(text: str) -> int:
-    """A number in a button or beside it; anything else counts as 1, and too many are as many as there may be."""
+    """A number in a button or beside it; anything else counts as 1, and too many are as many as
+    there may be.
+    """
     number = whole_number(text, most_digits=9)
     return 1 if number is None else number

@@ -1,4 +1,6 @@
-"""What the what-if page shows: the fields as typed, each with its mistake, the matrix, and the answer."""
+"""What the what-if page shows: the fields as typed, each with its mistake, the matrix, and the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from allocation.whatif.view_models import CheckView, judge, matrix
 
 @dataclass(frozen=True)
 class WhatIfView:
-    """`sandbox` is None while what was typed is no state; `asks` if the request of the draft is to be answered."""
+    """`sandbox` is None while what was typed is no state; `asks` if the request of the draft is to
+    be answered.
+    """
 
     draft: Draft
     sandbox: Sandbox | None = None
@@ -60,8 +64,14 @@ def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpR
         "pools": Pool.objects.order_by("name"),
     }
     if page.sandbox is not None:
-        units = zip(page.sandbox.classes, page.sandbox.state.available, page.sandbox.total, strict=True)
-        context |= {"matrix": matrix(page.sandbox), "units": list(units), "result": _result(page, page.sandbox)}
+        units = zip(
+            page.sandbox.classes, page.sandbox.state.available, page.sandbox.total, strict=True
+        )
+        context |= {
+            "matrix": matrix(page.sandbox),
+            "units": list(units),
+            "result": _result(page, page.sandbox),
+        }
         context["link"] = _link(request, page.shared or SharedState(page.sandbox))
     return render(request, "allocation/what_if.html", context, status=status)
 
@@ -86,7 +96,10 @@ def _link(request: HttpRequest, shared: SharedState) -> str:
 def _classes(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]:
     names = [(f"class-{j}-name", one.name) for j, one in enumerate(draft.classes)]
     units = [(f"class-{j}-units", one.units) for j, one in enumerate(draft.classes)]
-    return [(_cell(*name, faults), _cell(*number, faults)) for name, number in zip(names, units, strict=True)]
+    return [
+        (_cell(*name, faults), _cell(*number, faults))
+        for name, number in zip(names, units, strict=True)
+    ]
 
 
 def _rows(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell, Cell, str]]:
@@ -109,7 +122,9 @@ def _cell(field: str, text: str, faults: Mapping[str, str]) -> Cell:
 def _need(maximum: str, allocation: str) -> str:
     """Max - Allocation, where both are numbers; else empty."""
     most, held = tokens(maximum), tokens(allocation)
-    if len(most) != len(held) or any(whole_number(text, most_digits=10) is None for text in (*most, *held)):
+    if len(most) != len(held) or any(
+        whole_number(text, most_digits=10) is None for text in (*most, *held)
+    ):
         return ""
     need = minus(tuple(map(int, most)), tuple(map(int, held)))
     return " ".join(map(str, need)) if min(need, default=0) >= 0 else ""

@@ -37,7 +37,11 @@ def from_csv(text: str) -> Sandbox:
     lines = _lines(text)
     number, header = next(lines, (1, []))
     if header[:2] != HEADER:
-        raise BadFile(f"The first line is to begin with {','.join(HEADER)}, and then name the classes.", number, 1)
+        raise BadFile(
+            f"The first line is to begin with {','.join(HEADER)}, and then name the classes.",
+            number,
+            1,
+        )
     classes = header[2:]
     _, available = _expect(lines, "available", classes, name="")
     names: list[str] = []
@@ -47,7 +51,11 @@ def from_csv(text: str) -> Sandbox:
         _, held = _expect(lines, "allocation", classes, name=name)
         for j, (a, b) in enumerate(zip(held, most, strict=True)):
             if a > b:
-                raise BadFile(f"{_bare(name)} holds {a} of {_bare(classes[j])}, more than its maximum {b}.", line[0] + 1, j + 3)
+                raise BadFile(
+                    f"{_bare(name)} holds {a} of {_bare(classes[j])}, more than its maximum {b}.",
+                    line[0] + 1,
+                    j + 3,
+                )
         names.append(_bare(name))
         maximum.append(most)
         allocation.append(held)
@@ -65,24 +73,35 @@ def _lines(text: str) -> Iterator[Line]:
         raise BadFile(f"This is no CSV: {error}.", reader.line_num, 1) from error
 
 
-def _expect(lines: Iterator[Line], kind: str, classes: list[str], *, name: str | None) -> tuple[str, list[int]]:
+def _expect(
+    lines: Iterator[Line], kind: str, classes: list[str], *, name: str | None
+) -> tuple[str, list[int]]:
     try:
         line = next(lines)
     except StopIteration as error:
         whose = f" of {_bare(name)}" if name else ""
-        raise BadFile(f"The file ends before the line {kind}{whose}. Perhaps it was cut off.") from error
+        raise BadFile(
+            f"The file ends before the line {kind}{whose}. Perhaps it was cut off."
+        ) from error
     return _row(line, kind, classes, name=name)
 
 
 def _row(line: Line, kind: str, classes: list[str], *, name: str | None) -> tuple[str, list[int]]:
     number, cells = line
     if name is not None and cells[0] != name:
-        raise BadFile(f"Here {f'the process {_bare(name)}' if name else 'an empty cell'} is expected, not “{cells[0][:40]}”.", number, 1)
+        raise BadFile(
+            f"Here {f'the process {_bare(name)}' if name else 'an empty cell'} is expected, not "
+            f"“{cells[0][:40]}”.",
+            number,
+            1,
+        )
     if cells[1:2] != [kind]:
         raise BadFile(f"Here “{kind}” is expected, not “{''.join(cells[1:2])[:40]}”.", number, 2)
     if len(cells) != len(classes) + 2:
         raise BadFile(
-            f"{len(cells) - 2} numbers for {len(classes)} classes. Enter one for each.", number, min(len(cells), len(classes) + 2)
+            f"{len(cells) - 2} numbers for {len(classes)} classes. Enter one for each.",
+            number,
+            min(len(cells), len(classes) + 2),
         )
     units = []
     for column, cell in enumerate(cells[2:], start=3):

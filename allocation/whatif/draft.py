@@ -1,4 +1,6 @@
-"""A state as somebody types it: text, right or wrong, and every change to its shape that keeps what was typed. Pure."""
+"""A state as somebody types it: text, right or wrong, and every change to its shape that keeps what
+was typed. Pure.
+"""
 
 from __future__ import annotations
 
@@ -45,36 +47,67 @@ class Draft:
         count = min(count, MOST_CLASSES - len(self.classes))
         names = _free_names("R", [one.name for one in self.classes], count)
         zeros = " 0" * max(count, 0)
-        rows = tuple(replace(row, maximum=(row.maximum + zeros).strip(), allocation=(row.allocation + zeros).strip()) for row in self.rows)
+        rows = tuple(
+            replace(
+                row,
+                maximum=(row.maximum + zeros).strip(),
+                allocation=(row.allocation + zeros).strip(),
+            )
+            for row in self.rows
+        )
         request = (self.request + zeros).strip() if self.request.strip() else ""
-        return replace(self, classes=(*self.classes, *(ClassText(name, "0") for name in names)), rows=rows, request=request)
+        return replace(
+            self,
+            classes=(*self.classes, *(ClassText(name, "0") for name in names)),
+            rows=rows,
+            request=request,
+        )
 
     def add_processes(self, count: int) -> Draft:
         """Put processes below the others, with empty hands and no claim."""
         count = min(count, MOST_PROCESSES - len(self.rows))
         zeros = " ".join("0" for _ in self.classes)
         names = _free_names("process", [row.name for row in self.rows], count)
-        return replace(self, rows=(*self.rows, *(ProcessText(name, zeros, zeros) for name in names)))
+        return replace(
+            self, rows=(*self.rows, *(ProcessText(name, zeros, zeros) for name in names))
+        )
 
     def without_class(self, place: int) -> Draft:
         """Take a class away, and its number out of every row that has one there."""
-        rows = tuple(replace(row, maximum=_drop(row.maximum, place), allocation=_drop(row.allocation, place)) for row in self.rows)
-        return replace(self, classes=_without(self.classes, place), rows=rows, request=_drop(self.request, place))
+        rows = tuple(
+            replace(row, maximum=_drop(row.maximum, place), allocation=_drop(row.allocation, place))
+            for row in self.rows
+        )
+        return replace(
+            self,
+            classes=_without(self.classes, place),
+            rows=rows,
+            request=_drop(self.request, place),
+        )
 
     def without_process(self, place: int) -> Draft:
         """Take a process away, with what it holds."""
         rows = _without(self.rows, place)
         stays = self.process in {row.name for row in rows}
-        return replace(self, rows=rows, process=self.process if stays else "", request=self.request if stays else "")
+        return replace(
+            self,
+            rows=rows,
+            process=self.process if stays else "",
+            request=self.request if stays else "",
+        )
 
 
-def draft_of(sandbox: Sandbox, *, by_total: bool = False, process: str = "", request: Vector | None = None) -> Draft:
+def draft_of(
+    sandbox: Sandbox, *, by_total: bool = False, process: str = "", request: Vector | None = None
+) -> Draft:
     """The text that reads as this state."""
     state = sandbox.state
     units = sandbox.total if by_total else state.available
     rows = zip(sandbox.processes, state.maximum, state.allocation, strict=True)
     return Draft(
-        classes=tuple(ClassText(name, str(free)) for name, free in zip(sandbox.classes, units, strict=True)),
+        classes=tuple(
+            ClassText(name, str(free)) for name, free in zip(sandbox.classes, units, strict=True)
+        ),
         rows=tuple(ProcessText(name, row_text(most), row_text(held)) for name, most, held in rows),
         by_total=by_total,
         process=process,
@@ -93,7 +126,10 @@ def draft_from(lists: Mapping[str, Sequence[str]]) -> Draft:
 
     return Draft(
         classes=tuple(ClassText(*texts) for texts in columns("class_name", "class_units")),
-        rows=tuple(ProcessText(*texts) for texts in columns("process_name", "process_maximum", "process_allocation")),
+        rows=tuple(
+            ProcessText(*texts)
+            for texts in columns("process_name", "process_maximum", "process_allocation")
+        ),
         by_total=one("by") == "total",
         process=one("process"),
         request=one("request"),

@@ -20,7 +20,10 @@ class FieldFault:
 
 
 class BadDraft(ValueError):
-    """What was typed is no state. `faults` tells why, field by field; `draft` is what to show, if not what came in."""
+    """What was typed is no state.
+
+    `faults` tells why, field by field; `draft` is what to show, if not what came in.
+    """
 
     def __init__(self, faults: Sequence[FieldFault], draft: Draft | None = None) -> None:
         self.faults, self.draft = tuple(faults), draft
@@ -30,12 +33,25 @@ class BadDraft(ValueError):
 def read_draft(draft: Draft) -> Sandbox:
     """The state that was typed. Raises BadDraft."""
     reader = _Reader()
-    classes = tuple(reader.name(f"class-{j}-name", "class", one.name) for j, one in enumerate(draft.classes))
-    units = [reader.units(f"class-{j}-units", f"Class {classes[j]}", one.units) for j, one in enumerate(draft.classes)]
-    names = tuple(reader.name(f"process-{i}-name", "process", row.name) for i, row in enumerate(draft.rows))
-    maximum = [reader.vector(f"process-{i}-maximum", f"Max of {names[i]}", row.maximum, classes) for i, row in enumerate(draft.rows)]
+    classes = tuple(
+        reader.name(f"class-{j}-name", "class", one.name) for j, one in enumerate(draft.classes)
+    )
+    units = [
+        reader.units(f"class-{j}-units", f"Class {classes[j]}", one.units)
+        for j, one in enumerate(draft.classes)
+    ]
+    names = tuple(
+        reader.name(f"process-{i}-name", "process", row.name) for i, row in enumerate(draft.rows)
+    )
+    maximum = [
+        reader.vector(f"process-{i}-maximum", f"Max of {names[i]}", row.maximum, classes)
+        for i, row in enumerate(draft.rows)
+    ]
     held = [
-        reader.vector(f"process-{i}-allocation", f"Allocation of {names[i]}", row.allocation, classes) for i, row in enumerate(draft.rows)
+        reader.vector(
+            f"process-{i}-allocation", f"Allocation of {names[i]}", row.allocation, classes
+        )
+        for i, row in enumerate(draft.rows)
     ]
     reader.twice("class", classes)
     reader.twice("process", names)
@@ -43,7 +59,10 @@ def read_draft(draft: Draft) -> Sandbox:
     for i, (row, most) in enumerate(zip(held, maximum, strict=True)):
         for key, units_held, units_most in zip(classes, row, most, strict=True):
             if units_held > units_most:
-                sentence = f"Allocation of {names[i]}, class {key}: {units_held:,} held, but Max is {units_most:,}. Raise Max or hold less."
+                sentence = (
+                    f"Allocation of {names[i]}, class {key}: {units_held:,} held, but Max is "
+                    f"{units_most:,}. Raise Max or hold less."
+                )
                 reader.faults.append(FieldFault(f"process-{i}-allocation", sentence))
     available = _available(reader, draft.by_total, classes, units, held)
     reader.stop_if_faulty()
@@ -60,7 +79,12 @@ def read_request(draft: Draft, sandbox: Sandbox) -> tuple[int, Vector]:
         reader.faults.append(FieldFault("process", "Who requests? Choose a process."))
     amounts = reader.vector("request", "Request", draft.request, sandbox.classes)
     if not reader.faults and not any(amounts):
-        reader.faults.append(FieldFault("request", "Request: enter how many units of each class, at least one unit of something."))
+        reader.faults.append(
+            FieldFault(
+                "request",
+                "Request: enter how many units of each class, at least one unit of something.",
+            )
+        )
     reader.stop_if_faulty()
     return sandbox.processes.index(draft.process), amounts
 
@@ -77,13 +101,22 @@ def read_units(text: str) -> int:
     return int(text)
 
 
-def _available(reader: _Reader, by_total: bool, classes: Sequence[str], units: Sequence[int], held: Sequence[Vector]) -> Vector:
+def _available(
+    reader: _Reader,
+    by_total: bool,
+    classes: Sequence[str],
+    units: Sequence[int],
+    held: Sequence[Vector],
+) -> Vector:
     if not by_total:
         return tuple(units)
     used = [sum(row[j] for row in held) for j in range(len(classes))]
     for j, (key, there, taken) in enumerate(zip(classes, units, used, strict=True)):
         if taken > there:
-            sentence = f"Class {key}: {taken:,} are held, but the total is {there:,}. Raise the total or hold less."
+            sentence = (
+                f"Class {key}: {taken:,} are held, but the total is {there:,}. Raise the total "
+                "or hold less."
+            )
             reader.faults.append(FieldFault(f"class-{j}-units", sentence))
     return banker.minus(tuple(units), tuple(used)) if not reader.faults else ()
 
@@ -109,7 +142,11 @@ class _Reader:
         seen: set[str] = set()
         for i, name in enumerate(names):
             if name in seen:
-                self.faults.append(FieldFault(f"{what}-{i}-name", f"Another {what} is named {name}, too. Rename one."))
+                self.faults.append(
+                    FieldFault(
+                        f"{what}-{i}-name", f"Another {what} is named {name}, too. Rename one."
+                    )
+                )
             seen.add(name)
 
     def units(self, field: str, where: str, text: str) -> int:
@@ -125,6 +162,11 @@ class _Reader:
             count = f"{len(numbers)} number{'' if len(numbers) == 1 else 's'}"
             order = ", ".join(classes[:10]) + (" …" if len(classes) > 10 else "")
             there = f"{len(classes)} class{'' if len(classes) == 1 else 'es'}"
-            self.faults.append(FieldFault(field, f"{where}: {count} for {there}. Enter one for each: {order}."))
+            self.faults.append(
+                FieldFault(field, f"{where}: {count} for {there}. Enter one for each: {order}.")
+            )
             return (0,) * len(classes)
-        return tuple(self.units(field, f"{where}, class {key}", number) for key, number in zip(classes, numbers, strict=True))
+        return tuple(
+            self.units(field, f"{where}, class {key}", number)
+            for key, number in zip(classes, numbers, strict=True)
+        )

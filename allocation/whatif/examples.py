@@ -24,7 +24,13 @@ def _rows(text: str) -> tuple[Vector, ...]:
     return tuple(tuple(int(digit) for digit in row) for row in text.split())
 
 
-def _textbook(classes: str, stem: str, available: Vector, maximum: tuple[Vector, ...], allocation: tuple[Vector, ...]) -> Sandbox:
+def _textbook(
+    classes: str,
+    stem: str,
+    available: Vector,
+    maximum: tuple[Vector, ...],
+    allocation: tuple[Vector, ...],
+) -> Sandbox:
     names = tuple(f"{stem}{i}" for i in range(len(maximum))) if stem == "P" else tuple(stem.split())
     return Sandbox(tuple(classes.split()), names, State(available, maximum, allocation))
 
@@ -36,15 +42,24 @@ EXAMPLES = {
             "p2",
             "The paper's screen",
             "Ten classes of five units; the only process asks for one of each.",
-            _textbook(" ".join(f"R{j}" for j in range(10)), "process0", (5,) * 10, ((1, 1, 2, *(1,) * 7),), ((0,) * 10,)),
+            _textbook(
+                " ".join(f"R{j}" for j in range(10)),
+                "process0",
+                (5,) * 10,
+                ((1, 1, 2, *(1,) * 7),),
+                ((0,) * 10,),
+            ),
             "process0",
             (1,) * 10,
         ),
         WhatIfExample(
             "p3",
             "The paper's single class",
-            "20 units, 2 of them free. The paper calls P1, P2, P3, P4 a safe sequence. It is none: P1 still needs 7. Others are safe.",
-            _textbook("units", "P1 P2 P3 P4", (2,), ((15,), (5,), (8,), (10,)), ((8,), (4,), (4,), (2,))),
+            "20 units, 2 of them free. The paper calls P1, P2, P3, P4 a safe sequence. It is "
+            "none: P1 still needs 7. Others are safe.",
+            _textbook(
+                "units", "P1 P2 P3 P4", (2,), ((15,), (5,), (8,), (10,)), ((8,), (4,), (4,), (2,))
+            ),
             "P2",
             (1,),
         ),
@@ -52,15 +67,20 @@ EXAMPLES = {
             "silberschatz",
             "Silberschatz",
             "Five processes, three classes, 16 safe sequences; P1 asks for 1 0 2.",
-            _textbook("A B C", "P", (3, 3, 2), _rows("753 322 902 222 433"), _rows("010 200 302 211 002")),
+            _textbook(
+                "A B C", "P", (3, 3, 2), _rows("753 322 902 222 433"), _rows("010 200 302 211 002")
+            ),
             "P1",
             (1, 0, 2),
         ),
         WhatIfExample(
             "tanenbaum",
             "Tanenbaum",
-            "Four customers of one banker with 10 to lend. If B borrows one more, nobody can be sure to finish.",
-            _textbook("credit", "A B C D", (2,), ((6,), (5,), (4,), (7,)), ((1,), (1,), (2,), (4,))),
+            "Four customers of one banker with 10 to lend. If B borrows one more, nobody can be "
+            "sure to finish.",
+            _textbook(
+                "credit", "A B C D", (2,), ((6,), (5,), (4,), (7,)), ((1,), (1,), (2,), (4,))
+            ),
             "B",
             (1,),
         ),

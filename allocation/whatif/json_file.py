@@ -19,7 +19,13 @@ def to_json(sandbox: Sandbox) -> str:
     """An object as `/api/banker/check` takes it, with a line for each process."""
     state = sandbox.state
     values = (sandbox.classes, state.available, sandbox.processes, state.maximum, state.allocation)
-    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {_lines(value)}" for key, value in zip(KEYS, values, strict=True)) + "\n}\n"
+    return (
+        "{\n"
+        + ",\n".join(
+            f"  {json.dumps(key)}: {_lines(value)}" for key, value in zip(KEYS, values, strict=True)
+        )
+        + "\n}\n"
+    )
 
 
 def _lines(value: Sequence[Any]) -> str:
@@ -33,17 +39,26 @@ def from_json(text: str) -> Sandbox:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        raise BadFile(f"This is no JSON: {error.msg[:1].lower()}{error.msg[1:]}.", error.lineno, error.colno) from error
+        raise BadFile(
+            f"This is no JSON: {error.msg[:1].lower()}{error.msg[1:]}.", error.lineno, error.colno
+        ) from error
     except (ValueError, RecursionError) as error:
         raise BadFile("This JSON is nested too deep, or has a number that is too long.") from error
     for path, sentence in _mistakes(found):
         at = _position(text, path)
         raise BadFile(sentence, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
-    return built(found["classes"], found["processes"], found["available"], found["maximum"], found["allocation"])
+    return built(
+        found["classes"],
+        found["processes"],
+        found["available"],
+        found["maximum"],
+        found["allocation"],
+    )
 
 
 def _mistakes(found: Any) -> Iterator[tuple[Path, str]]:
-    """What is wrong and where, in an order in which each may rely on what was looked at before it."""
+    """What is wrong and where, in an order in which each may rely on what was looked at before
+    it."""
     if not isinstance(found, dict):
         yield (), f"The whole is to be an object with {', '.join(KEYS)}."
         return
@@ -69,11 +84,16 @@ def _name_mistakes(found: dict[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield (key, i), f"{key}[{i}] is to be a name in quotes."
 
 
-def _held_too_much(maximum: list[list[int]], allocation: list[list[int]]) -> Iterator[tuple[Path, str]]:
+def _held_too_much(
+    maximum: list[list[int]], allocation: list[list[int]]
+) -> Iterator[tuple[Path, str]]:
     for i, (most, held) in enumerate(zip(maximum, allocation, strict=False)):
         for j, (a, b) in enumerate(zip(held, most, strict=True)):
             if a > b:
-                yield ("allocation", i, j), f"allocation[{i}][{j}] is {a}, more than the maximum {b}."
+                yield (
+                    ("allocation", i, j),
+                    f"allocation[{i}][{j}] is {a}, more than the maximum {b}.",
+                )
 
 
 def _row_mistakes(path: Path, row: Any, length: int) -> Iterator[tuple[Path, str]]:
@@ -95,7 +115,10 @@ def _position(text: str, path: Path) -> int:
 
 
 def _within(text: str, at: int, step: str | int) -> int:
-    """Where the element `step` of the object or array at `at` begins. It is there: the text was read before."""
+    """Where the element `step` of the object or array at `at` begins.
+
+    It is there: the text was read before.
+    """
     decoder, named, count = json.JSONDecoder(), text[at] == "{", 0
     at = _skip(text, at + 1)
     while True:

@@ -26,7 +26,10 @@ class LinkTooLong(ValueError):
 
 
 class BadLink(ValueError):
-    """This link is damaged or was cut off. Ask whoever sent it for the whole link, or for an exported file."""
+    """This link is damaged or was cut off.
+
+    Ask whoever sent it for the whole link, or for an exported file.
+    """
 
     def __init__(self) -> None:
         super().__init__(self.__doc__)
@@ -34,7 +37,9 @@ class BadLink(ValueError):
 
 @dataclass(frozen=True)
 class SharedState:
-    """What a link carries: a state, and who would request how much of it; an empty name and None if nobody."""
+    """What a link carries: a state, and who would request how much of it; an empty name and None if
+    nobody.
+    """
 
     sandbox: Sandbox
     process: str = ""
@@ -44,7 +49,15 @@ class SharedState:
 def to_link(shared: SharedState) -> str:
     """The state as signs that may stand in a query string. Raises LinkTooLong."""
     one = shared.sandbox
-    parts = [one.classes, one.state.available, one.processes, one.state.maximum, one.state.allocation, shared.process, shared.request]
+    parts = [
+        one.classes,
+        one.state.available,
+        one.processes,
+        one.state.maximum,
+        one.state.allocation,
+        shared.process,
+        shared.request,
+    ]
     packed = zlib.compress(json.dumps(parts, separators=(",", ":")).encode(), 9)
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
     if len(text) > MOST_SIGNS:
@@ -58,11 +71,15 @@ def from_link(text: str) -> SharedState:
         raise BadLink
     try:
         unpacker = zlib.decompressobj()
-        plain = unpacker.decompress(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)), MOST_UNPACKED)
+        plain = unpacker.decompress(
+            base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)), MOST_UNPACKED
+        )
         if not unpacker.eof:
             raise BadLink
         classes, available, processes, maximum, allocation, process, request = json.loads(plain)
-        sandbox = Sandbox(_names(classes), _names(processes), State.from_arrays(available, maximum, allocation))
+        sandbox = Sandbox(
+            _names(classes), _names(processes), State.from_arrays(available, maximum, allocation)
+        )
         return SharedState(sandbox, *_asked(sandbox, process, request))
     except (ValueError, TypeError, RecursionError, binascii.Error, zlib.error) as error:
         raise BadLink from error

@@ -13,7 +13,9 @@ from allocation.wording import listed
 
 @dataclass(frozen=True)
 class WhatIfMove:
-    """Where a move leads: the state after it, whether its request is to be answered, what was done, and where to look."""
+    """Where a move leads: the state after it, whether its request is to be answered, what was done,
+    and where to look.
+    """
 
     shared: SharedState
     asks: bool = False
@@ -22,7 +24,10 @@ class WhatIfMove:
 
 
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
-    """Do what the button `verb` stands for. Raises BadDraft if what was typed does not allow it; nothing typed is lost."""
+    """Do what the button `verb` stands for.
+
+    Raises BadDraft if what was typed does not allow it; nothing typed is lost.
+    """
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
     if verb == "stop":
@@ -35,18 +40,32 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     process, amounts = read_request(draft, sandbox)
     if verb == "request":
         return WhatIfMove(SharedState(sandbox, draft.process, amounts), asks=True, anchor="#result")
-    units = listed([f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units])
+    units = listed(
+        [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
+    )
     if verb == "release":
         try:
             after = sandbox.release(process, amounts)
         except ValueError as error:
             raise BadDraft([FieldFault("request", str(error))]) from error
-        return WhatIfMove(SharedState(after, draft.process), told=f"{draft.process} gave back {units}.", anchor="#state")
+        return WhatIfMove(
+            SharedState(after, draft.process),
+            told=f"{draft.process} gave back {units}.",
+            anchor="#state",
+        )
     result = judge(sandbox, process, amounts)
     if not result.can_be_applied:
-        raise BadDraft([FieldFault("request", f"Nothing was allocated. {result.headline}. {result.answer.reason}")])
+        raise BadDraft(
+            [
+                FieldFault(
+                    "request", f"Nothing was allocated. {result.headline}. {result.answer.reason}"
+                )
+            ]
+        )
     return WhatIfMove(
-        SharedState(sandbox.grant(process, amounts), draft.process), told=f"{draft.process} was granted {units}.", anchor="#state"
+        SharedState(sandbox.grant(process, amounts), draft.process),
+        told=f"{draft.process} was granted {units}.",
+        anchor="#state",
     )
 
 
@@ -67,15 +86,27 @@ def _finish(draft: Draft) -> WhatIfMove:
     if draft.process not in sandbox.processes:
         raise BadDraft([FieldFault("process", "Who finishes? Choose a process.")])
     after = sandbox.finish(sandbox.processes.index(draft.process))
-    return WhatIfMove(SharedState(after), told=f"{draft.process} gave back all that it held, and left.", anchor="#state")
+    return WhatIfMove(
+        SharedState(after),
+        told=f"{draft.process} gave back all that it held, and left.",
+        anchor="#state",
+    )
 
 
 def _kept(draft: Draft, *, anchor: str) -> WhatIfMove:
-    """The state and the request as typed, nobody's if none is. BadDraft carries the draft, as it may have changed."""
+    """The state and the request as typed, nobody's if none is.
+
+    BadDraft carries the draft, as it may have changed.
+    """
     try:
         sandbox = read_draft(draft)
         if not draft.request.strip():
-            return WhatIfMove(SharedState(sandbox, draft.process if draft.process in sandbox.processes else ""), anchor=anchor)
-        return WhatIfMove(SharedState(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor)
+            return WhatIfMove(
+                SharedState(sandbox, draft.process if draft.process in sandbox.processes else ""),
+                anchor=anchor,
+            )
+        return WhatIfMove(
+            SharedState(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor
+        )
     except BadDraft as error:
         raise BadDraft(error.faults, draft) from error

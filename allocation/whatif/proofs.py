@@ -1,4 +1,6 @@
-"""Show the safety check at work: each comparison, every safe order of a small state, and the check of reduced scope. Pure."""
+"""Show the safety check at work: each comparison, every safe order of a small state, and the check
+of reduced scope. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ MOST_LOOKS = 150
 
 @dataclass(frozen=True)
 class SearchComparison:
-    """One comparison of the search (SEEDS A5): does the Need of a process fit into Work? If so, it finishes and Work grows."""
+    """One comparison of the search (SEEDS A5): does the Need of a process fit into Work?
+
+    If so, it finishes and Work grows.
+    """
 
     process: int
     need: Vector
@@ -27,7 +32,9 @@ class SearchComparison:
 
 @dataclass(frozen=True)
 class Search:
-    """What a check compared: `looks` are the first MOST_LOOKS of its `comparisons`. `looked_at`: each process once, as first met.
+    """What a check compared: `looks` are the first MOST_LOOKS of its `comparisons`.
+
+    `looked_at`: each process once, as first met.
 
     `order` are those that can finish, `work` is what is free when they have.
     """
@@ -41,9 +48,11 @@ class Search:
 
 @dataclass(frozen=True)
 class Scopes:
-    """The full check beside the reduced one (SEEDS P6), both about the state `after` a request, or about a state alone.
+    """The full check beside the reduced one (SEEDS P6), both about the state `after` a request, or
+    about a state alone.
 
-    The reduced one may be believed only if the state before was safe, and nobody claims more than there is.
+    The reduced one may be believed only if the state before was safe, and nobody claims more than
+    there is.
     """
 
     full: Search
@@ -63,7 +72,9 @@ class Scopes:
 
 
 def search(state: State, rows: Sequence[int] | None = None, *, until: int | None = None) -> Search:
-    """Search a safe order among `rows` (all of them if None) in passes, as `banker.finishable` does, and keep what was compared."""
+    """Search a safe order among `rows` (all of them if None) in passes, as `banker.finishable`
+    does, and keep what was compared.
+    """
     rows = range(len(state.maximum)) if rows is None else rows
     order: list[int] = []
     looks: list[SearchComparison] = []
@@ -83,7 +94,10 @@ def search(state: State, rows: Sequence[int] | None = None, *, until: int | None
 
 
 def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
-    """How many safe orders there are, and the first MOST_ORDERS of them. For states of at most FEW_PROCESSES."""
+    """How many safe orders there are, and the first MOST_ORDERS of them.
+
+    For states of at most FEW_PROCESSES.
+    """
     count, shown = 0, []
     for order in _orders(state, state.available, ()):
         count += 1
@@ -95,7 +109,8 @@ def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
 def both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
     """Check a state, or what a request would make of it, in full and in the reduced scope.
 
-    Reduced, only those that hold something are looked at, and after a request nobody any more once the requester can finish.
+    Reduced, only those that hold something are looked at, and after a request nobody any more once
+    the requester can finish.
     """
     before = search(state)
     after = state if process is None else banker.granted(state, process, request)
@@ -107,7 +122,9 @@ def both_scopes(state: State, process: int | None = None, request: Vector = ()) 
         full=full,
         reduced=reduced,
         full_says_safe=len(full.order) == len(after.maximum),
-        reduced_says_safe=len(reduced.order) == len(holders) if process is None else process in reduced.order,
+        reduced_says_safe=len(reduced.order) == len(holders)
+        if process is None
+        else process in reduced.order,
         was_safe=process is None or len(before.order) == len(state.maximum),
         claims_fit=all(banker.fits(most, everything) for most in state.maximum),
     )

@@ -1,4 +1,6 @@
-"""A state with names for its classes and processes, and the moves that lead from one state to the next. Pure."""
+"""A state with names for its classes and processes, and the moves that lead from one state to the
+next. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ MOST_LETTERS = 100
 
 @dataclass(frozen=True)
 class Sandbox:
-    """classes: m names. processes: n names. Raises ValueError, with the remedy, for one that cannot be."""
+    """classes: m names.
+
+    processes: n names. Raises ValueError, with the remedy, for one that cannot be.
+    """
 
     classes: tuple[str, ...]
     processes: tuple[str, ...]
@@ -26,47 +31,88 @@ class Sandbox:
         _check_names("process", self.processes, MOST_PROCESSES)
         if not self.classes:
             raise ValueError("There is no resource class. Add at least one.")
-        for what, names, length in (("class", self.classes, self.state.available), ("process", self.processes, self.state.maximum)):
+        for what, names, length in (
+            ("class", self.classes, self.state.available),
+            ("process", self.processes, self.state.maximum),
+        ):
             if len(names) != len(length):
-                raise ValueError(f"There are {len(names)} {what} names for {len(length)} of them. Give each its name.")
-        if max((*self.state.available, *(units for row in self.state.maximum for units in row)), default=0) > MOST_UNITS:
-            raise ValueError(f"A number is above {MOST_UNITS}, the most that the bank counts to. Use a larger unit.")
+                raise ValueError(
+                    f"There are {len(names)} {what} names for {len(length)} of them. Give each "
+                    "its name."
+                )
+        if (
+            max(
+                (*self.state.available, *(units for row in self.state.maximum for units in row)),
+                default=0,
+            )
+            > MOST_UNITS
+        ):
+            raise ValueError(
+                f"A number is above {MOST_UNITS}, the most that the bank counts to. Use a "
+                "larger unit."
+            )
 
     @property
     def total(self) -> Vector:
         """What there is of each class: Available and all that is held."""
-        return tuple(free + sum(column) for free, column in zip(self.state.available, self._columns(), strict=True))
+        return tuple(
+            free + sum(column)
+            for free, column in zip(self.state.available, self._columns(), strict=True)
+        )
 
     @property
     def overclaims(self) -> list[str]:
         """A sentence for each process that claims more of a class than there is."""
         total = self.total
         return [
-            f"{name} claims {most:,} of {key}, of which there {'is' if all_ == 1 else 'are'} {all_:,}"
+            f"{name} claims {most:,} of {key}, of which there {'is' if all_ == 1 else 'are'} "
+            f"{all_:,}"
             for name, row in zip(self.processes, self.state.maximum, strict=True)
             for key, most, all_ in zip(self.classes, row, total, strict=True)
             if most > all_
         ]
 
     def grant(self, process: int, request: Vector) -> Sandbox:
-        """The state after the request was handed out. Whether that is wise is for the caller to know."""
+        """The state after the request was handed out.
+
+        Whether that is wise is for the caller to know.
+        """
         return replace(self, state=banker.granted(self.state, process, request))
 
     def release(self, process: int, amounts: Vector) -> Sandbox:
-        """The state after a process gave units back. Raises ValueError if it does not hold so many."""
+        """The state after a process gave units back.
+
+        Raises ValueError if it does not hold so many.
+        """
         held = self.state.allocation[process]
         if not banker.fits(amounts, held):
-            over = [f"{a:,} of {key}, of which it holds {h:,}" for key, a, h in zip(self.classes, amounts, held, strict=True) if a > h]
-            raise ValueError(f"{self.processes[process]} cannot give back {listed(over)}. Enter at most what it holds.")
+            over = [
+                f"{a:,} of {key}, of which it holds {h:,}"
+                for key, a, h in zip(self.classes, amounts, held, strict=True)
+                if a > h
+            ]
+            raise ValueError(
+                f"{self.processes[process]} cannot give back {listed(over)}. Enter at most what "
+                "it holds."
+            )
         rows = list(self.state.allocation)
         rows[process] = banker.minus(held, amounts)
-        return replace(self, state=State(banker.plus(self.state.available, amounts), self.state.maximum, tuple(rows)))
+        return replace(
+            self,
+            state=State(
+                banker.plus(self.state.available, amounts), self.state.maximum, tuple(rows)
+            ),
+        )
 
     def finish(self, process: int) -> Sandbox:
         """The state after a process gave back all that it holds and left."""
         after = self.release(process, self.state.allocation[process]).state
         rest = [i for i in range(len(self.processes)) if i != process]
-        left = State(after.available, tuple(after.maximum[i] for i in rest), tuple(after.allocation[i] for i in rest))
+        left = State(
+            after.available,
+            tuple(after.maximum[i] for i in rest),
+            tuple(after.allocation[i] for i in rest),
+        )
         return Sandbox(self.classes, tuple(self.processes[i] for i in rest), left)
 
     def _columns(self) -> Sequence[tuple[int, ...]]:
@@ -74,24 +120,37 @@ class Sandbox:
 
 
 def clean_name(what: str, name: str) -> str:
-    """A name as it is kept: without blanks around it. Raises ValueError for one that a page or a file could not show."""
+    """A name as it is kept: without blanks around it.
+
+    Raises ValueError for one that a page or a file could not show.
+    """
     name = name.strip()
     if not name:
         raise ValueError(f"A {what} has no name. Give it one.")
     if len(name) > MOST_LETTERS:
-        raise ValueError(f"The name {name[:20]}… has {len(name)} letters. Use at most {MOST_LETTERS}.")
+        raise ValueError(
+            f"The name {name[:20]}… has {len(name)} letters. Use at most {MOST_LETTERS}."
+        )
     if not name.isprintable():
-        raise ValueError(f"The name {ascii(name)[:60]} has a sign that cannot be printed. Leave it out.")
+        raise ValueError(
+            f"The name {ascii(name)[:60]} has a sign that cannot be printed. Leave it out."
+        )
     return name
 
 
 def _check_names(what: str, names: Sequence[str], most: int) -> None:
     if len(names) > most:
-        raise ValueError(f"There are {len(names)} {'processes' if what == 'process' else 'classes'}; {most} is the most.")
+        raise ValueError(
+            f"There are {len(names)} {'processes' if what == 'process' else 'classes'}; {most} "
+            "is the most."
+        )
     seen: set[str] = set()
     for name in names:
         if clean_name(what, name) != name:
             raise ValueError(f"The {what} name {name!r} has blanks around it. Leave them out.")
         if name in seen:
-            raise ValueError(f"Two {'processes' if what == 'process' else 'classes'} are named {name}. Rename one.")
+            raise ValueError(
+                f"Two {'processes' if what == 'process' else 'classes'} are named {name}. "
+                "Rename one."
+            )
         seen.add(name)

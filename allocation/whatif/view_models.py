@@ -8,7 +8,15 @@ from functools import cached_property
 
 from allocation.banker import BankVerdict, State, Vector, granted
 from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named
-from allocation.whatif.proofs import FEW_PROCESSES, MOST_LOOKS, MOST_ORDERS, Scopes, Search, both_scopes, safe_orders
+from allocation.whatif.proofs import (
+    FEW_PROCESSES,
+    MOST_LOOKS,
+    MOST_ORDERS,
+    Scopes,
+    Search,
+    both_scopes,
+    safe_orders,
+)
 from allocation.whatif.sandbox import Sandbox
 from allocation.wording import some
 
@@ -30,7 +38,10 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ComparisonLine:
-    """A comparison of the search. `cells`: Need and Work of each class, and whether the one fits into the other."""
+    """A comparison of the search.
+
+    `cells`: Need and Work of each class, and whether the one fits into the other.
+    """
 
     number: int
     name: str
@@ -43,7 +54,8 @@ class ComparisonLine:
 class CheckView:
     """The answer to a safety check, or to a request if there is an `answer.verdict`.
 
-    `judged` is the state that the comparisons are about: after allocation, where the request could be handed out.
+    `judged` is the state that the comparisons are about: after allocation, where the request could
+    be handed out.
     """
 
     sandbox: Sandbox
@@ -84,7 +96,10 @@ class CheckView:
             ComparisonLine(
                 number,
                 self.sandbox.processes[look.process],
-                [(need, work, need <= work) for need, work in zip(look.need, look.work, strict=True)],
+                [
+                    (need, work, need <= work)
+                    for need, work in zip(look.need, look.work, strict=True)
+                ],
                 look.fits,
                 look.work_after,
             )
@@ -106,7 +121,9 @@ class CheckView:
 
     @cached_property
     def orders(self) -> tuple[int, list[list[str]]] | None:
-        """How many safe sequences there are and the first of them; None if the state is too large to count."""
+        """How many safe sequences there are and the first of them; None if the state is too large
+        to count.
+        """
         if len(self.sandbox.processes) > FEW_PROCESSES:
             return None
         count, shown = safe_orders(self.judged)
@@ -120,8 +137,18 @@ class CheckView:
     def scope_rows(self) -> list[tuple[str, str, int, bool]]:
         """The two checks: name, whom it looked at, how many comparisons, whether it says safe."""
         return [
-            ("Full", self._whom(self.scopes.full), self.scopes.full.comparisons, self.scopes.full_says_safe),
-            ("Reduced", self._whom(self.scopes.reduced), self.scopes.reduced.comparisons, self.scopes.reduced_says_safe),
+            (
+                "Full",
+                self._whom(self.scopes.full),
+                self.scopes.full.comparisons,
+                self.scopes.full_says_safe,
+            ),
+            (
+                "Reduced",
+                self._whom(self.scopes.reduced),
+                self.scopes.reduced.comparisons,
+                self.scopes.reduced_says_safe,
+            ),
         ]
 
     def _named(self, rows: Iterable[int]) -> list[str]:
@@ -142,7 +169,9 @@ def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) ->
     answer = check_request(state, process, request, parties)
     if answer.verdict in (EXCEEDS_NEED, BankVerdict.WAIT_UNAVAILABLE.value):
         return CheckView(sandbox, answer, state, both_scopes(state))
-    return CheckView(sandbox, answer, granted(state, process, request), both_scopes(state, process, request))
+    return CheckView(
+        sandbox, answer, granted(state, process, request), both_scopes(state, process, request)
+    )
 
 
 @dataclass(frozen=True)
@@ -154,9 +183,14 @@ class MatrixLine:
 
 
 def matrix(sandbox: Sandbox) -> list[MatrixLine]:
-    """The first MOST_LINES processes: more than that nobody reads, and a browser would be slow to show."""
+    """The first MOST_LINES processes: more than that nobody reads, and a browser would be slow to
+    show.
+    """
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)
     )
-    return [MatrixLine(name, list(zip(held, most, need, strict=True))) for name, held, most, need in rows[:MOST_LINES]]
+    return [
+        MatrixLine(name, list(zip(held, most, need, strict=True)))
+        for name, held, most, need in rows[:MOST_LINES]
+    ]

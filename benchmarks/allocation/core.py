@@ -1,4 +1,5 @@
-"""How long decisions take, on states that are built already: median and 99th percentile in milliseconds.
+"""How long decisions take, on states that are built already: median and 99th percentile in
+milliseconds.
 
 It is processor time, so what else runs on the machine does not count.
 
@@ -56,10 +57,17 @@ def main() -> None:
             _tell("early exit, random", n, m, early_exit(state))
             _tell("full check, chain", n, m, full_check(chain(n, m)))
     state = random_state(1_000, 10)
-    _tell("building a State and its arrays", 1_000, 10, measured(lambda: State(state.available, state.maximum, state.allocation).columns))
+    _tell(
+        "building a State and its arrays",
+        1_000,
+        10,
+        measured(lambda: State(state.available, state.maximum, state.allocation).columns),
+    )
     for name, state in (("random", random_state(300, 10)), ("chain", chain(300, 10))):
         _tell(f"as in use, {name}", 300, 10, full_check(state))
-        _tell(f"recursion, uncovered, {name}", 300, 10, measured(partial(recursive_uncovered, state)))
+        _tell(
+            f"recursion, uncovered, {name}", 300, 10, measured(partial(recursive_uncovered, state))
+        )
         _tell(f"recursion, global, {name}", 300, 10, measured(partial(recursive_global, state)))
     crowd = _with_idle(random_state(100, 10), 900)
     few = reduced(crowd)
@@ -69,7 +77,11 @@ def main() -> None:
 
 def _with_idle(state: State, idle: int) -> State:
     m = len(state.available)
-    return State(state.available, (*state.maximum, *((1,) * m,) * idle), (*state.allocation, *((0,) * m,) * idle))
+    return State(
+        state.available,
+        (*state.maximum, *((1,) * m,) * idle),
+        (*state.allocation, *((0,) * m,) * idle),
+    )
 
 
 def _tell(what: str, n: int, m: int, figures: Figures) -> None:

@@ -1,4 +1,5 @@
-"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the bank as of an event, and to draw it.
+"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the bank
+as of an event, and to draw it.
 
 python -m benchmarks.allocation.history [EVENTS]
 """
@@ -34,8 +35,12 @@ def main(events: int) -> None:
         tell("audit", timed(lambda: audit_pool(pool)))
         tell("follow, without checkpoints", timed(lambda: replayed(pool, events)))
         tell("keep its checkpoints", timed(keep_checkpoints))
-        versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311 - a choice of events, no secret
-        tell(f"bank as of an event, median of {LOOKS}", median(timed(partial(bank_as_of, pool, at)) for at in versions))
+        # a choice of events, no secret
+        versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311
+        tell(
+            f"bank as of an event, median of {LOOKS}",
+            median(timed(partial(bank_as_of, pool, at)) for at in versions),
+        )
         for span in SPANS:
             tell(f"chart, {span}", median(timed(partial(chart_of, pool, span)) for _ in range(5)))
 

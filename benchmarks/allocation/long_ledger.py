@@ -1,4 +1,6 @@
-"""Write a long ledger straight into the tables, as the services would have: decided by the banker, in a pool of its own."""
+"""Write a long ledger straight into the tables, as the services would have: decided by the banker,
+in a pool of its own.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,16 @@ BATCH = 2000
 
 
 class LongLedger:
-    """Starts, growth, waits and releases of 40 processes over 6 classes; the rows are written to match at the end."""
+    """Starts, growth, waits and releases of 40 processes over 6 classes; the rows are written to
+    match at the end.
+    """
 
     def __init__(self, name: str, *, seed: int = 1) -> None:
         self.random = random.Random(seed)  # noqa: S311 - a workload, no secret
         keys = [f"c{j}" for j in range(CLASSES)]
-        self.pool = create_pool(name=name, classes=[NewClass(key, "units", "For measuring.", 100) for key in keys])
+        self.pool = create_pool(
+            name=name, classes=[NewClass(key, "units", "For measuring.", 100) for key in keys]
+        )
         for i in range(PROCESSES):
             claim = {key: self.random.randint(5, 40) for key in keys}
             register_process(pool=self.pool.pk, label=f"p{i}", run_ref="", maximum=claim)
@@ -64,9 +70,25 @@ class LongLedger:
         decision = banker.examine(state, rows.index(process), amounts)
         sequence = tuple(rows[i] for i in decision.sequence)
         if decision.verdict is BankVerdict.GRANT:
-            self._log("granted", process, request, amounts, banker.minus(state.available, amounts), "grant", sequence)
+            self._log(
+                "granted",
+                process,
+                request,
+                amounts,
+                banker.minus(state.available, amounts),
+                "grant",
+                sequence,
+            )
         elif not waits:
-            self._log("waiting", process, request, amounts, state.available, decision.verdict.value, sequence)
+            self._log(
+                "waiting",
+                process,
+                request,
+                amounts,
+                state.available,
+                decision.verdict.value,
+                sequence,
+            )
 
     def _serve(self) -> None:
         for request, wait in list(self.proof.bank.waiting.items()):
@@ -83,7 +105,17 @@ class LongLedger:
         sequence: tuple[int, ...] = (),
     ) -> None:
         bank = self.proof.bank
-        entry = LedgerEntry(bank.version + 1, kind, process, request, amounts, bank.available, after, verdict, sequence)
+        entry = LedgerEntry(
+            bank.version + 1,
+            kind,
+            process,
+            request,
+            amounts,
+            bank.available,
+            after,
+            verdict,
+            sequence,
+        )
         self.rows.append(
             Event(
                 pool=self.pool,
@@ -106,23 +138,61 @@ class LongLedger:
         self.rows.clear()
 
     def _match_rows(self) -> None:
-        """The pool, its processes, one grant for all that each holds, and the waits, as the last event left them."""
+        """The pool, its processes, one grant for all that each holds, and the waits, as the last
+        event left them.
+        """
         bank = self.proof.bank
-        Pool.objects.filter(pk=self.pool.pk).update(available=list(bank.available), version=bank.version)
+        Pool.objects.filter(pk=self.pool.pk).update(
+            available=list(bank.available), version=bank.version
+        )
         for process, held in bank.held.items():
             Process.objects.filter(pk=process).update(allocated=list(held))
             if any(held):
-                request = Request(pool=self.pool, process_id=process, kind="start", amounts=list(held), state="granted", epoch=0)
+                request = Request(
+                    pool=self.pool,
+                    process_id=process,
+                    kind="start",
+                    amounts=list(held),
+                    state="granted",
+                    epoch=0,
+                )
                 request.save(force_insert=True)
-                Grant.objects.create(request=request, process_id=process, epoch=0, amounts=list(held), remaining=list(held))
+                Grant.objects.create(
+                    request=request,
+                    process_id=process,
+                    epoch=0,
+                    amounts=list(held),
+                    remaining=list(held),
+                )
         for pk, wait in bank.waiting.items():
             amounts, verdict = list(wait.amounts), wait.verdict
             Request.objects.create(
-                pk=pk, pool=self.pool, process_id=wait.process, kind="start", amounts=amounts, state="waiting", verdict=verdict, epoch=0
+                pk=pk,
+                pool=self.pool,
+                process_id=wait.process,
+                kind="start",
+                amounts=amounts,
+                state="waiting",
+                verdict=verdict,
+                epoch=0,
             )
             Process.objects.filter(pk=wait.process).update(is_waiting=True)
 
 
 def _entry(event: Event) -> LedgerEntry:
-    amounts, before, after = tuple(event.amounts), tuple(event.available_before), tuple(event.available_after)
-    return LedgerEntry(event.version, event.kind, event.process_id or 0, event.request_id, amounts, before, after, event.verdict, ())
+    amounts, before, after = (
+        tuple(event.amounts),
+        tuple(event.available_before),
+        tuple(event.available_after),
+    )
+    return LedgerEntry(
+        event.version,
+        event.kind,
+        event.process_id or 0,
+        event.request_id,
+        amounts,
+        before,
+        after,
+        event.verdict,
+        (),
+    )

@@ -2,11 +2,12 @@
 
     python -m benchmarks.allocation.price [--quick]
 
-Needs DATABASE_URL, of a database of its own that is migrated; it writes pools that stay. `make bench` brings one whose
-commits are real. Prints a table, and the same as JSON in the last line.
+Needs DATABASE_URL, of a database of its own that is migrated; it writes pools that stay. `make
+bench` brings one whose commits are real. Prints a table, and the same as JSON in the last line.
 
-The counter is one row and one number: `UPDATE counter SET available = available - r WHERE available >= r`, and back. Both
-sides go through Django's cursor on one connection a client, each call a transaction of its own, in alternating runs.
+The counter is one row and one number: `UPDATE counter SET available = available - r WHERE available
+>= r`, and back. Both sides go through Django's cursor on one connection a client, each call a
+transaction of its own, in alternating runs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ Pair = Callable[[], None]
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one kind of pair: a grant with its release. Times in milliseconds; a second holds two transactions a pair."""
+    """Of one kind of pair: a grant with its release.
+
+    Times in milliseconds; a second holds two transactions a pair.
+    """
 
     what: str
     commits: str
@@ -49,12 +53,19 @@ def counter() -> Pair:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE IF NOT EXISTS bench_counter (id int PRIMARY KEY, available int NOT NULL) WITH (fillfactor = 50)")
+        cursor.execute(
+            "CREATE TABLE IF NOT EXISTS bench_counter (id int PRIMARY KEY, available int NOT "
+            "NULL) WITH (fillfactor = 50)"
+        )
         cursor.execute("INSERT INTO bench_counter VALUES (1, 1000000) ON CONFLICT DO NOTHING")
 
     def change(units: int) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE bench_counter SET available = available - %s WHERE id = 1 AND available >= %s", [units, units])
+            cursor.execute(
+                "UPDATE bench_counter SET available = available - %s WHERE id = 1 "
+                "AND available >= %s",
+                [units, units],
+            )
             assert cursor.rowcount == 1
 
     def pair() -> None:
@@ -79,10 +90,14 @@ def shifts(process: int, keys: list[str]) -> Pair:
     return pair
 
 
-def fill(registered: int, classes: int, clients: int, *, holders: int = 100, scarce: bool = False) -> tuple[list[int], list[str]]:
-    """A pool with so many processes registered, of which some hold; returns the clients' processes and the classes.
+def fill(
+    registered: int, classes: int, clients: int, *, holders: int = 100, scarce: bool = False
+) -> tuple[list[int], list[str]]:
+    """A pool with so many processes registered, of which some hold; returns the clients' processes
+    and the classes.
 
-    Where units are scarce a grant rests on what the holders give back, so that the services must look at all of them.
+    Where units are scarce a grant rests on what the holders give back, so that the services must
+    look at all of them.
     """
     from allocation.models import Process
     from allocation.services import NewClass, create_pool, register_process, request_resources
@@ -90,18 +105,35 @@ def fill(registered: int, classes: int, clients: int, *, holders: int = 100, sca
     keys = [f"c{j}" for j in range(classes)]
     holding = min(holders, registered)
     capacity = holding + 9 + clients if scarce else 20 * (holding + clients)
-    pool = create_pool(name=str(uuid4()), classes=[NewClass(key, "unit", "", capacity) for key in keys])
+    pool = create_pool(
+        name=str(uuid4()), classes=[NewClass(key, "unit", "", capacity) for key in keys]
+    )
     for i in range(holding):
-        process = register_process(pool=pool.pk, label=f"holder {i}", run_ref="", maximum=dict.fromkeys(keys, 10))
-        assert request_resources(process=process.pk, amounts=dict.fromkeys(keys, 1), request_id=uuid4()).granted
-    idle = [Process(pool=pool, label="idle", run_ref="", max_claim=[10] * classes, allocated=[0] * classes)] * (registered - holding)
+        process = register_process(
+            pool=pool.pk, label=f"holder {i}", run_ref="", maximum=dict.fromkeys(keys, 10)
+        )
+        assert request_resources(
+            process=process.pk, amounts=dict.fromkeys(keys, 1), request_id=uuid4()
+        ).granted
+    idle = [
+        Process(
+            pool=pool, label="idle", run_ref="", max_claim=[10] * classes, allocated=[0] * classes
+        )
+    ] * (registered - holding)
     Process.objects.bulk_create(idle, batch_size=1000)
     claim = capacity - holding + 1 if scarce else 10
-    askers = [register_process(pool=pool.pk, label="asker", run_ref="", maximum=dict.fromkeys(keys, claim)) for _ in range(clients)]
+    askers = [
+        register_process(
+            pool=pool.pk, label="asker", run_ref="", maximum=dict.fromkeys(keys, claim)
+        )
+        for _ in range(clients)
+    ]
     return [asker.pk for asker in askers], keys
 
 
-def client(commits: str, make: Callable[[], Pair], seconds: float, barrier: object, found: object) -> None:
+def client(
+    commits: str, make: Callable[[], Pair], seconds: float, barrier: object, found: object
+) -> None:
     """One client: a process with a connection of its own."""
     from django.db import connection
 
@@ -125,7 +157,9 @@ def run(commits: str, makes: list[Callable[[], Pair]], seconds: float) -> tuple[
     from django.db import connection
 
     connection.close()
-    clients = [fork.Process(target=client, args=(commits, make, seconds, barrier, found)) for make in makes]
+    clients = [
+        fork.Process(target=client, args=(commits, make, seconds, barrier, found)) for make in makes
+    ]
     for each in clients:
         each.start()
     taken = [one for _ in clients for one in found.get()]
@@ -135,27 +169,54 @@ def run(commits: str, makes: list[Callable[[], Pair]], seconds: float) -> tuple[
 
 
 def measured(
-    commits: str, registered: int, classes: int, clients: int, *, rounds: int, seconds: float, scarce: bool = False
+    commits: str,
+    registered: int,
+    classes: int,
+    clients: int,
+    *,
+    rounds: int,
+    seconds: float,
+    scarce: bool = False,
 ) -> list[Figures]:
     """The bare counter and the bank in alternating runs."""
     askers, keys = fill(registered, classes, clients, scarce=scarce)
     sides: dict[str, list[Callable[[], Pair]]] = {
         "counter": [counter] * clients,
-        "bank, by the services" if scarce else "bank": [partial(shifts, asker, keys) for asker in askers],
+        "bank, by the services" if scarce else "bank": [
+            partial(shifts, asker, keys) for asker in askers
+        ],
     }
     taken: dict[str, list[tuple[list[float], float]]] = {what: [] for what in sides}
     for _ in range(rounds):
         for what, makes in sides.items():
             taken[what].append(run(commits, makes, seconds))
-    return [figures(what, runs, commits, clients, registered, classes) for what, runs in taken.items()]
+    return [
+        figures(what, runs, commits, clients, registered, classes) for what, runs in taken.items()
+    ]
 
 
-def figures(what: str, runs: list[tuple[list[float], float]], commits: str, clients: int, registered: int, classes: int) -> Figures:
+def figures(
+    what: str,
+    runs: list[tuple[list[float], float]],
+    commits: str,
+    clients: int,
+    registered: int,
+    classes: int,
+) -> Figures:
     """Of the run in the middle: a neighbour that came and went spoils only some."""
     p50 = median(median(taken) for taken, _ in runs)
     p99 = median(quantiles(taken, n=100)[98] for taken, _ in runs)
     rate = median(rate for _, rate in runs)
-    return Figures(what, commits, clients, registered, classes, round(p50, 3), round(p99, 3), round(2 * rate, 1))
+    return Figures(
+        what,
+        commits,
+        clients,
+        registered,
+        classes,
+        round(p50, 3),
+        round(p99, 3),
+        round(2 * rate, 1),
+    )
 
 
 def plan(*, is_quick: bool) -> Iterator[tuple[tuple[str, int, int, int], bool]]:
@@ -177,22 +238,40 @@ def main(*, is_quick: bool) -> None:
     from allocation.models import Conservation
 
     rounds, seconds = (3, 1.0) if is_quick else (5, 2.0)
-    print(f"load {getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; times of a pair in ms")
-    print(f"{'commits':16}{'clients':>8}{'n':>7}{'m':>4}  {'what':22}{'p50':>9}{'p99':>9}{'tx/s':>9}{'price':>8}")
+    print(
+        f"load {getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; "
+        "times of a pair in ms"
+    )
+    print(
+        f"{'commits':16}{'clients':>8}{'n':>7}{'m':>4}  "
+        f"{'what':22}{'p50':>9}{'p99':>9}{'tx/s':>9}{'price':>8}"
+    )
     found = []
     for (commits, registered, classes, clients), scarce in plan(is_quick=is_quick):
-        two = measured(commits, registered, classes, clients, rounds=rounds, seconds=seconds, scarce=scarce)
+        two = measured(
+            commits, registered, classes, clients, rounds=rounds, seconds=seconds, scarce=scarce
+        )
         found += two
         for one in two:
             price = f"{one.p50 / two[0].p50:7.2f}x"
             sizes = f"{one.clients:8}{one.registered:7,}{one.classes:4}"
-            print(f"{one.commits:16}{sizes}  {one.what:22}{one.p50:9.3f}{one.p99:9.3f}{one.per_second:9,.0f}{price}", flush=True)
+            print(
+                f"{one.commits:16}{sizes}  "
+                f"{one.what:22}{one.p50:9.3f}{one.p99:9.3f}{one.per_second:9,.0f}{price}",
+                flush=True,
+            )
     lost = Conservation.objects.exclude(difference=0, ungranted=0).count()
     print(f"units lost in {lost} classes; load {getloadavg()[0]:.1f}")
     print(json.dumps([asdict(one) for one in found]))
 
 
 if __name__ == "__main__":
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
     main(is_quick="--quick" in sys.argv[1:])

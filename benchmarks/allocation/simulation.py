@@ -1,9 +1,11 @@
-"""What each way to serve a queue does to jobs that hold and wait: a simulation with the bank's own rules.
+"""What each way to serve a queue does to jobs that hold and wait: a simulation with the bank's own
+rules.
 
     python -m benchmarks.allocation.simulation [SEEDS]
 
-Twenty jobs at a time, each asking three times for a part of its claim in four classes and holding all of it until it ends.
-`ratio` is the capacity over what twenty average jobs claim together. A run is stuck when everybody waits.
+Twenty jobs at a time, each asking three times for a part of its claim in four classes and holding
+all of it until it ends. `ratio` is the capacity over what twenty average jobs claim together. A run
+is stuck when everybody waits.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ CLASSES, AT_ONCE, PARTS, LIMIT, LARGEST = 4, 20, 3, 10, 10
 
 @dataclass
 class Job:
-    """A job, and where it stands. `asked_at` is when its present request arrived, `bypassed` how often that was passed."""
+    """A job, and where it stands.
+
+    `asked_at` is when its present request arrived, `bypassed` how often that was passed.
+    """
 
     claim: Vector
     parts: list[Vector]
@@ -39,7 +44,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Load:
-    """A set of jobs to draw: how scarce the units are, how many jobs, and how many of them are three times larger."""
+    """A set of jobs to draw: how scarce the units are, how many jobs, and how many of them are
+    three times larger.
+    """
 
     ratio: float
     jobs: int = 100
@@ -77,10 +84,16 @@ MayPass = Callable[["Simulation", Job, Job | None], bool]
 def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
     """The bank's rule: holders are exempt from turns."""
     asker = fairness.QueuedRequest(job.wanted, any(job.held))
-    return fairness.refusal(simulation.rules, asker, simulation.available, passed=first.bypassed if first else None) is None
+    return (
+        fairness.refusal(
+            simulation.rules, asker, simulation.available, passed=first.bypassed if first else None
+        )
+        is None
+    )
 
 
-#: The ways to serve the queue, and whether the banker decides. Strict FIFO and freeze are controls that must hang.
+#: The ways to serve the queue, and whether the banker decides. Strict FIFO and freeze are controls
+#: that must hang.
 POLICIES: dict[str, tuple[bool, MayPass]] = {
     "naive": (False, lambda simulation, job, first: True),
     "greedy": (True, lambda simulation, job, first: True),
@@ -95,7 +108,8 @@ class Simulation:
 
     def __init__(self, policy: str, load: Load, seed: int) -> None:
         self.is_checked, self.may_pass = POLICIES[policy]
-        self.available, self.coming = load.draw(Random(seed))  # noqa: S311 - a seed makes the run the same again
+        # a seed makes the run the same again
+        self.available, self.coming = load.draw(Random(seed))  # noqa: S311
         self.rules = fairness.TurnRules(LIMIT, self.available, (0,) * CLASSES)
         self.holders: list[Job] = []
         self.waiting: list[Job] = []
@@ -145,7 +159,9 @@ class Simulation:
         if not self.is_checked:
             return True
         rows = self.holders if any(job.held) else [*self.holders, job]
-        state = State(self.available, tuple(row.claim for row in rows), tuple(row.held for row in rows))
+        state = State(
+            self.available, tuple(row.claim for row in rows), tuple(row.held for row in rows)
+        )
         row = next(i for i, each in enumerate(rows) if each is job)
         return banker.decide(state, row, job.wanted) is BankVerdict.GRANT
 
@@ -167,8 +183,14 @@ def runs(policy: str, load: Load, seeds: int) -> list[Run]:
 
 
 def main(seeds: int) -> None:
-    print(f"{seeds} seeds\n{'load':18}{'policy':16}{'stuck runs':>11}{'makespan':>10}{'max bypass':>12}{'max wait':>10}")
-    loads = {f"{ratio:.2f}": Load(ratio) for ratio in (0.60, 0.54, 0.52, 0.45, 0.35)} | {"0.50, big jobs": Load(0.50, 300, 0.05)}
+    print(
+        f"{seeds} seeds\n"
+        f"{'load':18}{'policy':16}{'stuck runs':>11}{'makespan':>10}{'max bypass':>12}"
+        f"{'max wait':>10}"
+    )
+    loads = {f"{ratio:.2f}": Load(ratio) for ratio in (0.60, 0.54, 0.52, 0.45, 0.35)} | {
+        "0.50, big jobs": Load(0.50, 300, 0.05)
+    }
     for name, load in loads.items():
         for policy in POLICIES:
             done = runs(policy, load, seeds)

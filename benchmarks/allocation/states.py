@@ -8,7 +8,9 @@ from allocation.banker import State, fits, minus, plus
 
 
 def random_state(n: int, m: int, seed: int = 1) -> State:
-    """Random claims of 1 to 10 and holdings within them, and just as much available as makes one hidden order safe."""
+    """Random claims of 1 to 10 and holdings within them, and just as much available as makes one
+    hidden order safe.
+    """
     random = Random(seed)  # noqa: S311 - a seed makes the state the same again
     maximum = [tuple(random.randint(1, 10) for _ in range(m)) for _ in range(n)]
     allocation = [tuple(random.randint(0, most) for most in row) for row in maximum]
@@ -23,6 +25,10 @@ def random_state(n: int, m: int, seed: int = 1) -> State:
 
 
 def chain(n: int, m: int) -> State:
-    """The worst case: each process frees only the next, they are listed backwards, and differ in the last class alone."""
+    """The worst case: each process frees only the next, they are listed backwards, and differ in
+    the last class alone.
+    """
     rest = (0,) * (m - 1)
-    return State((*rest, 1), tuple((*rest, 1 + n - i) for i in range(n)), tuple((*rest, 1) for _ in range(n)))
+    return State(
+        (*rest, 1), tuple((*rest, 1 + n - i) for i in range(n)), tuple((*rest, 1) for _ in range(n))
+    )

@@ -1,12 +1,14 @@
 """The paper's ideas for a cheaper check, as variants to measure against the one in use (SEEDS P6).
 
-*Recursion over the request set*: whoever can finish is taken, and the search goes on from there. **Global** looks at every
-process again at each step, those that finished too; **uncovered** only at those not covered yet. Both take a process as
-soon as it fits, and Work only grows, so neither ever has to go back: the recursion is a loop. They answer alike; global
-merely repeats questions whose answer cannot change, n for each of n steps even where everybody fits at once.
+*Recursion over the request set*: whoever can finish is taken, and the search goes on from there.
+**Global** looks at every process again at each step, those that finished too; **uncovered** only at
+those not covered yet. Both take a process as soon as it fits, and Work only grows, so neither ever
+has to go back: the recursion is a loop. They answer alike; global merely repeats questions whose
+answer cannot change, n for each of n steps even where everybody fits at once.
 
-*Reduced scope*: of all processes only those that hold something are searched. Who holds nothing gives nothing back, so it
-helps nobody, and can finish once all others have: its claim fits the capacity. The answer is the same, from fewer rows.
+*Reduced scope*: of all processes only those that hold something are searched. Who holds nothing
+gives nothing back, so it helps nobody, and can finish once all others have: its claim fits the
+capacity. The answer is the same, from fewer rows.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def recursive_uncovered(state: State) -> list[int]:
 def _recursive(state: State, scope: Callable[[list[int]], Iterable[int]]) -> list[int]:
     work, covered, done = state.available, list[int](), set[int]()
     while True:
-        found = next((i for i in scope(covered) if fits(state.need[i], work) and i not in done), None)
+        found = next(
+            (i for i in scope(covered) if fits(state.need[i], work) and i not in done), None
+        )
         if found is None:
             return covered
         covered.append(found)
@@ -45,6 +49,13 @@ def _recursive(state: State, scope: Callable[[list[int]], Iterable[int]]) -> lis
 
 
 def reduced(state: State) -> State:
-    """The state of those that hold something. Safe exactly if `state` is, as long as every claim fits the capacity."""
+    """The state of those that hold something.
+
+    Safe exactly if `state` is, as long as every claim fits the capacity.
+    """
     rows = [i for i, held in enumerate(state.allocation) if any(held)]
-    return State(state.available, tuple(state.maximum[i] for i in rows), tuple(state.allocation[i] for i in rows))
+    return State(
+        state.available,
+        tuple(state.maximum[i] for i in rows),
+        tuple(state.allocation[i] for i in rows),
+    )

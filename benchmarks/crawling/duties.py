@@ -51,7 +51,8 @@ JOIN allocation_process p ON p.run_ref = 'run/' || r.id || '/0' WHERE starts_wit
 """
 HOSTS = """
 INSERT INTO crawling_host (name, dns_name, delay_seconds)
-SELECT 'h' || n || '.' || %(kind)s || '.example', 'h' || n || '.' || %(kind)s || '.example', 0 FROM generate_series(1, %(count)s) n
+SELECT 'h' || n || '.' || %(kind)s || '.example', 'h' || n || '.' || %(kind)s || '.example', 0
+FROM generate_series(1, %(count)s) n
 """
 QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
@@ -173,7 +174,9 @@ def time_duties() -> None:
 
 
 def time_pages() -> None:
-    """What the DNS resolver asks each second, and what the list of crawls, the overview and a program ask."""
+    """What the DNS resolver asks each second, and what the list of crawls, the overview and a
+    program ask.
+    """
     from crawling.crawls.creation import create_crawl, free_name, start_run
     from crawling.dashboard.crawls.listing import CrawlFilter, list_crawls
     from crawling.dashboard.crawls.overview import crawls_now

@@ -1,9 +1,11 @@
-"""What memory a worker needs over a long crawl: `python -m benchmarks.crawling.memory [--urls 100000]`
+"""What memory a worker needs over a long crawl: `python -m benchmarks.crawling.memory [--urls
+100000]`
 
-A real worker and keeper crawl a synthetic web of many small pages with every default on but the delay, which is 0. The worker and its
-horse are looked at once a second; the table has a line for each twentieth of the crawl. A horse ends after ten minutes, and the next
-begins afresh; `--one-horse` lets one do it all, so that what grows with the number of pages shows. Wants a PostgreSQL whose tables
-are made, and a Redis; its crawl stays.
+A real worker and keeper crawl a synthetic web of many small pages with every default on but the
+delay, which is 0. The worker and its horse are looked at once a second; the table has a line for
+each twentieth of the crawl. A horse ends after ten minutes, and the next begins afresh;
+`--one-horse` lets one do it all, so that what grows with the number of pages shows. Wants a
+PostgreSQL whose tables are made, and a Redis; its crawl stays.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ HOSTS, DEPTH = 4, 5
 
 @dataclass(frozen=True)
 class Look:
-    """The horse's and its worker's resident memory, in MiB, and which horse it was; 0 without one."""
+    """The horse's and its worker's resident memory, in MiB, and which horse it was; 0 without
+    one."""
 
     pages: int
     seconds: float
@@ -50,9 +53,15 @@ def main() -> None:
     reader.add_argument("--one-horse", action="store_true")
     asked = reader.parse_args()
     make_ready()
-    web = SyntheticWeb(1, hosts=HOSTS, width=asked.urls // (HOSTS * DEPTH), depth=DEPTH, slow_percent=0)
+    web = SyntheticWeb(
+        1, hosts=HOSTS, width=asked.urls // (HOSTS * DEPTH), depth=DEPTH, slow_percent=0
+    )
     settings = {"CRAWL_SLICE_SECONDS": "7200"} if asked.one_horse else {}
-    with serve_web(web) as served, TemporaryDirectory() as place, running_stack(Path(place), **settings) as stack:
+    with (
+        serve_web(web) as served,
+        TemporaryDirectory() as place,
+        running_stack(Path(place), **settings) as stack,
+    ):
         stack.start(KEEPER)
         looks = watch(served.seeds, psutil.Process(stack.start(WORKER).pid))
     tell(looks)
@@ -79,7 +88,13 @@ def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
 
     horses = worker.children()
     horse_mib = max((resident(horse) for horse in horses), default=0.0)
-    return Look(counts_of([run.pk])[run.pk].fetched, seconds, horses[0].pid if horses else 0, horse_mib, resident(worker))
+    return Look(
+        counts_of([run.pk])[run.pk].fetched,
+        seconds,
+        horses[0].pid if horses else 0,
+        horse_mib,
+        resident(worker),
+    )
 
 
 def resident(process: psutil.Process) -> float:
@@ -95,13 +110,24 @@ def tell(looks: list[Look]) -> None:
     print(f"{'pages':>9}{'seconds':>9}{'horse MiB':>11}{'worker MiB':>12}  horse")
     for line in range(LINES):
         part = [
-            look for look in looks if line * last <= look.pages * LINES < (line + 1) * last or (line == LINES - 1 and look.pages == last)
+            look
+            for look in looks
+            if line * last <= look.pages * LINES < (line + 1) * last
+            or (line == LINES - 1 and look.pages == last)
         ]
         if part:
             horses = sorted({look.horse for look in part if look.horse})
-            most = [max(getattr(look, name) for look in part) for name in ("horse_mib", "worker_mib")]
-            print(f"{part[-1].pages:9,}{part[-1].seconds:9.0f}{most[0]:11.0f}{most[1]:12.0f}  {', '.join(map(str, horses))}")
-    print(f"{max(look.horse_mib for look in looks):.0f} MiB at most in a horse, {max(look.worker_mib for look in looks):.0f} in its worker")
+            most = [
+                max(getattr(look, name) for look in part) for name in ("horse_mib", "worker_mib")
+            ]
+            print(
+                f"{part[-1].pages:9,}{part[-1].seconds:9.0f}{most[0]:11.0f}{most[1]:12.0f}  "
+                f"{', '.join(map(str, horses))}"
+            )
+    print(
+        f"{max(look.horse_mib for look in looks):.0f} MiB at most in a horse, "
+        f"{max(look.worker_mib for look in looks):.0f} in its worker"
+    )
 
 
 if __name__ == "__main__":

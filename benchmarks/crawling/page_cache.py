@@ -1,4 +1,5 @@
-"""`python -m benchmarks.crawling.page_cache`: what a second crawl of the same web costs with and without the page cache.
+"""`python -m benchmarks.crawling.page_cache`: what a second crawl of the same web costs with and
+without the page cache.
 
 Wants a PostgreSQL whose tables are made; works in this process, in crawls of its own, which stay.
 """
@@ -21,14 +22,27 @@ def main() -> None:
     web = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
     print(f"{'crawl':28}{'requests':>10}{'reused':>8}{'seconds':>9}")
     with serve_web(web) as served:
-        for name, seconds in (("first", 0), ("second, without the cache", 0), ("second, with the cache", 600)):
+        for name, seconds in (
+            ("first", 0),
+            ("second, without the cache", 0),
+            ("second, with the cache", 600),
+        ):
             asked, began = served.count_requests(), time.monotonic()
             run = crawl_to_the_end(name, served.seeds, reuse_seconds=seconds)
             reused = run.pages.exclude(reused_from=None).count()
-            print(f"{name:28}{served.count_requests() - asked:10}{reused:8}{time.monotonic() - began:9.1f}")
+            print(
+                f"{name:28}{served.count_requests() - asked:10}{reused:8}"
+                f"{time.monotonic() - began:9.1f}"
+            )
 
 
 if __name__ == "__main__":
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
     main()

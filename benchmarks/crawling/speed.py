@@ -1,7 +1,9 @@
-"""How quickly sites are crawled with every default on, and what that costs: `python -m benchmarks.crawling.speed [options] URL…`
+"""How quickly sites are crawled with every default on, and what that costs: `python -m
+benchmarks.crawling.speed [options] URL…`
 
-Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs it serves a synthetic web itself, which
-then takes a part of the processor. Wants a PostgreSQL whose tables are made; its crawls stay.
+Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs it
+serves a synthetic web itself, which then takes a part of the processor. Wants a PostgreSQL whose
+tables are made; its crawls stay.
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ from django.conf import settings
 
 import crawlsite.settings
 
-#: how often shifts are looked for while one of them is wanted, and afterwards: a keeper looks as seldom, and each look costs the crawl
-#: some of the processor
+#: how often shifts are looked for while one of them is wanted, and afterwards: a keeper looks as
+#: seldom, and each look costs the crawl some of the processor
 START_SECONDS, KEEPER_SECONDS = 0.02, 0.5
 
 
 def set_up() -> None:
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
 
 
@@ -43,22 +51,29 @@ def main() -> None:
     reader.add_argument("seeds", nargs="*", metavar="URL")
     reader.add_argument("--workers", type=int, default=1)
     reader.add_argument("--max-pages", type=int)
-    reader.add_argument("--width", type=int, default=300, help="of the synthetic web: pages a level and host")
+    reader.add_argument(
+        "--width", type=int, default=300, help="of the synthetic web: pages a level and host"
+    )
     asked = reader.parse_args()
     make_ready()
     if not nothing_is_held():
         raise SystemExit(
-            "A crawl that was cut off holds units here, and this one would go without them: begin with an empty state directory."
+            "A crawl that was cut off holds units here, and this one would go without them: "
+            "begin with an empty state directory."
         )
     if asked.seeds:
         measure(asked.seeds, asked.workers, asked.max_pages)
         return
-    with serve_web(SyntheticWeb(1, hosts=asked.workers, width=asked.width, error_percent=0, slow_percent=0)) as served:
+    with serve_web(
+        SyntheticWeb(1, hosts=asked.workers, width=asked.width, error_percent=0, slow_percent=0)
+    ) as served:
         measure(served.seeds, asked.workers, asked.max_pages)
 
 
 def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
-    """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by what it was spent on."""
+    """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
+    what it was spent on.
+    """
     from benchmarks.crawling.spending import Spending, server_seconds, shift_spending
     from benchmarks.crawling.working import granted_shifts
     from crawling.crawls.creation import create_crawl, free_name, start_run
@@ -66,10 +81,20 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
     from crawling.models.jobs import ENDED_STATES
 
     run = start_run(
-        create_crawl({"name": free_name("speed"), "seeds": seeds, "delay_seconds": 0, "processes": workers, "max_pages": max_pages})
+        create_crawl(
+            {
+                "name": free_name("speed"),
+                "seeds": seeds,
+                "delay_seconds": 0,
+                "processes": workers,
+                "max_pages": max_pages,
+            }
+        )
     )
     total, began, server = Spending(), time.monotonic(), server_seconds()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=set_up_worker) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=set_up_worker
+    ) as pool:
         shifts: set[Future[Spending]] = set()
         while run.state not in ENDED_STATES:
             shifts |= {pool.submit(shift_spending, *shift) for shift in granted_shifts()}
@@ -80,14 +105,21 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
             if len(shifts) == workers:
                 wait(shifts, KEEPER_SECONDS, FIRST_COMPLETED)
             else:
-                time.sleep(START_SECONDS)  # until a grant shows; there is no shift yet to be waited for
+                # until a grant shows; there is no shift yet to be waited for
+                time.sleep(START_SECONDS)
             run.refresh_from_db()
         for shift in shifts:
             total.add(shift.result())
     assert run.started_at
     assert run.finished_at
-    pages, seconds = Page.objects.filter(run=run).count(), (run.finished_at - run.started_at).total_seconds()
-    print(f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting {time.monotonic() - began:.1f} s), {workers} workers")
+    pages, seconds = (
+        Page.objects.filter(run=run).count(),
+        (run.finished_at - run.started_at).total_seconds(),
+    )
+    print(
+        f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting "
+        f"{time.monotonic() - began:.1f} s), {workers} workers"
+    )
     print(f"{pages / seconds:10.0f} pages a second")
     print(f"{total.queries / pages:10.2f} queries a page, of the shifts' own threads")
     print(f"{total.waits / pages:10.1f} waits a page, of all threads")

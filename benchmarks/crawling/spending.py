@@ -27,8 +27,9 @@ DOES = {
 
 @dataclass
 class Spending:
-    """Seconds of the processor by name, statements of the shift's own thread, how often threads waited, for each other or for the world
-    (voluntary context switches), and the most memory that the process had."""
+    """Seconds of the processor by name, statements of the shift's own thread, how often threads
+    waited, for each other or for the world (voluntary context switches), and the most memory that
+    the process had."""
 
     seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
     queries: int = 0
@@ -44,13 +45,19 @@ class Spending:
 
 
 def server_seconds() -> float:
-    """The processor's time of PostgreSQL's processes that live: those of connections that ended are counted by their parent."""
+    """The processor's time of PostgreSQL's processes that live: those of connections that ended are
+    counted by their parent.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         server = psutil.Process(cursor.fetchone()[0]).parent()
     assert server
     times = [server.cpu_times(), *(child.cpu_times() for child in server.children())]
-    return float(sum(each.user + each.system for each in times) + times[0].children_user + times[0].children_system)
+    return float(
+        sum(each.user + each.system for each in times)
+        + times[0].children_user
+        + times[0].children_system
+    )
 
 
 def shift_spending(process_id: int, epoch: int) -> Spending:
@@ -73,7 +80,9 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
 
 
 def _watch(spending: Spending, ended: threading.Event) -> None:
-    """Threads come and go; what each has had is read again and again, and what it had before the shift does not count."""
+    """Threads come and go; what each has had is read again and again, and what it had before the
+    shift does not count.
+    """
     process = psutil.Process()
     before = {thread.id: thread.user_time + thread.system_time for thread in process.threads()}
     latest: dict[int, tuple[str, float]] = {}
@@ -83,7 +92,10 @@ def _watch(spending: Spending, ended: threading.Event) -> None:
             name = names.get(thread.id, "").split("-")[0].split("_")[0]
             if name != "watcher":
                 seconds = thread.user_time + thread.system_time - before.get(thread.id, 0.0)
-                latest[thread.id] = DOES.get(name, latest.get(thread.id, ("other threads", 0.0))[0]), seconds
+                latest[thread.id] = (
+                    DOES.get(name, latest.get(thread.id, ("other threads", 0.0))[0]),
+                    seconds,
+                )
         spending.most_bytes = max(spending.most_bytes, process.memory_info().rss)
     for name, seconds in latest.values():
         spending.seconds[name] += seconds

@@ -22,21 +22,33 @@ def make_ready() -> None:
 
 
 def nothing_is_held() -> bool:
-    """Whether no process holds or waits for anything: a benchmark that was killed leaves its own, and the next has fewer workers."""
+    """Whether no process holds or waits for anything: a benchmark that was killed leaves its own,
+    and the next has fewer workers.
+    """
     return not Process.objects.exclude(state=ProcessState.FINISHED).exists()
 
 
 def granted_shifts() -> list[tuple[int, int]]:
-    """Ask for what is due, and return the shifts that were granted since, as the keeper would hand them out."""
+    """Ask for what is due, and return the shifts that were granted since, as the keeper would hand
+    them out.
+    """
     start_due_crawls()
     granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
     mark_sent(ids=[message.id for message in granted])
-    return [(message.process, message.epoch) for message in granted if message.process is not None and message.epoch is not None]
+    return [
+        (message.process, message.epoch)
+        for message in granted
+        if message.process is not None and message.epoch is not None
+    ]
 
 
 def crawl_to_the_end(name: str, seeds: Sequence[str], **fields: object) -> Run:
     """Make a crawl and do its shifts one after the other."""
-    run = start_run(create_crawl({"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}))
+    run = start_run(
+        create_crawl(
+            {"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}
+        )
+    )
     while run.state not in ENDED_STATES:
         for shift in granted_shifts():
             run_shift(*shift)

@@ -1,4 +1,6 @@
-"""Operators' browsers and a program, as a web server sees them: they ask at set times, whether it answers or not."""
+"""Operators' browsers and a program, as a web server sees them: they ask at set times, whether it
+answers or not.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ PROGRAM_PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Scene:
-    """pages: what operators look at, in turn; each has his session's cookie. paths: what the program asks for, `requests` a second."""
+    """pages: what operators look at, in turn; each has his session's cookie.
+
+    paths: what the program asks for, `requests` a second.
+    """
 
     port: int
     pages: list[str]
@@ -30,7 +35,9 @@ class Scene:
 
 @dataclass
 class Report:
-    """Seconds that answers took, by who asked and how it was answered; `late`: how often nobody answered in time."""
+    """Seconds that answers took, by who asked and how it was answered; `late`: how often nobody
+    answered in time.
+    """
 
     taken: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     late: Counter[str] = field(default_factory=Counter)
@@ -38,13 +45,19 @@ class Report:
     def of(self, who: str, *statuses: int) -> list[float]:
         """All times of somebody, or those with one of the statuses, the shortest first."""
         return sorted(
-            one for (name, status), some in self.taken.items() if name == who and (not statuses or status in statuses) for one in some
+            one
+            for (name, status), some in self.taken.items()
+            if name == who and (not statuses or status in statuses)
+            for one in some
         )
 
     def lines(self) -> list[str]:
         kinds = sorted(self.taken)
         return [
-            *(f"{who} {status}: {in_words(sorted(self.taken[who, status]))}" for who, status in kinds),
+            *(
+                f"{who} {status}: {in_words(sorted(self.taken[who, status]))}"
+                for who, status in kinds
+            ),
             f"refused: {in_words(self.of('program', 429, 503))}",
             f"no answer in time: {dict(self.late) or 'none'}",
         ]
@@ -55,7 +68,10 @@ def in_words(seconds: list[float]) -> str:
     if not seconds:
         return "none"
     p50, p95, p99 = (seconds[math.ceil(share * len(seconds)) - 1] for share in (0.5, 0.95, 0.99))
-    return f"{len(seconds)}, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, at most {seconds[-1]:.3f} s"
+    return (
+        f"{len(seconds)}, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, at most "
+        f"{seconds[-1]:.3f} s"
+    )
 
 
 def load(scene: Scene, report: Report) -> None:
@@ -70,12 +86,19 @@ async def _play(scene: Scene, report: Report) -> None:
 
 
 async def _operator(scene: Scene, number: int, end: float, report: Report) -> None:
-    """A browser with a live page: it asks every two seconds, but not while it still waits for an answer."""
+    """A browser with a live page: it asks every two seconds, but not while it still waits for an
+    answer.
+    """
     path, etag, connection = scene.pages[number % len(scene.pages)], "", Kept(scene.port)
     due = time.monotonic() + EVERY_SECONDS * number / len(scene.cookies)
     while due < end:
         await asyncio.sleep(due - time.monotonic())
-        lines = [f"Cookie: {scene.cookies[number]}", "HX-Request: true", "HX-Target: live", *([f"If-None-Match: {etag}"] if etag else [])]
+        lines = [
+            f"Cookie: {scene.cookies[number]}",
+            "HX-Request: true",
+            "HX-Target: live",
+            *([f"If-None-Match: {etag}"] if etag else []),
+        ]
         heads = await _timed("operator", connection.get(path, lines), PATIENCE_SECONDS, report)
         etag = heads.get("etag", etag)
         due = max(due + EVERY_SECONDS, time.monotonic())
@@ -88,7 +111,12 @@ async def _program(scene: Scene, end: float, report: Report) -> None:
 
     async def ask(path: str) -> None:
         connection = free.pop() if free else Kept(scene.port)
-        await _timed("program", connection.get(path, [f"Authorization: Bearer {scene.token}"]), PROGRAM_PATIENCE_SECONDS, report)
+        await _timed(
+            "program",
+            connection.get(path, [f"Authorization: Bearer {scene.token}"]),
+            PROGRAM_PATIENCE_SECONDS,
+            report,
+        )
         free.append(connection)
 
     due, number = time.monotonic(), 0
@@ -105,7 +133,9 @@ async def _program(scene: Scene, end: float, report: Report) -> None:
 Answer = tuple[int, dict[str, str]]
 
 
-async def _timed(who: str, asked: Coroutine[None, None, Answer], patience: float, report: Report) -> dict[str, str]:
+async def _timed(
+    who: str, asked: Coroutine[None, None, Answer], patience: float, report: Report
+) -> dict[str, str]:
     began = time.monotonic()
     try:
         status, heads = await asyncio.wait_for(asked, patience)
@@ -117,7 +147,9 @@ async def _timed(who: str, asked: Coroutine[None, None, Answer], patience: float
 
 
 class Kept:
-    """A connection that is used again, and opened anew when it was closed or an answer was not waited for."""
+    """A connection that is used again, and opened anew when it was closed or an answer was not
+    waited for.
+    """
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -130,7 +162,11 @@ class Kept:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         self._streams = None
         try:
-            writer.write("\r\n".join([f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self._port}", *lines, "", ""]).encode())
+            writer.write(
+                "\r\n".join(
+                    [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self._port}", *lines, "", ""]
+                ).encode()
+            )
             status, heads = await _answer(reader)
         except BaseException:
             writer.close()
@@ -144,7 +180,9 @@ class Kept:
 
 async def _answer(reader: asyncio.StreamReader) -> Answer:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    heads = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    heads = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])
+    }
     status = int(head[0].split()[1])
     if heads.get("transfer-encoding") == "chunked":
         while size := int(await reader.readline(), 16):

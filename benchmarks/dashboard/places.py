@@ -1,4 +1,6 @@
-"""Every address that can be looked at, from the URL map itself, so that no page and no endpoint is forgotten."""
+"""Every address that can be looked at, from the URL map itself, so that no page and no endpoint is
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,22 @@ QUERIES = {
         "sort=state&after=%(twice)s",
     ),
     "api/crawls": ("state=waiting", "q=crawl", "limit=200"),
-    "crawls/<int:pk>/": ("run=1", "level=error", "level=warning", "text=3abc", "text=nothing+has+this"),
-    "crawls/<int:pk>/pages/": ("status=404", "status=4xx", "status=500", "q=123abc", "q=article", "q=zzzzzz", "before=%(url)s"),
+    "crawls/<int:pk>/": (
+        "run=1",
+        "level=error",
+        "level=warning",
+        "text=3abc",
+        "text=nothing+has+this",
+    ),
+    "crawls/<int:pk>/pages/": (
+        "status=404",
+        "status=4xx",
+        "status=500",
+        "q=123abc",
+        "q=article",
+        "q=zzzzzz",
+        "before=%(url)s",
+    ),
     "crawls/<int:pk>/hosts/": ("q=site5", "q=zzzzzz", "sort=host", "sort=-done", "page=400"),
     "crawls/<int:pk>/frontier/": (
         "q=3abc",
@@ -72,26 +88,44 @@ QUERIES = {
     "api/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
     "api/crawls/<crawl_id>/reports/changes": ("against=1",),
     "bank/<int:pool>/": ("q=crawl+7", "page=3"),
-    "bank/<int:pool>/history/": ("span=hour", "span=day", "span=week", "event=50000", "kind=granted"),
+    "bank/<int:pool>/history/": (
+        "span=hour",
+        "span=day",
+        "span=week",
+        "event=50000",
+        "kind=granted",
+    ),
 }
 
 
 def places(filled: Filled) -> list[tuple[str, str]]:
-    """Route and address of each, with its queries. Raises KeyError for a route with a name that nothing stands for."""
+    """Route and address of each, with its queries.
+
+    Raises KeyError for a route with a name that nothing stands for.
+    """
     values = _values(filled)
     found = []
     for route, form in _routes(get_resolver().url_patterns):
-        if route.startswith(("admin/logout", "admin/password", "admin/r/", "admin/django_rq")) or route == "logout/":
+        if (
+            route.startswith(("admin/logout", "admin/password", "admin/r/", "admin/django_rq"))
+            or route == "logout/"
+        ):
             continue
         for own in _others(route) or _crawls(route, filled):
             address = form % (values | own)
-            found += [(route, f"{address}{query % values and '?' + query % values}") for query in ("", *QUERIES.get(route, ()))]
+            found += [
+                (route, f"{address}{query % values and '?' + query % values}")
+                for query in ("", *QUERIES.get(route, ()))
+            ]
     return found
 
 
 def _routes(patterns: Any, prefix: str = "", path: str = "/") -> Iterator[tuple[str, str]]:
     for pattern in patterns:
-        route, form = prefix + str(pattern.pattern), path + normalize(pattern.pattern.regex.pattern)[0][0]
+        route, form = (
+            prefix + str(pattern.pattern),
+            path + normalize(pattern.pattern.regex.pattern)[0][0],
+        )
         if isinstance(pattern, URLPattern):
             yield route, form
         else:
@@ -112,7 +146,9 @@ def _values(filled: Filled) -> dict[str, Any]:
 
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")
-    old, new = (Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2))
+    old, new = (
+        Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2)
+    )
     return {
         "crawl": filled.crawl,
         "twice": filled.twice,
@@ -157,6 +193,21 @@ def _others(route: str) -> list[dict[str, Any]]:
         return [{"pk": (Host if parts[0] == "hosts" else Trial)._default_manager.latest("pk").pk}]
     if parts[0] == "admin":
         known = len(parts) > 3 and parts[1] in apps.app_configs
-        first = apps.get_model(parts[1], parts[2])._default_manager.order_by("pk").values_list("pk", flat=True).first() if known else None
-        return [{"pk": first, "id": first, "object_id": quote(first or ""), "app_label": "crawling", "url": "nothing"}]
+        first = (
+            apps.get_model(parts[1], parts[2])
+            ._default_manager.order_by("pk")
+            .values_list("pk", flat=True)
+            .first()
+            if known
+            else None
+        )
+        return [
+            {
+                "pk": first,
+                "id": first,
+                "object_id": quote(first or ""),
+                "app_label": "crawling",
+                "url": "nothing",
+            }
+        ]
     return [{"pk": 1}] if route.startswith(NUMBERED) else []

@@ -1,4 +1,6 @@
-"""The scene of `benchmarks.dashboard.viewers`, in a process with the product's settings: two crawls, first alone, then beside clients."""
+"""The scene of `benchmarks.dashboard.viewers`, in a process with the product's settings: two
+crawls, first alone, then beside clients.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def main() -> None:
     between, report = spending(), Report()
     loaded = pages_a_second(lambda: load(scene, report))
     report_spending(scene.seconds, before, between, spending())
-    print(f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load ({100 * loaded / max(alone, 1):.0f} %)")
+    print(
+        f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load "
+        f"({100 * loaded / max(alone, 1):.0f} %)"
+    )
     for line in report.lines():
         print(line, flush=True)
 
@@ -58,10 +63,18 @@ def begin(told: dict[str, Any]) -> Scene:
     from crawlsite.tokens import make_token
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
-    crawls = [create_crawl({"name": f"crawl {number}", "seeds": seeds, "delay_seconds": 0}) for number, seeds in enumerate(told["seeds"])]
+    crawls = [
+        create_crawl({"name": f"crawl {number}", "seeds": seeds, "delay_seconds": 0})
+        for number, seeds in enumerate(told["seeds"])
+    ]
     for crawl in crawls:
         start_run(crawl)
-    pages = ["/", "/crawls/", *(f"/crawls/{crawl.pk}/" for crawl in crawls), f"/bank/{Pool.objects.get().pk}/"]
+    pages = [
+        "/",
+        "/crawls/",
+        *(f"/crawls/{crawl.pk}/" for crawl in crawls),
+        f"/bank/{Pool.objects.get().pk}/",
+    ]
     group, cookies = Group.objects.get(name="operator"), []
     for number in range(told["operators"]):
         user = User.objects.create_user(f"operator{number}")
@@ -72,7 +85,15 @@ def begin(told: dict[str, Any]) -> Scene:
     program = User.objects.create_user("program")
     program.groups.add(group)
     paths = ["/api/crawls", f"/api/crawls/{crawls[0].pk}", "/api/pools"]
-    return Scene(told["port"], pages, cookies, make_token(program, "load"), paths, told["requests"], told["seconds"])
+    return Scene(
+        told["port"],
+        pages,
+        cookies,
+        make_token(program, "load"),
+        paths,
+        told["requests"],
+        told["seconds"],
+    )
 
 
 def pages_a_second(during: Callable[[], None]) -> float:
@@ -110,6 +131,12 @@ def fetched() -> int:
 
 
 if __name__ == "__main__":
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
     main()

@@ -1,6 +1,8 @@
-"""How long pages take where there is much, in a database of its own on the server that DATABASE_URL names.
+"""How long pages take where there is much, in a database of its own on the server that DATABASE_URL
+names.
 
-python -m benchmarks.dashboard.times [--crawls 300000 --live 100 --pages 1000000 --hosts 100000 --rows 100000]
+python -m benchmarks.dashboard.times [--crawls 300000 --live 100 --pages 1000000 --hosts 100000
+--rows 100000]
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ TIMES = 3
 
 @dataclass(frozen=True)
 class Told:
-    """An answer and what it cost: milliseconds by the clock, of a processor here and in the database, queries and bytes."""
+    """An answer and what it cost: milliseconds by the clock, of a processor here and in the
+    database, queries and bytes.
+    """
 
     status: int
     wall: float
@@ -45,7 +49,13 @@ def main() -> None:
 
     setup_test_environment()
     reader = argparse.ArgumentParser(description=__doc__)
-    for name, usual in (("crawls", 300_000), ("live", 100), ("pages", 1_000_000), ("hosts", 100_000), ("rows", 100_000)):
+    for name, usual in (
+        ("crawls", 300_000),
+        ("live", 100),
+        ("pages", 1_000_000),
+        ("hosts", 100_000),
+        ("rows", 100_000),
+    ):
         reader.add_argument(f"--{name}", type=int, default=usual)
     size = Size(**vars(reader.parse_args()))
     with empty_database():
@@ -55,9 +65,11 @@ def main() -> None:
 
 
 def show(filled: Filled) -> None:
-    """Print the quickest of three answers of each place, since a busy machine only ever adds, the slowest first.
+    """Print the quickest of three answers of each place, since a busy machine only ever adds, the
+    slowest first.
 
-    `here` and `db` are the processor's time of this process and of the database's, which others at work do not lengthen.
+    `here` and `db` are the processor's time of this process and of the database's, which others at
+    work do not lengthen.
     """
     from django.contrib.auth.models import User
     from django.db import connection
@@ -71,7 +83,9 @@ def show(filled: Filled) -> None:
     print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
     for place, told in sorted(rows, key=lambda row: -row[1].here - row[1].there):
         print(
-            f"{told.wall:6.0f} {told.here:6.0f} {told.there:6.0f} {told.queries:8} {told.size // 1024:6}  {told.status} {place}", flush=True
+            f"{told.wall:6.0f} {told.here:6.0f} {told.there:6.0f} {told.queries:8} "
+            f"{told.size // 1024:6}  {told.status} {place}",
+            flush=True,
         )
     slow = [place for place, told in rows if told.here + told.there > MOST_MS]
     print(f"{len(rows)} places; more than {MOST_MS} ms: {slow or 'none'}")
@@ -85,7 +99,9 @@ def _quickest(client: Any, place: str, connection: Any) -> Told | None:
         if one.status == 405:
             return None
         told.append(one)
-    wall, here, there = (min(getattr(one, name) for one in told) for name in ("wall", "here", "there"))
+    wall, here, there = (
+        min(getattr(one, name) for one in told) for name in ("wall", "here", "there")
+    )
     return replace(told[-1], wall=wall, here=here, there=there)
 
 
@@ -95,7 +111,11 @@ def _ask(client: Any, address: str, connection: Any) -> Told:
         began, used, worked = time.perf_counter(), time.process_time(), _server_seconds(connection)
         answer = client.get(address)
         content = next(iter(answer.streaming_content), b"") if answer.streaming else answer.content
-        times = time.perf_counter() - began, time.process_time() - used, _server_seconds(connection) - worked
+        times = (
+            time.perf_counter() - began,
+            time.process_time() - used,
+            _server_seconds(connection) - worked,
+        )
         answer.close()
     if answer.status_code >= 500:
         raise RuntimeError(f"{address} is answered {answer.status_code}.")
@@ -104,17 +124,31 @@ def _ask(client: Any, address: str, connection: Any) -> Told:
 
 
 def _server_seconds(connection: Any) -> float:
-    """Time of a processor that the connection's server process has had, if it is on this machine; 0 elsewhere."""
+    """Time of a processor that the connection's server process has had, if it is on this machine; 0
+    elsewhere.
+    """
     connection.ensure_connection()
     try:
-        return int(Path(f"/proc/{connection.connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e9
+        return (
+            int(
+                Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
+                .read_text()
+                .split()[0]
+            )
+            / 1e9
+        )
     except OSError:
         return 0.0
 
 
 if __name__ == "__main__":
-    own = {name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()}
-    files = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # which need not be collected
+    own = {
+        name: getattr(crawlsite.settings, name)
+        for name in dir(crawlsite.settings)
+        if name.isupper()
+    }
+    # which need not be collected
+    files = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.configure(**{**own, "STORAGES": {**own["STORAGES"], "staticfiles": files}})
     django.setup()
     main()

@@ -1,8 +1,10 @@
-"""Many viewers and a busy program beside crawls at full speed: `python -m benchmarks.dashboard.viewers [options]`
+"""Many viewers and a busy program beside crawls at full speed: `python -m
+benchmarks.dashboard.viewers [options]`
 
-Starts the whole product in a directory of its own, as `make run` does, with two crawls of a synthetic web (delay 0). First the
-crawls alone are measured, then beside operators whose pages refresh every two seconds and a program that sends requests under
-one token: with the usual limit of requests, then without one.
+Starts the whole product in a directory of its own, as `make run` does, with two crawls of a
+synthetic web (delay 0). First the crawls alone are measured, then beside operators whose pages
+refresh every two seconds and a program that sends requests under one token: with the usual limit of
+requests, then without one.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ NO_LIMIT = 1_000_000
 
 @dataclass(frozen=True)
 class Size:
-    """How many operators and requests a second there are, and how long each part lasts. hosts, width: of each crawl's web."""
+    """How many operators and requests a second there are, and how long each part lasts. hosts,
+    width: of each crawl's web.
+    """
 
     operators: int
     requests: float
@@ -45,8 +49,12 @@ def main() -> None:
     reader.add_argument("--requests", type=float, default=100, help="of the program, a second")
     reader.add_argument("--seconds", type=float, default=25, help="of each part")
     reader.add_argument("--hosts", type=int, default=8, help="of each crawl")
-    reader.add_argument("--width", type=int, default=1500, help="pages a level of the synthetic web")
-    reader.add_argument("--limits", type=int, nargs="*", default=[600, NO_LIMIT], help="requests a minute")
+    reader.add_argument(
+        "--width", type=int, default=1500, help="pages a level of the synthetic web"
+    )
+    reader.add_argument(
+        "--limits", type=int, nargs="*", default=[600, NO_LIMIT], help="requests a minute"
+    )
     asked = vars(reader.parse_args())
     limits = asked.pop("limits")
     for limit in limits:
@@ -57,18 +65,29 @@ def main() -> None:
 def measure(size: Size, limit: int) -> None:
     """Print pages a second alone and under load, and what the clients saw."""
     with tempfile.TemporaryDirectory(prefix="crawlsite-bench-") as state:
-        own = {"STATE_DIR": state, "PORT": str(PORT), "DEMO": "false", "API_REQUESTS_A_MINUTE": str(limit), "LOG_LEVEL": "WARNING"}
+        own = {
+            "STATE_DIR": state,
+            "PORT": str(PORT),
+            "DEMO": "false",
+            "API_REQUESTS_A_MINUTE": str(limit),
+            "LOG_LEVEL": "WARNING",
+        }
         environment = for_child({**own, "DATABASE_URL": "", "REDIS_URL": ""})
         with running_product(environment), served(size) as seeds:
             told = json.dumps({**asdict(size), "port": PORT, "seeds": seeds})
-            subprocess.run([sys.executable, "-m", "benchmarks.dashboard.scene", told], env=environment, check=True)  # noqa: S603
+            subprocess.run(  # noqa: S603
+                [sys.executable, "-m", "benchmarks.dashboard.scene", told],
+                env=environment,
+                check=True,
+            )
 
 
 @contextmanager
 def running_product(environment: dict[str, str]) -> Iterator[None]:
     """The supervisor with everything it starts; stopped at the end."""
     command = [sys.executable, "-m", "crawlsite.supervisor"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as product:  # noqa: S603 - our own
+    # our own
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as product:  # noqa: S603
         try:
             assert product.stdout
             next(line for line in product.stdout if "ready" in line)
@@ -85,7 +104,9 @@ def served(size: Size) -> Iterator[list[list[str]]]:
     webs = []
     for first_host in (11, 11 + size.hosts):
         ours, theirs = context.Pipe()
-        web = context.Process(target=serve, args=(theirs, first_host, size.hosts, size.width), daemon=True)
+        web = context.Process(
+            target=serve, args=(theirs, first_host, size.hosts, size.width), daemon=True
+        )
         web.start()
         webs.append((web, ours))
     try:
@@ -101,7 +122,9 @@ def serve(pipe: Connection, first_host: int, hosts: int, width: int) -> None:
     os.nice(NICENESS)
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
-    web = SyntheticWeb(first_host, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=first_host)
+    web = SyntheticWeb(
+        first_host, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=first_host
+    )
     with serve_web(web) as site:
         pipe.send(site.seeds)
         signal.pause()  # until it is terminated

@@ -1,11 +1,14 @@
-"""A real crawl, with bank, frontier and shifts, over many hosts of a loopback web whose names are 20 to 120 ms away, five ways.
+"""A real crawl, with bank, frontier and shifts, over many hosts of a loopback web whose names are
+20 to 120 ms away, five ways.
 
 python -m benchmarks.dnscache.crawl [HOSTS [PAGES [ROUNDS]]]
 
-Of the names 7 % take 600 ms, 3 % do not exist and 2 % are silent. The pool is that of a new installation on two cores, and the crawl
-claims what crawls usually do: 8 toes. The clock stops when 95 % of the pages are there. "No cache" and "dnspython's LRU" are what
-crawlers without a design for DNS do: the thread that fetches asks for the name first. All else is the product. Rounds alternate the
-order; told are medians, with processor time a page of the shift and of the process that resolves ahead.
+Of the names 7 % take 600 ms, 3 % do not exist and 2 % are silent. The pool is that of a new
+installation on two cores, and the crawl claims what crawls usually do: 8 toes. The clock stops when
+95 % of the pages are there. "No cache" and "dnspython's LRU" are what crawlers without a design for
+DNS do: the thread that fetches asks for the name first. All else is the product. Rounds alternate
+the order; told are medians, with processor time a page of the shift and of the process that
+resolves ahead.
 """
 
 from __future__ import annotations
@@ -65,7 +68,8 @@ KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in ra
 
 @dataclass(frozen=True)
 class Way:
-    """How names are come by: what is resolved ahead, and which dnspython the toes ask, if they do."""
+    """How names are come by: what is resolved ahead, and which dnspython the toes ask, if they
+    do."""
 
     label: str
     ahead: str
@@ -79,7 +83,9 @@ class Figures:
 
 
 def main() -> None:
-    hosts, pages, rounds = (int(word) for word in (*sys.argv[1:], *("300", "1", "3")[len(sys.argv) - 1 :]))
+    hosts, pages, rounds = (
+        int(word) for word in (*sys.argv[1:], *("300", "1", "3")[len(sys.argv) - 1 :])
+    )
     with empty_database(), name_server() as server, web() as port:
         settings.DNS_SERVERS = (server,)
         prepare()
@@ -89,12 +95,20 @@ def main() -> None:
             for way in every[number % len(every) :] + every[: number % len(every)]:
                 figures = measure(way, f"r{number}", port, server, hosts, pages)
                 told.setdefault(way.label, []).append(figures)
-                print(f"round {number + 1}, {way.label}: {figures.pages_a_second:.1f} pages/s", flush=True)
-        print(f"{hosts} hosts of {pages} pages each, {rounds} rounds; load {os.getloadavg()[0]:.1f}")
+                print(
+                    f"round {number + 1}, {way.label}: {figures.pages_a_second:.1f} pages/s",
+                    flush=True,
+                )
+        print(
+            f"{hosts} hosts of {pages} pages each, {rounds} rounds; load {os.getloadavg()[0]:.1f}"
+        )
         for way in ways(server):
             rates = [figures.pages_a_second for figures in told[way.label]]
             cpu = median(figures.cpu_ms_a_page for figures in told[way.label])
-            print(f"{way.label:34}{median(rates):8.1f} pages/s ({min(rates):.1f} to {max(rates):.1f}){cpu:8.1f} ms of processor a page")
+            print(
+                f"{way.label:34}{median(rates):8.1f} pages/s ({min(rates):.1f} to "
+                f"{max(rates):.1f}){cpu:8.1f} ms of processor a page"
+            )
 
 
 def ways(server: Server) -> list[Way]:
@@ -118,23 +132,31 @@ class NobodyAsks:
         self._deliver, self.tally = deliver, LookupCounter()
 
     def ask(self, visit: Visit) -> None:
-        visit.route.resolve(Resolution(host_of(visit), DnsStatus.OK, (), 300, 0, AnswerSource.LOOKUP, 0))
+        visit.route.resolve(
+            Resolution(host_of(visit), DnsStatus.OK, (), 300, 0, AnswerSource.LOOKUP, 0)
+        )
         self._deliver(visit)
 
     def close(self) -> None:
         """Nothing is under way."""
 
 
-def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
+def asking_first(
+    theirs: DnspythonResolver,
+) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
     """What a toe does that asks for the name of each fetch itself."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         name = host_of(visit)
         try:
             found = tuple(address.to_text() for address in theirs.resolve(name))
-            visit.route.resolve(Resolution(name, DnsStatus.OK, found, 300, 0, AnswerSource.LOOKUP, 0))
+            visit.route.resolve(
+                Resolution(name, DnsStatus.OK, found, 300, 0, AnswerSource.LOOKUP, 0)
+            )
         except dns.exception.DNSException as error:
-            visit.route.resolve(Resolution(name, DnsStatus.NXDOMAIN, (), 300, 0, AnswerSource.LOOKUP, 0, str(error)))
+            visit.route.resolve(
+                Resolution(name, DnsStatus.NXDOMAIN, (), 300, 0, AnswerSource.LOOKUP, 0, str(error))
+            )
         return step(visit, context)
 
     return ask_and_step
@@ -150,7 +172,8 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
     """Crawl once, from the start until enough pages are there."""
     forget()
     settings.DNS_AHEAD = way.ahead
-    setattr(host_leases, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010 - what the shift takes from there
+    # what the shift takes from there
+    setattr(host_leases, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010
     setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]
@@ -187,16 +210,28 @@ def starts() -> list[tuple[int, int]]:
     start_due_crawls()
     messages = unsent_outbox()
     mark_sent(ids=[message.id for message in messages])
-    return [(m.process, m.epoch) for m in messages if m.kind == OutboxKind.START and m.run_ref.startswith("run/") and m.process and m.epoch]
+    return [
+        (m.process, m.epoch)
+        for m in messages
+        if m.kind == OutboxKind.START and m.run_ref.startswith("run/") and m.process and m.epoch
+    ]
 
 
 @contextmanager
 def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
-    """Run the product's process beside the crawl, as if it had been there for long; yields what tells its processor time."""
+    """Run the product's process beside the crawl, as if it had been there for long; yields what
+    tells its processor time.
+    """
     if ahead == "off":
         yield lambda: 0.0
         return
-    env = for_child({"DATABASE_URL": test_database_url(), "DNS_SERVERS": f"{server[0]}:{server[1]}", "LOG_LEVEL": "WARNING"})
+    env = for_child(
+        {
+            "DATABASE_URL": test_database_url(),
+            "DNS_SERVERS": f"{server[0]}:{server[1]}",
+            "LOG_LEVEL": "WARNING",
+        }
+    )
     process = subprocess.Popen([sys.executable, "manage.py", "resolve_ahead"], env=env)
     while not is_seated():
         time.sleep(0.05)  # Django's start is no part of what is measured
@@ -212,7 +247,10 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
 def is_seated() -> bool:
     """Whether the process that resolves ahead is at work."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s)", [SEAT_LOCK])
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s)",
+            [SEAT_LOCK],
+        )
         return bool(cursor.fetchone()[0])
 
 
@@ -224,7 +262,11 @@ class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         time.sleep(FETCH_SECONDS)  # stands for the way to a server on the internet
         number = self.path[1:]
-        body = f'{number} {self.headers["Host"]} <a href="/{int(number) - 1}">x</a>' if number.isdigit() and int(number) else number
+        body = (
+            f'{number} {self.headers["Host"]} <a href="/{int(number) - 1}">x</a>'
+            if number.isdigit() and int(number)
+            else number
+        )
         self.send_response(200 if number.isdigit() else 404)
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
@@ -239,7 +281,9 @@ class Page(BaseHTTPRequestHandler):
 def web() -> Iterator[int]:
     """Serve the pages from a process of their own; yields the port."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(theirs,), daemon=True
+    )
     process.start()
     try:
         yield ours.recv()

@@ -1,4 +1,5 @@
-"""How quick a hit is, how many bytes a name takes, how long a warm start takes; beside dnspython's cache on the same machine.
+"""How quick a hit is, how many bytes a name takes, how long a warm start takes; beside dnspython's
+cache on the same machine.
 
 python -m benchmarks.dnscache.memory [names]
 
@@ -45,7 +46,9 @@ def hits(server: Server) -> None:
     """Hits a second, one name, one thread; then the flat dictionary under many threads."""
     resolver = Resolver(servers=(server,))
     resolver.resolve(HOST)
-    dead = answer_from("dead.com", Reply(DnsStatus.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300)
+    dead = answer_from(
+        "dead.com", Reply(DnsStatus.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300
+    )
     resolver.memory.adopt([("dead.com", CachedAnswer(dead, now=time.time()))], time.time())
     now, get, entries = time.time(), resolver.memory.space.get, resolver.memory.space.entries
     theirs = dnspython(server)
@@ -107,11 +110,23 @@ def warm_start(names: int) -> None:
     fill(names)
     resolver = Resolver(capacity=names)
     gc.collect()
-    before, wall, cpu, theirs = resident(), time.perf_counter(), time.process_time(), backend_seconds()
+    before, wall, cpu, theirs = (
+        resident(),
+        time.perf_counter(),
+        time.process_time(),
+        backend_seconds(),
+    )
     loaded = resolver.warm_start()
-    wall, cpu, theirs = time.perf_counter() - wall, time.process_time() - cpu, backend_seconds() - theirs
+    wall, cpu, theirs = (
+        time.perf_counter() - wall,
+        time.process_time() - cpu,
+        backend_seconds() - theirs,
+    )
     assert loaded == names
-    print(f"{f'warm start, {names:,} names':54}{cpu:12.1f} s of processor here, {theirs:.1f} in PostgreSQL, {wall:.1f} by the clock")
+    print(
+        f"{f'warm start, {names:,} names':54}{cpu:12.1f} s of processor here, {theirs:.1f} in "
+        f"PostgreSQL, {wall:.1f} by the clock"
+    )
     print(f"{'bytes a name, taken over':54}{(resident() - before) / names:12,.0f}")
     now, before, cpu = time.time(), resident(), time.process_time()
     some = Resolver(capacity=names)
@@ -119,12 +134,17 @@ def warm_start(names: int) -> None:
         name = f"www{n % 3}.host{n // 3}.com"
         reply = Reply(DnsStatus.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
         some.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
-    print(f"{'bytes a name in use, tables and tree included':54}{(resident() - before) / ENTRIES:12,.0f}")
+    print(
+        f"{'bytes a name in use, tables and tree included':54}"
+        f"{(resident() - before) / ENTRIES:12,.0f}"
+    )
     print(f"{'putting a new answer':54}{1e6 * (time.process_time() - cpu) / ENTRIES:12.1f} µs")
 
 
 def backend_seconds() -> float:
-    """Processor time of the PostgreSQL process that serves this one, on the same machine; its parallel helpers are not counted."""
+    """Processor time of the PostgreSQL process that serves this one, on the same machine; its
+    parallel helpers are not counted.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         stat = Path(f"/proc/{cursor.fetchone()[0]}/stat").read_text().rpartition(")")[2].split()

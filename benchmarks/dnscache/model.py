@@ -1,10 +1,13 @@
-"""A crawl of 30,000 hosts in simulated time, where DNS costs what it costs out there: what the cache's own decisions are worth.
+"""A crawl of 30,000 hosts in simulated time, where DNS costs what it costs out there: what the
+cache's own decisions are worth.
 
 python -m benchmarks.dnscache.model [FETCHES]
 
-64 threads fetch for 0.25 s on average from 2,000 hosts at a time, with 2 s between two fetches from one host; of names 8 % take 0.6 s,
-3 % are silent, 4 % do not exist, the rest has a median of 35 ms. Cache, weights, lanes, due times and gate are the product's code; the
-clock, name servers and threads are not. Pages are those that were fetched: dead names have none, but cost look-ups and time.
+64 threads fetch for 0.25 s on average from 2,000 hosts at a time, with 2 s between two fetches from
+one host; of names 8 % take 0.6 s, 3 % are silent, 4 % do not exist, the rest has a median of 35 ms.
+Cache, weights, lanes, due times and gate are the product's code; the clock, name servers and
+threads are not. Pages are those that were fetched: dead names have none, but cost look-ups and
+time.
 """
 
 from __future__ import annotations
@@ -17,7 +20,14 @@ from random import Random
 
 from benchmarks.dnscache.simulated import THREADS, Crawl, Host, make_hosts
 from dnscache.answers import MOST_TRIES, DnsStatus, Reply, answer_from
-from dnscache.preresolver.plan import GRACE_SECONDS, LOOK_AHEAD_SECONDS, MOST_THREADS, LookupRate, must_ask, threads_for
+from dnscache.preresolver.plan import (
+    GRACE_SECONDS,
+    LOOK_AHEAD_SECONDS,
+    MOST_THREADS,
+    LookupRate,
+    must_ask,
+    threads_for,
+)
 from dnscache.preresolver.preresolver import MAIN_TRIES, SLOW_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.space import CacheSpace
@@ -33,7 +43,10 @@ class Free(Crawl):
 
 
 class Lru(Crawl):
-    """What dnspython's cache does: TTLs, negative answers, no failures. Without `capacity` nothing is kept."""
+    """What dnspython's cache does: TTLs, negative answers, no failures.
+
+    Without `capacity` nothing is kept.
+    """
 
     def __init__(self, hosts: list[Host], fetches: int, capacity: int = CAPACITY) -> None:
         super().__init__(hosts, fetches)
@@ -52,7 +65,10 @@ class Lru(Crawl):
 
 
 class Ours(Crawl):
-    """The cache space, the lanes and, if `gate`, the gate. A host that is claimed unsettled resolves its name in its thread."""
+    """The cache space, the lanes and, if `gate`, the gate.
+
+    A host that is claimed unsettled resolves its name in its thread.
+    """
 
     def __init__(self, hosts: list[Host], fetches: int, *, gate: bool) -> None:
         self._space, self._gate, self._pace = CacheSpace(CAPACITY), gate, LookupRate(0.0)
@@ -93,9 +109,19 @@ class Ours(Crawl):
         )
 
     def _learn(self, host: Host, status: DnsStatus, seconds: float, at: float) -> None:
-        reply = Reply(status, ("192.0.2.1",) if status is DnsStatus.OK else (), host.name, 0, host.ttl, round(1000 * seconds))
+        reply = Reply(
+            status,
+            ("192.0.2.1",) if status is DnsStatus.OK else (),
+            host.name,
+            0,
+            host.ttl,
+            round(1000 * seconds),
+        )
         previous = self._space.entries.get(host.name)
-        self._space.put(answer_from(host.name, reply, previous=previous.answer if previous else None, now=at), at)
+        self._space.put(
+            answer_from(host.name, reply, previous=previous.answer if previous else None, now=at),
+            at,
+        )
 
     def _tick(self) -> None:
         """What a turn of the pre-resolver does, five times a second."""
@@ -116,13 +142,22 @@ class Ours(Crawl):
 
     def _start(self) -> None:
         slow = min(SLOTS // 2, len(self._lanes[True]) + self._busy[True])
-        pace = {"per_second": self._pace.per_second(self.now), "seconds": self._pace.seconds(self.now)}
-        main = threads_for(names=len(self._queued) or 1, most=min(MOST_THREADS, SLOTS - slow), **pace)
+        pace = {
+            "per_second": self._pace.per_second(self.now),
+            "seconds": self._pace.seconds(self.now),
+        }
+        main = threads_for(
+            names=len(self._queued) or 1, most=min(MOST_THREADS, SLOTS - slow), **pace
+        )
         for is_slow, size, tries in ((False, main, MAIN_TRIES), (True, slow, SLOW_TRIES)):
             while self._lanes[is_slow] and self._busy[is_slow] < size:
                 _, _, host = heapq.heappop(self._lanes[is_slow])
                 self._busy[is_slow] += 1
-                took = min(host.seconds, sum(tries)) if host.status is not DnsStatus.TIMEOUT else sum(tries)
+                took = (
+                    min(host.seconds, sum(tries))
+                    if host.status is not DnsStatus.TIMEOUT
+                    else sum(tries)
+                )
                 self.at(self.now + took, lambda h=host, s=is_slow, t=took: self._answered(h, s, t))  # type: ignore[misc]
 
     def _answered(self, host: Host, is_slow: bool, took: float) -> None:
@@ -154,7 +189,10 @@ def main() -> None:
         "ours, ahead and ungated": lambda: Ours(hosts, fetches, gate=False),
         "ours, ahead with the gate": lambda: Ours(hosts, fetches, gate=True),
     }
-    print(f"{'':28}{'pages/s':>9}{'of bound':>9}{'mean wait ms':>14}{'stall':>8}{'look-ups a page':>17}{'wasted':>8}")
+    print(
+        f"{'':28}{'pages/s':>9}{'of bound':>9}{'mean wait ms':>14}{'stall':>8}"
+        f"{'look-ups a page':>17}{'wasted':>8}"
+    )
     bound = 0.0
     for label, make in ways.items():
         figures = make().run()
@@ -162,8 +200,10 @@ def main() -> None:
         bound = bound or rate
         wasted = 1 - figures.used / figures.ahead if figures.ahead else 0.0
         print(
-            f"{label:28}{rate:9.1f}{rate / bound:9.3f}{1000 * figures.waiting / figures.pages:14.1f}"
-            f"{figures.waiting / (THREADS * figures.ended):8.1%}{figures.look_ups / figures.pages:17.3f}{wasted:8.1%}",
+            f"{label:28}{rate:9.1f}{rate / bound:9.3f}"
+            f"{1000 * figures.waiting / figures.pages:14.1f}"
+            f"{figures.waiting / (THREADS * figures.ended):8.1%}"
+            f"{figures.look_ups / figures.pages:17.3f}{wasted:8.1%}",
             flush=True,
         )
 

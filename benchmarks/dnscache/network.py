@@ -1,8 +1,10 @@
-"""Cold look-ups against dnspython, and a small crawl with DNS delays, five ways; real packets to a name server in another process.
+"""Cold look-ups against dnspython, and a small crawl with DNS delays, five ways; real packets to a
+name server in another process.
 
 python -m benchmarks.dnscache.network [ROUNDS]
 
-The bound of cold look-ups is workers / delay. The crawl sleeps instead of fetching, so that names are all that differs.
+The bound of cold look-ups is workers / delay. The crawl sleeps instead of fetching, so that names
+are all that differs.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ def main() -> None:
 
 
 def cold(server: Server) -> None:
-    """Names nobody knows, A and AAAA, each 100 ms away; then 0 ms away, one after the other, in processor time.
+    """Names nobody knows, A and AAAA, each 100 ms away; then 0 ms away, one after the other, in
+    processor time.
 
-    By a process that has begun its work: the list of public suffixes, 30 ms, is read once, and garbage is sought as in `resolve_ahead`.
+    By a process that has begun its work: the list of public suffixes, 30 ms, is read once, and
+    garbage is sought as in `resolve_ahead`.
     """
     levels_of("example.org")
     gc.freeze()
@@ -66,7 +70,10 @@ def cold(server: Server) -> None:
         list(pool.map(lambda name: both(theirs, name.format("b")), far))
     their_rate = NAMES / (time.perf_counter() - begun)
     bound = WORKERS * 1000 / DELAY_MS
-    print(f"cold, {DELAY_MS} ms, {WORKERS} workers: {ours_rate:.0f}/s of {bound:.0f}; dnspython {their_rate:.0f}/s")
+    print(
+        f"cold, {DELAY_MS} ms, {WORKERS} workers: {ours_rate:.0f}/s of {bound:.0f}; dnspython "
+        f"{their_rate:.0f}/s"
+    )
     writer.close()
     resolver = Resolver(servers=(server,))
     ours = processor(lambda n: resolver.resolve(f"near{n}.test"))
@@ -75,7 +82,10 @@ def cold(server: Server) -> None:
     resolver.resolve_many([f"batch{n}.test" for n in range(500)], parallel=1, deadline=60)
     batched = (time.process_time() - batch) / 500
     asked = processor(lambda n: ask(f"asked{n}.test", seconds=5, servers=(server,)))
-    print(f"processor time a cold host: {1e6 * ours:.0f} µs with its row, {1e6 * batched:.0f} in batches, {1e6 * asked:.0f} to look it up")
+    print(
+        f"processor time a cold host: {1e6 * ours:.0f} µs with its row, {1e6 * batched:.0f} in "
+        f"batches, {1e6 * asked:.0f} to look it up"
+    )
     print(f"processor time a cold host, dnspython: {1e6 * bare:.0f} µs")
 
 
@@ -107,8 +117,12 @@ def crawls(server: Server) -> None:
     for number in range(rounds):  # one way after the other, so that what else runs hits all alike
         for label, crawl in ways.items():
             begun = time.perf_counter()
-            done = sorted(crawl("".join(filter(str.isalpha, label)) + str(number)))[: int(SHARE * HOSTS * PAGES)]
-            told[label].append((len(done) / (done[-1][0] - begun), sum(wait for _, wait in done) / len(done)))
+            done = sorted(crawl("".join(filter(str.isalpha, label)) + str(number)))[
+                : int(SHARE * HOSTS * PAGES)
+            ]
+            told[label].append(
+                (len(done) / (done[-1][0] - begun), sum(wait for _, wait in done) / len(done))
+            )
     for label, rounds_of in told.items():
         rates, waits = zip(*rounds_of, strict=True)
         print(f"{label:34}{median(rates):10.0f}{1000 * median(waits):14.1f}", flush=True)
@@ -167,7 +181,12 @@ def ours(zone: str, server: Server, *, ahead: bool, gate: bool) -> list[Fetched]
     ready: SimpleQueue[dict[str, Resolution]] = SimpleQueue()
     dues = {host: time.time() + place / 100 for place, host in enumerate(hosts)}
     pre = PreResolver(
-        resolver, candidates=lambda until: dues.items(), deliver=ready.put, slots=lambda: 64, per_second=1000.0, ramp_seconds=0.0
+        resolver,
+        candidates=lambda until: dues.items(),
+        deliver=ready.put,
+        slots=lambda: 64,
+        per_second=1000.0,
+        ramp_seconds=0.0,
     )
     thread = threading.Thread(target=resolve_ahead, args=[pre, stop])
     if ahead:

@@ -1,7 +1,9 @@
-"""A name server that is never what a benchmark waits for: one thread, packets put together by hand, delays kept in a heap.
+"""A name server that is never what a benchmark waits for: one thread, packets put together by hand,
+delays kept in a heap.
 
-The first label says what becomes of a name: `slow-N` and `web-N` are there after N milliseconds, `nx` is not, `to` is silent, anything
-else is there at once. Names of `web-N` are on loopback. There are no IPv6 addresses.
+The first label says what becomes of a name: `slow-N` and `web-N` are there after N milliseconds,
+`nx` is not, `to` is silent, anything else is there at once. Names of `web-N` are on loopback. There
+are no IPv6 addresses.
 """
 
 from __future__ import annotations
@@ -21,7 +23,12 @@ from dnscache.lookup import Server
 TTL = 300
 _RECORD = struct.Struct("!HHHLH")
 _OWNER = 0xC00C  # points at the name asked for
-_SOA = b"\xc0\x0c" + struct.pack("!HHLH", 6, 1, TTL, 22) + b"\0\0" + struct.pack("!5L", 1, 3600, 600, 86400, TTL)
+_SOA = (
+    b"\xc0\x0c"
+    + struct.pack("!HHLH", 6, 1, TTL, 22)
+    + b"\0\0"
+    + struct.pack("!5L", 1, 3600, 600, 86400, TTL)
+)
 
 
 @contextmanager
@@ -47,8 +54,13 @@ def _serve(pipe: Connection) -> None:
         later: list[tuple[float, int, bytes, Server]] = []
         count = 0
         heard_from: list[Connection | socket.socket] = [pipe, sock]
-        # select() waits to the microsecond; poll() would round every delay up to the next millisecond.
-        while pipe not in (ready := select(heard_from, [], [], max(0.0, later[0][0] - time.monotonic()) if later else None)[0]):
+        # select() waits to the microsecond; poll() would round every delay up to the next
+        # millisecond.
+        while pipe not in (
+            ready := select(
+                heard_from, [], [], max(0.0, later[0][0] - time.monotonic()) if later else None
+            )[0]
+        ):
             now = time.monotonic()
             while ready:
                 try:
@@ -58,7 +70,9 @@ def _serve(pipe: Connection) -> None:
                 kind, _, delay = query[13 : 13 + query[12]].decode().partition("-")
                 count += 1
                 if kind != "to":
-                    heapq.heappush(later, (now + int(delay or 0) / 1000, count, _answer(query, kind), client))
+                    heapq.heappush(
+                        later, (now + int(delay or 0) / 1000, count, _answer(query, kind), client)
+                    )
             while later and later[0][0] <= time.monotonic():
                 sock.sendto(*heapq.heappop(later)[2:])
 
@@ -69,4 +83,8 @@ def _answer(query: bytes, kind: str) -> bytes:
     has_address = kind != "nx" and query[end - 4 : end - 2] == b"\0\x01"
     flags = 0x8183 if kind == "nx" else 0x8180
     head = query[:2] + struct.pack("!5H", flags, 1, int(has_address), int(not has_address), 0)
-    return head + query[12:end] + (_RECORD.pack(_OWNER, 1, 1, TTL, 4) + address if has_address else _SOA)
+    return (
+        head
+        + query[12:end]
+        + (_RECORD.pack(_OWNER, 1, 1, TTL, 4) + address if has_address else _SOA)
+    )

@@ -51,7 +51,15 @@ def make_hosts(random: Random) -> list[Host]:
             seconds, status = SILENCE_SECONDS, DnsStatus.TIMEOUT
         elif lot < 0.15:
             status = DnsStatus.NXDOMAIN
-        hosts.append(Host(f"www.h{rank}.com", max(1, round(5_300 / rank**0.9)), min(seconds, 4.9), random.choice(TTLS), status))
+        hosts.append(
+            Host(
+                f"www.h{rank}.com",
+                max(1, round(5_300 / rank**0.9)),
+                min(seconds, 4.9),
+                random.choice(TTLS),
+                status,
+            )
+        )
         if status is DnsStatus.TIMEOUT:
             hosts[-1].seconds = SILENCE_SECONDS
     random.shuffle(hosts)
@@ -59,11 +67,15 @@ def make_hosts(random: Random) -> list[Host]:
 
 
 class Crawl(ABC):
-    """To be given one way of coming by names. `resolve(host)` returns the seconds that a fetch thread waits; `is_ready` is the gate."""
+    """To be given one way of coming by names.
+
+    `resolve(host)` returns the seconds that a fetch thread waits; `is_ready` is the gate.
+    """
 
     def __init__(self, hosts: list[Host], fetches: int) -> None:
         self.now, self.figures = 0.0, Figures()
-        self._fetches, self._random, self.ticket = fetches, Random(2), count()  # noqa: S311 - to draw lots
+        # to draw lots
+        self._fetches, self._random, self.ticket = fetches, Random(2), count()  # noqa: S311
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._left = deque((host, host.pages) for host in hosts)
         self.due: dict[str, tuple[float, Host]] = {}
@@ -114,7 +126,9 @@ class Crawl(ABC):
             del self.due[host.name]
             self._idle -= 1
             wait = self.resolve(host)
-            took = self._random.expovariate(1 / FETCH_SECONDS) if host.status is DnsStatus.OK else 0.0
+            took = (
+                self._random.expovariate(1 / FETCH_SECONDS) if host.status is DnsStatus.OK else 0.0
+            )
             self.figures.waiting += wait
             self.figures.fetching += took
             self.at(self.now + wait + took, lambda host=host: self._fetched(host))  # type: ignore[misc]

@@ -1,5 +1,7 @@
-"""A Bloom filter (SEEDS B7), to be measured beside what the product has. It may call seen what it was never told, so a page's fate
-must never depend on it alone; decision 19 says why the product does without."""
+"""A Bloom filter (SEEDS B7), to be measured beside what the product has.
+
+It may call seen what it was never told, so a page's fate must never depend on it alone; decision 19
+says why the product does without."""
 
 from __future__ import annotations
 

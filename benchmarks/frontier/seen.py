@@ -1,9 +1,10 @@
-"""What it costs to ask whether a URL was seen, and whether a Bloom filter in front of the question would pay (decision 19).
+"""What it costs to ask whether a URL was seen, and whether a Bloom filter in front of the question
+would pay (decision 19).
 
     python -m benchmarks.frontier.seen [urls]
 
-Needs DATABASE_URL, of a database of its own that is migrated; what it writes is rolled back. Times are the least of fifteen
-rounds, which what else the machine does disturbs least.
+Needs DATABASE_URL, of a database of its own that is migrated; what it writes is rolled back. Times
+are the least of fifteen rounds, which what else the machine does disturbs least.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ def main(urls: int) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

@@ -1,4 +1,7 @@
-"""A run with URLs that it has seen, and what is done with links to them and to new ones. To be imported once Django is set up."""
+"""A run with URLs that it has seen, and what is done with links to them and to new ones.
+
+To be imported once Django is set up.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,15 @@ Step = Callable[[], object]
 
 
 class Sowings:
-    """Steps to be measured, each on so many links. Whatever they write is rolled back by the caller."""
+    """Steps to be measured, each on so many links.
+
+    Whatever they write is rolled back by the caller.
+    """
 
     def __init__(self, urls: int, links: int) -> None:
-        self._crawl = CrawlJob.objects.create(name="benchmark of seen", seeds=[], delay_seconds=0, batch_size=100, claim={})
+        self._crawl = CrawlJob.objects.create(
+            name="benchmark of seen", seeds=[], delay_seconds=0, batch_size=100, claim={}
+        )
         self._run = Run.objects.create(crawl=self._crawl, number=1)
         self._links = links
         known = [page("directory", number) for number in range(urls)]
@@ -42,9 +50,15 @@ class Sowings:
         for order in (Order.BREADTH_FIRST, Order.BEST_FIRST):
             yield f"{order}: sow what is new", lambda order=order: self._sow(order, self._new())  # type: ignore[misc]
             yield f"{order}: sow what was seen", lambda order=order: self._sow(order, self._known)  # type: ignore[misc]
-        yield "best_first: lift what was seen", lambda: self._sow(Order.BEST_FIRST, self._known, gain=1.0)
+        yield (
+            "best_first: lift what was seen",
+            lambda: self._sow(Order.BEST_FIRST, self._known, gain=1.0),
+        )
         yield "look for what was seen", self._look
-        yield "the memory of a shift", lambda: lambda: self._seen.unseen((candidate.address for candidate in self._known), 1)
+        yield (
+            "the memory of a shift",
+            lambda: lambda: self._seen.unseen((candidate.address for candidate in self._known), 1),
+        )
         yield "a Bloom filter, seen", lambda: self._filter(self._known)
         yield "a Bloom filter, new", lambda: self._filter(self._new())
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.frontier.turns [hosts]
 
-Needs DATABASE_URL, of a database that is migrated; what it writes is rolled back. Times are the least of fifteen rounds, which what
-else the machine does disturbs least.
+Needs DATABASE_URL, of a database that is migrated; what it writes is rolled back. Times are the
+least of fifteen rounds, which what else the machine does disturbs least.
 """
 
 from __future__ import annotations
@@ -35,27 +35,52 @@ def main(hosts: int) -> None:
     from crawling.web.addresses import read_address
 
     with transaction.atomic():
-        crawl = CrawlJob.objects.create(name="benchmark of turns", seeds=[], delay_seconds=1, batch_size=100, claim={})
+        crawl = CrawlJob.objects.create(
+            name="benchmark of turns", seeds=[], delay_seconds=1, batch_size=100, claim={}
+        )
         run = Run.objects.create(crawl=crawl, number=1)
-        shift = Shift.objects.create(process=RunProcess.objects.create(run=run, number=0), epoch=1, worker="benchmark")
+        shift = Shift.objects.create(
+            process=RunProcess.objects.create(run=run, number=0), epoch=1, worker="benchmark"
+        )
         with locked_run(run.pk):
-            schedule_urls(run, [Candidate(read_address(f"http://h{number}.test/"), 0, None) for number in range(hosts)], numbers=[0])
+            schedule_urls(
+                run,
+                [
+                    Candidate(read_address(f"http://h{number}.test/"), 0, None)
+                    for number in range(hosts)
+                ],
+                numbers=[0],
+            )
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE crawling_host, crawling_hostqueue")
         numbers = count()
 
         def lease(most: int) -> None:
-            assert len(lease_hosts(shift, limit=most, soon_seconds=2.0, delay_seconds=1.0, lease_seconds=60.0)) == most
+            assert (
+                len(
+                    lease_hosts(
+                        shift, limit=most, soon_seconds=2.0, delay_seconds=1.0, lease_seconds=60.0
+                    )
+                )
+                == most
+            )
 
         for most in (AT_A_TIME, A_HANDFUL):
             best = _best(partial(lease, most))
-            print(f"lease {most} of {hosts:,} hosts {1e3 * best:8.2f} ms, {1e6 * best / most:.1f} µs a host")
+            print(
+                f"lease {most} of {hosts:,} hosts {1e3 * best:8.2f} ms, {1e6 * best / most:.1f} "
+                "µs a host"
+            )
         lease(AT_A_TIME)
         print(
-            f"count {A_HANDFUL} that wait while {AT_A_TIME} are leased {1e3 * _best(lambda: count_waiting(shift, most=A_HANDFUL)):8.2f} ms"
+            f"count {A_HANDFUL} that wait while {AT_A_TIME} are leased "
+            f"{1e3 * _best(lambda: count_waiting(shift, most=A_HANDFUL)):8.2f} ms"
         )
         take_turn("192.0.2.1", 0.0)
-        print(f"a turn at an address that has a clock {1e6 * _best(lambda: take_turn('192.0.2.1', 0.0)):8.0f} µs")
+        print(
+            "a turn at an address that has a clock "
+            f"{1e6 * _best(lambda: take_turn('192.0.2.1', 0.0)):8.0f} µs"
+        )
         fresh = _best(lambda: take_turn(f"2001:db8::{next(numbers):x}", 1.0))
         print(f"a turn at an address that has none yet {1e6 * fresh:7.0f} µs")
         transaction.set_rollback(True)
@@ -76,6 +101,12 @@ def _best(step: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
     django.setup()
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

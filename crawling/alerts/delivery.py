@@ -1,4 +1,7 @@
-"""Send what listeners are to be told, and try again what did not arrive. No transaction is open while a server is asked."""
+"""Send what listeners are to be told, and try again what did not arrive.
+
+No transaction is open while a server is asked.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,16 @@ def send_due_deliveries() -> int:
 def send_due() -> int:
     """Send what is due, each delivery at least once; returns how many were tried.
 
-    A listener that could not be told is left alone for the rest of the round: others need not wait for each of its time-outs.
+    A listener that could not be told is left alone for the rest of the round: others need not wait
+    for each of its time-outs.
     """
     count, troubled = 0, set[int]()
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
         while count < ROUND and (delivery := _take(troubled)):
             count += 1
-            outcome, arrived = mail(delivery) if is_mailbox(delivery.listener.url) else post(session, delivery)
+            outcome, arrived = (
+                mail(delivery) if is_mailbox(delivery.listener.url) else post(session, delivery)
+            )
             _note(delivery, outcome, arrived=arrived)
             if not arrived:
                 troubled.add(delivery.listener_id)
@@ -49,15 +55,25 @@ def send_due() -> int:
 
 @transaction.atomic
 def _take(troubled: Collection[int]) -> Delivery | None:
-    """Take the next delivery up, so that nobody else sends it meanwhile. One that we die of counts as tried, and once it was tried often
-    enough it is not due any more."""
+    """Take the next delivery up, so that nobody else sends it meanwhile.
+
+    One that we die of counts as tried, and once it was tried often enough it is not due any more.
+    """
     now = timezone.now()
-    due = Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True).exclude(listener__in=troubled).order_by("next_try_at")
-    delivery = due.select_for_update(of=("self",), skip_locked=True).select_related("listener").first()
+    due = (
+        Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True)
+        .exclude(listener__in=troubled)
+        .order_by("next_try_at")
+    )
+    delivery = (
+        due.select_for_update(of=("self",), skip_locked=True).select_related("listener").first()
+    )
     if delivery:
         delivery.attempts += 1
         delivery.next_try_at = now + TAKEN_FOR if try_again_at(delivery.attempts, now) else None
-        delivery.outcome = "Nothing is known of the last attempt: it has just begun, or was cut off."
+        delivery.outcome = (
+            "Nothing is known of the last attempt: it has just begun, or was cut off."
+        )
         delivery.save(update_fields=["attempts", "next_try_at", "outcome"])
     return delivery
 
@@ -67,8 +83,13 @@ def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
     next_try_at = None if arrived else try_again_at(delivery.attempts, now)
     end = "" if arrived or next_try_at else " Given up."
     Delivery.objects.filter(pk=delivery.pk).update(
-        outcome=outcome[:280].replace("\0", "") + end, next_try_at=next_try_at, delivered_at=now if arrived else None
+        outcome=outcome[:280].replace("\0", "") + end,
+        next_try_at=next_try_at,
+        delivered_at=now if arrived else None,
     )
     old = delivery.listener.deliveries.order_by("-pk").values_list("pk", flat=True)[KEPT:]
     Delivery.objects.filter(pk__in=list(old)).delete()
-    logger.info("a listener was told", extra={"listener": delivery.listener.name, "of": delivery.event, "outcome": outcome})
+    logger.info(
+        "a listener was told",
+        extra={"listener": delivery.listener.name, "of": delivery.event, "outcome": outcome},
+    )

@@ -17,23 +17,43 @@ from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
 
 
-def save_listener(fields: Mapping[str, Any], *, by: User, listener: Listener | None = None) -> Listener:
-    """Make a listener with a secret of its own, or change one. Raises BadOrder with a sentence by field."""
+def save_listener(
+    fields: Mapping[str, Any], *, by: User, listener: Listener | None = None
+) -> Listener:
+    """Make a listener with a secret of its own, or change one.
+
+    Raises BadOrder with a sentence by field.
+    """
     order, errors = read_listener(fields)
     if order is None:
         raise BadOrder(errors)
     if is_mailbox(order.url) and not settings.EMAIL_HOST:
-        raise BadOrder({"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"})
+        raise BadOrder(
+            {"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"}
+        )
     try:
         with transaction.atomic():
             row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
             before = (row.url, list(row.events), row.is_on) if listener else (None, None, None)
-            row.name, row.url, row.events, row.is_on = order.name, order.url, [str(event) for event in order.events], order.is_on
+            row.name, row.url, row.events, row.is_on = (
+                order.name,
+                order.url,
+                [str(event) for event in order.events],
+                order.is_on,
+            )
             row.save()
-            changes = dict(zip(("url", "events", "on"), zip(before, (row.url, row.events, row.is_on), strict=True), strict=True))
+            changes = dict(
+                zip(
+                    ("url", "events", "on"),
+                    zip(before, (row.url, row.events, row.is_on), strict=True),
+                    strict=True,
+                )
+            )
             note(by, row, "changed" if listener else "created", changes)
     except IntegrityError as error:
-        raise BadOrder({"name": f"there is a listener named {order.name!r} already; choose another name"}) from error
+        raise BadOrder(
+            {"name": f"there is a listener named {order.name!r} already; choose another name"}
+        ) from error
     return row
 
 
@@ -61,4 +81,6 @@ def send_again(delivery: Delivery, *, by: User) -> None:
     """Let a delivery be sent once more, from its first attempt on."""
     with transaction.atomic():
         note(by, delivery.listener, "sent again", {"delivery": (None, delivery.pk)})
-        Delivery.objects.filter(pk=delivery.pk).update(attempts=0, next_try_at=timezone.now(), delivered_at=None)
+        Delivery.objects.filter(pk=delivery.pk).update(
+            attempts=0, next_try_at=timezone.now(), delivered_at=None
+        )

@@ -13,7 +13,10 @@ from crawling.models import Delivery
 
 
 def mail(delivery: Delivery) -> tuple[str, bool]:
-    """A sentence, and whether the mail server has taken it. A second attempt has the same Message-ID, so that readers see one."""
+    """A sentence, and whether the mail server has taken it.
+
+    A second attempt has the same Message-ID, so that readers see one.
+    """
     if not settings.EMAIL_HOST:
         return "Not sent: no mail server is set (MAIL_URL).", False
     to = mailbox(delivery.listener.url)
@@ -24,15 +27,22 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
         with get_connection() as connection:
             EmailMessage(subject, text, to=[to], headers=headers, connection=connection).send()
     except SMTPRecipientsRefused as error:
-        refusals = "; ".join(f"{code} {_text(answer)}" for code, answer in error.recipients.values())
+        refusals = "; ".join(
+            f"{code} {_text(answer)}" for code, answer in error.recipients.values()
+        )
         return f"Refused by the mail server: {refusals}", False
     except SMTPResponseException as error:
         return f"Refused by the mail server: {error.smtp_code} {_text(error.smtp_error)}", False
     except (SMTPException, OSError) as error:
-        return f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be used ({error}).", False
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be "
+            f"used ({error}).",
+            False,
+        )
     except ValueError:  # smtplib's own way to say so; its words would tell a part of the password
         return (
-            f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; give MAIL_URL such a user and password.",
+            f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
+            "give MAIL_URL such a user and password.",
             False,
         )
     return "Taken by the mail server.", True

@@ -1,4 +1,5 @@
-"""Tell listeners of what lasts, once each time: a long wait at the bank, a bank that is not safe."""
+"""Tell listeners of what lasts, once each time: a long wait at the bank, a bank that is not
+safe."""
 
 from __future__ import annotations
 
@@ -58,7 +59,10 @@ class OngoingState(NamedTuple):
 
 
 def raise_ongoing_alerts() -> None:
-    """Tell of what is new, and forget what has ended. Of two keepers that see it at once, one tells."""
+    """Tell of what is new, and forget what has ended.
+
+    Of two keepers that see it at once, one tells.
+    """
     late = _late(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
     Notice.objects.filter(~is_late, key__startswith=WAIT).delete()
@@ -67,7 +71,9 @@ def raise_ongoing_alerts() -> None:
     Notice.objects.filter(key__in=known - {state.key for state in banks}).delete()
     for state in [*_new_waits(late), *(bank for bank in banks if bank.key not in known)]:
         with transaction.atomic():
-            _, is_new = Notice.objects.get_or_create(key=state.key, defaults={"sentence": state.sentence})
+            _, is_new = Notice.objects.get_or_create(
+                key=state.key, defaults={"sentence": state.sentence}
+            )
             if is_new:
                 state.tell(state.sentence)
 
@@ -104,8 +110,17 @@ def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
 
 def _tell_of_wait(run_id: int, sentence: str) -> None:
     write(run_id, sentence, level=Level.WARNING)
-    notify_listeners(Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence)
+    notify_listeners(
+        Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence
+    )
 
 
 def _unsafe_banks() -> list[OngoingState]:
-    return [OngoingState(f"{alarm.kind}/{alarm.pool}", alarm.text, partial(notify_of_bank, alarm.pool, alarm.name)) for alarm in alarms()]
+    return [
+        OngoingState(
+            f"{alarm.kind}/{alarm.pool}",
+            alarm.text,
+            partial(notify_of_bank, alarm.pool, alarm.name),
+        )
+        for alarm in alarms()
+    ]

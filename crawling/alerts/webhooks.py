@@ -22,10 +22,18 @@ ANSWER_BYTES = 64 * 1024
 
 
 def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
-    """A sentence, and whether it has arrived. Redirects are not followed: what is signed is meant for one address."""
+    """A sentence, and whether it has arrived.
+
+    Redirects are not followed: what is signed is meant for one address.
+    """
     address = read_address(delivery.listener.url)
     resolution = resolve(address.hostname)
-    vetted = vet(resolution.addresses, address.port, allowed=allowed_networks(), forbidden=settings.OWN_SERVICES)
+    vetted = vet(
+        resolution.addresses,
+        address.port,
+        allowed=allowed_networks(),
+        forbidden=settings.OWN_SERVICES,
+    )
     if not vetted.permitted:
         return f"Not sent: {vetted.reason}.", False
     try:

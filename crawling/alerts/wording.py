@@ -73,15 +73,24 @@ def read_listener(fields: Mapping[str, Any]) -> tuple[ListenerOrder | None, dict
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():
-            unknown = "is not a field of a listener; these are: " + ", ".join(ListenerOrder.model_fields)
+            unknown = "is not a field of a listener; these are: " + ", ".join(
+                ListenerOrder.model_fields
+            )
             sentence = sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
-            errors.setdefault(str(mistake["loc"][0]), unknown if mistake["type"] == "extra_forbidden" else sentence)
+            errors.setdefault(
+                str(mistake["loc"][0]),
+                unknown if mistake["type"] == "extra_forbidden" else sentence,
+            )
         return None, errors
 
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:
-    """HMAC-SHA256 over the time and the body, so that an old message cannot be sent again as a new one."""
-    return "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, sha256).hexdigest()
+    """HMAC-SHA256 over the time and the body, so that an old message cannot be sent again as a new
+    one.
+    """
+    return (
+        "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, sha256).hexdigest()
+    )
 
 
 def try_again_at(attempts: int, now: datetime) -> datetime | None:
@@ -103,4 +112,6 @@ def letter(facts: Mapping[str, Any]) -> tuple[str, str]:
     what = f"{facts['name']}, run {facts['run']}" if "run" in facts else f"bank {facts['name']}"
     page = [f"See {facts['page']}"] if "page" in facts else []
     subject = " ".join(f"[crawlsite] {facts['event']}: {what}".split())
-    return subject, "\n\n".join([facts["sentence"], *page, f"Event: {facts['event']}, at {facts['at']}."])
+    return subject, "\n\n".join(
+        [facts["sentence"], *page, f"Event: {facts['event']}, at {facts['at']}."]
+    )

@@ -1,4 +1,6 @@
-"""Take over the archive files of a checkpoint for a run of this server: their rows, and copies of them."""
+"""Take over the archive files of a checkpoint for a run of this server: their rows, and copies of
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,16 @@ WHERE p.run_id = %s AND (p.archive_offset >= 0 AND p.archive_length > 0
     AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
 """
 
-#: They are complete: new records go into files of their own. The name says whose they are; the namespace, of which records have
-#: their ids, stays.
+#: They are complete: new records go into files of their own. The name says whose they are; the
+#: namespace, of which records have their ids, stays.
 ADD_FILES = """
-INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length, opened_at, sealed_at)
+INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length,
+    opened_at, sealed_at)
 SELECT own.new, %(run)s, regexp_replace(r.name, '^run[0-9]+', 'run' || %(run)s), r.namespace,
-    CASE WHEN %(here)s = '' THEN r.machine ELSE %(here)s END, r.slot, r.committed_length, r.opened_at, clock_timestamp()
-FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_archivefile, s.line) r JOIN new_archive own ON own.old = r.id
+    CASE WHEN %(here)s = '' THEN r.machine ELSE %(here)s END, r.slot, r.committed_length,
+        r.opened_at, clock_timestamp()
+FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_archivefile, s.line) r
+JOIN new_archive own ON own.old = r.id
 """
 
 
@@ -86,7 +91,9 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
     try:
         folder.mkdir(parents=True)
     except OSError as error:  # what is there is another server's that shares the directory
-        raise CheckpointTrouble(f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?") from error
+        raise CheckpointTrouble(
+            f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?"
+        ) from error
     try:
         for name in names:
             copy_file(source / name, folder / f"run{run_id}-{name.partition('-')[2]}")
@@ -110,7 +117,9 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def own_restored(names: Collection[str]) -> None:
-    """Files of a restored installation are this machine's now, and complete as far as they are committed."""
+    """Files of a restored installation are this machine's now, and complete as far as they are
+    committed.
+    """
     rows = ArchiveFile.objects.filter(name__in=names)
     rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
 

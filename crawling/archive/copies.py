@@ -17,9 +17,11 @@ from crawling.web.http_caching.reuse import may_be_reused
 
 
 def answer_of(page: Page, original: Page) -> Fetched | None:
-    """The answer that a page was, byte by byte; None: it may not serve another crawl, or the archive has it no more.
+    """The answer that a page was, byte by byte; None: it may not serve another crawl, or the
+    archive has it no more.
 
-    original: the page in whose record the payload is. What does not have the digest of the page is not handed out.
+    original: the page in whose record the payload is. What does not have the digest of the page is
+    not handed out.
     """
     try:
         stored, request = record_of(page), following_record(page)

@@ -24,7 +24,8 @@ FROM crawling_url mine CROSS JOIN LATERAL (
     JOIN crawling_page p ON p.url_id = u.id
     WHERE r.crawl_id = %(crawl)s AND r.number < %(number)s AND r.removal_asked_at IS NULL
       AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
-      AND (p.status = 200 OR p.unchanged_since IS NOT NULL) AND (p.etag <> '' OR p.last_modified IS NOT NULL)
+      AND (p.status = 200 OR p.unchanged_since IS NOT NULL)
+          AND (p.etag <> '' OR p.last_modified IS NOT NULL)
     ORDER BY r.number DESC LIMIT 1
 ) latest
 WHERE mine.id = ANY(%(urls)s)
@@ -33,7 +34,10 @@ WHERE mine.id = ANY(%(urls)s)
 
 @dataclass(frozen=True, slots=True)
 class EarlierAnswer:
-    """An earlier answer. `original` is the page in whose record the payload is; `digest` that of the document."""
+    """An earlier answer.
+
+    `original` is the page in whose record the payload is; `digest` that of the document.
+    """
 
     original: Page
     digest: bytes
@@ -55,7 +59,9 @@ class StoredDocument:
 
 
 def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnswer]:
-    """Of those of the run's URLs that may be asked for by "if it has changed", what an earlier run has, by the URL's id."""
+    """Of those of the run's URLs that may be asked for by "if it has changed", what an earlier run
+    has, by the URL's id.
+    """
     if run.number == 1 or not url_ids:
         return {}
     with connection.cursor() as cursor:
@@ -63,8 +69,12 @@ def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnsw
         latest = dict(cursor.fetchall())
     stored = Page.objects.select_related("archive_file", "url", "run")
     pages = stored.in_bulk(latest.values())
-    originals = stored.in_bulk({page.unchanged_since for page in pages.values() if page.unchanged_since})
-    return {mine: _earlier(page, originals) for mine, its in latest.items() if (page := pages.get(its))}
+    originals = stored.in_bulk(
+        {page.unchanged_since for page in pages.values() if page.unchanged_since}
+    )
+    return {
+        mine: _earlier(page, originals) for mine, its in latest.items() if (page := pages.get(its))
+    }
 
 
 def _earlier(page: Page, originals: Mapping[int, Page]) -> EarlierAnswer:
@@ -75,7 +85,8 @@ def _earlier(page: Page, originals: Mapping[int, Page]) -> EarlierAnswer:
 def stored_document(earlier: EarlierAnswer) -> StoredDocument | None:
     """Read the earlier document again; None if this machine does not have it, or has another.
 
-    Only what can be read again may be asked for by "if it has changed": the answer "no" brings neither text nor links.
+    Only what can be read again may be asked for by "if it has changed": the answer "no" brings
+    neither text nor links.
     """
     try:
         record = record_of(earlier.original)
@@ -83,4 +94,8 @@ def stored_document(earlier: EarlierAnswer) -> StoredDocument | None:
         return None
     headers = read_head(record.head)
     body = decoded(record.payload, headers.get("content-encoding", ""))
-    return StoredDocument(earlier.original.pk, headers, body) if sha256(body).digest() == earlier.digest else None
+    return (
+        StoredDocument(earlier.original.pk, headers, body)
+        if sha256(body).digest() == earlier.digest
+        else None
+    )

@@ -1,7 +1,8 @@
 """Archive files on this machine, in step with the database.
 
-Records are appended and synced first; then the rows that point at them are committed together with the file's length. So after a crash
-a file may be longer than its row says, never shorter: the next opening cuts off what nothing points at.
+Records are appended and synced first; then the rows that point at them are committed together with
+the file's length. So after a crash a file may be longer than its row says, never shorter: the next
+opening cuts off what nothing points at.
 """
 
 from __future__ import annotations
@@ -37,8 +38,13 @@ NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 
 
 def this_machine() -> str:
-    """This machine's name, as file names can have it, with what tells it from others of the same name."""
-    return NOT_OF_NAMES.sub("_", socket.gethostname())[:55] + f".{_machine_id(Path(settings.STATE_DIR))}"
+    """This machine's name, as file names can have it, with what tells it from others of the same
+    name.
+    """
+    return (
+        NOT_OF_NAMES.sub("_", socket.gethostname())[:55]
+        + f".{_machine_id(Path(settings.STATE_DIR))}"
+    )
 
 
 @cache
@@ -54,7 +60,10 @@ def _machine_id(state_dir: Path) -> str:
 
 
 class Slot:
-    """One slot of a run on this machine: only its holder writes its files. The kernel frees it when the holder dies."""
+    """One slot of a run on this machine: only its holder writes its files.
+
+    The kernel frees it when the holder dies.
+    """
 
     def __init__(self, run_id: int, machine: str) -> None:
         self.run_id, self.machine = run_id, machine
@@ -68,7 +77,9 @@ class Slot:
 
 def _first_free(folder: Path, machine: str) -> tuple[int, int]:
     for number in count():
-        lock = os.open(folder / f"{machine}-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        lock = os.open(
+            folder / f"{machine}-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640
+        )
         if _is_locked(lock):
             return number, lock
         os.close(lock)
@@ -84,14 +95,20 @@ def _is_locked(lock: int) -> bool:
 
 
 class OpenFile:
-    """A file to append records to. Its row stands in the database before it is made, so that no file is ever nobody's."""
+    """A file to append records to.
+
+    Its row stands in the database before it is made, so that no file is ever nobody's.
+    """
 
     def __init__(self, row: ArchiveFile) -> None:
         self.row = row
         self._file = os.open(row.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         try:
             if os.fstat(self._file).st_size < row.committed_length:
-                raise ArchiveTrouble(f"{row.path} is shorter than when it was written; put it back as it was, or delete the run")
+                raise ArchiveTrouble(
+                    f"{row.path} is shorter than when it was written; put it back as it was, or "
+                    "delete the run"
+                )
             os.ftruncate(self._file, row.committed_length)
         except BaseException:
             os.close(self._file)
@@ -100,7 +117,8 @@ class OpenFile:
         self._unwritten: list[bytes] = []
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Take one record, and write it at the latest with the next `sync`; returns how long it is."""
+        """Take one record, and write it at the latest with the next `sync`; returns how long it
+        is."""
         begin = self.length
         for piece in pieces:
             self._unwritten.append(piece)
@@ -127,12 +145,18 @@ class OpenFile:
 
 
 def open_last(slot: Slot) -> OpenFile:
-    """Go on with the slot's last file that is not full, cut to what is committed; begin one if there is none.
+    """Go on with the slot's last file that is not full, cut to what is committed; begin one if
+    there is none.
 
-    The run's lock is waited for: the last batch of a shift that was killed may just be committed by the server.
+    The run's lock is waited for: the last batch of a shift that was killed may just be committed by
+    the server.
     """
     with locked_run(slot.run_id):
-        rows = list(ArchiveFile.objects.filter(run=slot.run_id, machine=slot.machine, slot=slot.number, sealed_at=None).order_by("pk"))
+        rows = list(
+            ArchiveFile.objects.filter(
+                run=slot.run_id, machine=slot.machine, slot=slot.number, sealed_at=None
+            ).order_by("pk")
+        )
     for row in rows[:-1]:
         seal(row)
     return OpenFile(rows[-1]) if rows else open_next(slot)
@@ -140,9 +164,15 @@ def open_last(slot: Slot) -> OpenFile:
 
 def open_next(slot: Slot) -> OpenFile:
     """Begin a file in the slot."""
-    number = ArchiveFile.objects.filter(run=slot.run_id, machine=slot.machine, slot=slot.number).count()
+    number = ArchiveFile.objects.filter(
+        run=slot.run_id, machine=slot.machine, slot=slot.number
+    ).count()
     name = f"run{slot.run_id}-{slot.machine}-{slot.number}-{number:05}.warc.gz"
-    file = OpenFile(ArchiveFile.objects.create(run_id=slot.run_id, name=name, machine=slot.machine, slot=slot.number))
+    file = OpenFile(
+        ArchiveFile.objects.create(
+            run_id=slot.run_id, name=name, machine=slot.machine, slot=slot.number
+        )
+    )
     folder = os.open(file.row.path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)  # that there is a file must outlast a loss of power, too
@@ -152,17 +182,23 @@ def open_next(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Close a file's books: cut off what is not committed, on the machine that has it. The caller holds its slot."""
+    """Close a file's books: cut off what is not committed, on the machine that has it.
+
+    The caller holds its slot.
+    """
     if row.path.exists():
         if not row.committed_length:
             row.path.unlink()
         elif row.path.stat().st_size > row.committed_length:
             os.truncate(row.path, row.committed_length)
-    ArchiveFile.objects.filter(pk=row.pk, committed_length=row.committed_length).update(sealed_at=Now())
+    ArchiveFile.objects.filter(pk=row.pk, committed_length=row.committed_length).update(
+        sealed_at=Now()
+    )
 
 
 def seal_all(run_id: int) -> None:
-    """Close the books of a run that has ended, as far as its files are here and nobody writes them."""
+    """Close the books of a run that has ended, as far as its files are here and nobody writes
+    them."""
     rows = ArchiveFile.objects.filter(run=run_id, sealed_at=None).order_by("machine", "slot", "pk")
     for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
         with _held(run_id, machine, number) as is_held:
@@ -176,12 +212,16 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
             seal(row)
         # what reads the file stops at its committed length, sealed or not
         except (OSError, ArchiveTrouble) as error:
-            logger.warning("an archive file could not be closed", extra={"file": row.name, "error": str(error)})
+            logger.warning(
+                "an archive file could not be closed", extra={"file": row.name, "error": str(error)}
+            )
 
 
 @contextmanager
 def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
-    """Whether the slot's files are on this machine, and nobody else has the slot until the block ends."""
+    """Whether the slot's files are on this machine, and nobody else has the slot until the block
+    ends.
+    """
     path = archive_folder(f"run{run_id}") / f"{machine}-{number}.lock"
     if not path.exists():
         yield False
@@ -207,7 +247,9 @@ def deletions_held() -> Iterator[None]:
 
 @transaction.atomic
 def remove_abandoned() -> int:
-    """Remove the files of deleted runs that are on this machine, then their rows; returns how many. Safe to repeat.
+    """Remove the files of deleted runs that are on this machine, then their rows; returns how many.
+
+    Safe to repeat.
 
     While files are being copied none goes; the keeper comes back to it.
     """

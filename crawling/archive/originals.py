@@ -1,4 +1,6 @@
-"""Which payloads a run has archived already (SEEDS W8): an exact memory in front, the run's pages behind it."""
+"""Which payloads a run has archived already (SEEDS W8): an exact memory in front, the run's pages
+behind it.
+"""
 
 from __future__ import annotations
 
@@ -16,36 +18,47 @@ from crawling.web.addresses import fingerprint, signed
 #: payloads remembered by a shift, the least recently met forgotten first
 MOST_REMEMBERED = 20_000
 
-#: the 64-bit fingerprint is what the index has; SHA-256 of the payload as it was encoded confirms it
+#: the 64-bit fingerprint is what the index has; SHA-256 of the payload as it was encoded confirms
+#: it
 SAME = """
 SELECT p.payload_sha256, f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
-FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id JOIN crawling_archivefile f ON f.id = p.archive_file_id
-WHERE p.run_id = %s AND p.fingerprint = ANY(%s) AND NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400
+FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_archivefile f ON f.id = p.archive_file_id
+WHERE p.run_id = %s AND p.fingerprint = ANY(%s) AND NOT p.is_revisit
+    AND p.archive_file_id IS NOT NULL AND p.status < 400
 """
 
 #: the latest answer with a payload that an earlier run of the crawl, or this one, has of the URL
 OF_THE_URL = """
 SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
-FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id JOIN crawling_archivefile f ON f.id = p.archive_file_id
+FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id
+JOIN crawling_archivefile f ON f.id = p.archive_file_id
 JOIN crawling_run r ON r.id = u.run_id JOIN crawling_run mine ON mine.crawl_id = r.crawl_id
-WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit AND r.removal_asked_at IS NULL
+WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit
+    AND r.removal_asked_at IS NULL
 ORDER BY p.fetched_at DESC LIMIT 1
 """
 
 
 OF_THE_PAGE = """
 SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
-FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
+FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
 """
 
 
 class Originals:
-    """Used by the archive's thread alone. is_alone: no other shift archives for the run meanwhile."""
+    """Used by the archive's thread alone.
+
+    is_alone: no other shift archives for the run meanwhile.
+    """
 
     def __init__(self, run_id: int, *, is_alone: bool) -> None:
         self._run_id = run_id
         self._known: OrderedDict[bytes, Original] = OrderedDict()
-        self._knows_all = is_alone and not Page.objects.filter(run=run_id, archive_file__isnull=False).exists()
+        self._knows_all = (
+            is_alone and not Page.objects.filter(run=run_id, archive_file__isnull=False).exists()
+        )
 
     def look_up(self, fingerprints: Collection[int]) -> None:
         """Remember what the run has with these fingerprints, with one query at most."""
@@ -84,5 +97,7 @@ def _found(query: str, values: Sequence[int | str]) -> Original | None:
     return _original(*row) if row else None
 
 
-def _original(namespace: UUID, offset: int, url: str, fetched_at: datetime, seconds: float) -> Original:
+def _original(
+    namespace: UUID, offset: int, url: str, fetched_at: datetime, seconds: float
+) -> Original:
     return Original(record_id(namespace, offset), url, began(fetched_at, seconds))

@@ -1,4 +1,7 @@
-"""Read the archive: one page's record by its place, or all records of a file. Only what is committed is ever looked at."""
+"""Read the archive: one page's record by its place, or all records of a file.
+
+Only what is committed is ever looked at.
+"""
 
 from __future__ import annotations
 
@@ -54,14 +57,19 @@ def record_of(page: Page) -> StoredRecord:
 
 
 def following_record(page: Page) -> bytes:
-    """The block of the record behind a page's: the request that it answered. Raises ArchiveTrouble."""
+    """The block of the record behind a page's: the request that it answered.
+
+    Raises ArchiveTrouble.
+    """
     assert page.archive_file is not None
     with opened(page.archive_file) as file:
         file.seek((page.archive_offset or 0) + (page.archive_length or 0))
         try:
             raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
         except zlib.error as error:
-            raise ArchiveTrouble(f"The record of the request cannot be unpacked: {error}.") from error
+            raise ArchiveTrouble(
+                f"The record of the request cannot be unpacked: {error}."
+            ) from error
     header, _, block = raw.partition(b"\r\n\r\n")
     if b"WARC-Type: request" not in header:
         raise ArchiveTrouble("The record of the request is not where it should be.")
@@ -69,25 +77,42 @@ def following_record(page: Page) -> bytes:
 
 
 def original_of(page: Page) -> Page:
-    """The page in whose record the payload is: the page itself, the first of the run with the same, or what has not been modified."""
+    """The page in whose record the payload is: the page itself, the first of the run with the same,
+    or what has not been modified.
+    """
     if not page.is_revisit:
         return page
-    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related("archive_file", "url")
+    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related(
+        "archive_file", "url"
+    )
     if page.unchanged_since and (asked_about := stored.filter(pk=page.unchanged_since).first()):
         return asked_about
     if page.status == NOT_MODIFIED_STATUS:
         url = page.url
-        earlier = stored.filter(run__crawl=page.run.crawl_id, status=200, url__fingerprint=url.fingerprint, url__url=url.url)
-        return earlier.filter(fetched_at__lt=page.fetched_at).order_by("-fetched_at").first() or page
-    same = stored.filter(run=page.run_id, fingerprint=page.fingerprint, payload_sha256=page.payload_sha256)
+        earlier = stored.filter(
+            run__crawl=page.run.crawl_id,
+            status=200,
+            url__fingerprint=url.fingerprint,
+            url__url=url.url,
+        )
+        return (
+            earlier.filter(fetched_at__lt=page.fetched_at).order_by("-fetched_at").first() or page
+        )
+    same = stored.filter(
+        run=page.run_id, fingerprint=page.fingerprint, payload_sha256=page.payload_sha256
+    )
     return same.order_by("fetched_at").first() or page
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:
-    """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the order of the file."""
+    """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the
+    order of the file.
+    """
     for record, offset, length in records_of(row, check_digests=False):
         if record.rec_type in ("response", "revisit", "resource"):
-            yield _line(record, {"length": str(length), "offset": str(offset), "filename": row.name})
+            yield _line(
+                record, {"length": str(length), "offset": str(offset), "filename": row.name}
+            )
 
 
 def _line(record: Any, place: dict[str, str]) -> str:
@@ -97,18 +122,26 @@ def _line(record: Any, place: dict[str, str]) -> str:
     is_revisit = record.rec_type == "revisit"
     facts = {
         "url": url,
-        "mime": "warc/revisit" if is_revisit else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
+        "mime": "warc/revisit"
+        if is_revisit
+        else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
         "status": answer.get_statuscode() if answer else None,
         "digest": said.get_header("WARC-Payload-Digest"),
         **place,
     }
-    return f"{surt(read_address(url))} {stamp} {json.dumps({key: value for key, value in facts.items() if value is not None})}"
+    return (
+        f"{surt(read_address(url))} {stamp} "
+        f"{json.dumps({key: value for key, value in facts.items() if value is not None})}"
+    )
 
 
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
     """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
     with opened(row) as file:
-        records = ArchiveIterator(CommittedBytes(file, row.committed_length), check_digests="raise" if check_digests else False)
+        records = ArchiveIterator(
+            CommittedBytes(file, row.committed_length),
+            check_digests="raise" if check_digests else False,
+        )
         try:
             for record in records:
                 offset = records.get_record_offset()
@@ -118,18 +151,27 @@ def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, 
 
 
 def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
-    """The committed bytes of a file, for a download. Raises ArchiveTrouble at once if it is not on this machine."""
+    """The committed bytes of a file, for a download.
+
+    Raises ArchiveTrouble at once if it is not on this machine.
+    """
     file = opened(row)
     return pieces(CommittedBytes(file, row.committed_length))
 
 
 def pieces(file: CommittedBytes) -> Iterator[bytes]:
-    """The file piece by piece; closes it at the end. Raises ArchiveTrouble there if it is shorter than was committed."""
+    """The file piece by piece; closes it at the end.
+
+    Raises ArchiveTrouble there if it is shorter than was committed.
+    """
     try:
         while piece := file.read(PIECE_BYTES):
             yield piece
         if file.left:
-            raise ArchiveTrouble(f"An archive file lacks {file.left:,} bytes that were written; take it from a back-up.")
+            raise ArchiveTrouble(
+                f"An archive file lacks {file.left:,} bytes that were written; take it from a "
+                "back-up."
+            )
     finally:
         file.close()
 
@@ -140,4 +182,6 @@ def opened(row: ArchiveFile) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise ArchiveTrouble(f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror}).") from error
+        raise ArchiveTrouble(
+            f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror})."
+        ) from error

@@ -1,7 +1,7 @@
 """WARC 1.1 records from the bytes of an exchange. Pure, but for reading the spooled payload.
 
-The blocks of requests and responses are the bytes themselves: no library that parses headers and writes them again is in between
-(docs/decisions/0013).
+The blocks of requests and responses are the bytes themselves: no library that parses headers and
+writes them again is in between (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -69,19 +69,35 @@ class WarcRecord:
 
 
 def measure(head: bytes, content: IO[bytes], known_sha256: bytes = b"") -> Payload:
-    """Read a payload once for all its digests, or for those that are not known: each takes as long as to read it."""
-    block, payload, sha256, size = hashlib.sha1(head, usedforsecurity=False), hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
+    """Read a payload once for all its digests, or for those that are not known: each takes as long
+    as to read it.
+    """
+    block, payload, sha256, size = (
+        hashlib.sha1(head, usedforsecurity=False),
+        hashlib.sha1(usedforsecurity=False),
+        hashlib.sha256(),
+        0,
+    )
     wanted = (block, payload) if known_sha256 else (block, payload, sha256)
     content.seek(0)
     while piece := content.read(PIECE_BYTES):
         size += len(piece)
         for digest in wanted:
             digest.update(piece)
-    return Payload(content, size, _labelled(payload.digest()), _labelled(block.digest()), known_sha256 or sha256.digest())
+    return Payload(
+        content,
+        size,
+        _labelled(payload.digest()),
+        _labelled(block.digest()),
+        known_sha256 or sha256.digest(),
+    )
 
 
 def record_id(file: UUID, offset: int) -> str:
-    """The id of the record that begins there. It need not be kept anywhere, and no other committed record ever has it."""
+    """The id of the record that begins there.
+
+    It need not be kept anywhere, and no other committed record ever has it.
+    """
     return f"<urn:uuid:{uuid5(file, str(offset))}>"
 
 
@@ -90,17 +106,29 @@ def began(fetched_at: datetime, seconds: float) -> datetime:
     return fetched_at - timedelta(seconds=seconds)
 
 
-def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]) -> WarcRecord:
+def warcinfo(
+    identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]
+) -> WarcRecord:
     fields: Fields = (("WARC-Filename", file_name),)
-    return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items()))
+    return _plain(
+        "warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items())
+    )
 
 
-def response(identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False) -> WarcRecord:
+def response(
+    identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False
+) -> WarcRecord:
     fields: Fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
     if is_cut_short:
         fields += (("WARC-Truncated", "unspecified"),)
     header = _header(
-        "response", identity, capture.began_at, fields, "application/http; msgtype=response", len(head) + payload.size, payload.block_digest
+        "response",
+        identity,
+        capture.began_at,
+        fields,
+        "application/http; msgtype=response",
+        len(head) + payload.size,
+        payload.block_digest,
     )
     return WarcRecord(header, head, payload.content)
 
@@ -108,12 +136,30 @@ def response(identity: str, capture: Capture, head: bytes, payload: Payload, *, 
 def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
     """A document that came by another protocol than HTTP: the document alone."""
     fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
-    header = _header("resource", identity, capture.began_at, fields, content_type, payload.size, payload.block_digest)
+    header = _header(
+        "resource",
+        identity,
+        capture.began_at,
+        fields,
+        content_type,
+        payload.size,
+        payload.block_digest,
+    )
     return WarcRecord(header, tail=payload.content)
 
 
-def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, digest: str | None, original: Original | None) -> WarcRecord:
-    """A payload that is in the archive already, or that the server says has not changed: the head alone, and where the payload is."""
+def revisit(
+    identity: str,
+    capture: Capture,
+    head: bytes,
+    *,
+    profile: str,
+    digest: str | None,
+    original: Original | None,
+) -> WarcRecord:
+    """A payload that is in the archive already, or that the server says has not changed: the head
+    alone, and where the payload is.
+    """
     fields = (*_of(capture), ("WARC-Profile", profile))
     if digest:
         fields += (("WARC-Payload-Digest", digest),)
@@ -123,21 +169,31 @@ def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, diges
             ("WARC-Refers-To-Target-URI", original.url),
             ("WARC-Refers-To-Date", _date(original.began_at)),
         )
-    return _plain("revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head)
+    return _plain(
+        "revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head
+    )
 
 
 def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
     fields = (*_of(capture), ("WARC-Concurrent-To", answer))
-    return _plain("request", identity, capture.began_at, fields, "application/http; msgtype=request", sent)
+    return _plain(
+        "request", identity, capture.began_at, fields, "application/http; msgtype=request", sent
+    )
 
 
-def metadata(identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]) -> WarcRecord:
-    """What the crawl knew of the fetch that the exchange does not say, and where the document leads: all of them are the link graph."""
+def metadata(
+    identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]
+) -> WarcRecord:
+    """What the crawl knew of the fetch that the exchange does not say, and where the document
+    leads: all of them are the link graph.
+    """
     fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
     facts = [("fetchTimeMs", str(round(1000 * capture.seconds)))]
     facts += [] if capture.depth is None else [("linksFromSeed", str(capture.depth))]
     facts += [("outlink", url) for url in outlinks]
-    return _plain("metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts))
+    return _plain(
+        "metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts)
+    )
 
 
 def packed(record: WarcRecord) -> Iterator[bytes]:
@@ -147,7 +203,9 @@ def packed(record: WarcRecord) -> Iterator[bytes]:
         record.tail.seek(0)
         piece = record.tail.read(PIECE_BYTES)
     if len(piece) < PIECE_BYTES:  # as good as always; one call costs less than three
-        yield zlib_ng.compress(b"".join((record.header, record.start, piece, END)), GZIP_LEVEL, GZIP)
+        yield zlib_ng.compress(
+            b"".join((record.header, record.start, piece, END)), GZIP_LEVEL, GZIP
+        )
         return
     press = zlib_ng.compressobj(GZIP_LEVEL, zlib_ng.DEFLATED, GZIP)
     yield press.compress(record.header + record.start)
@@ -161,15 +219,36 @@ def _of(capture: Capture) -> Fields:
     return (("WARC-Target-URI", capture.url), ("WARC-IP-Address", capture.address))
 
 
-def _plain(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes) -> WarcRecord:
+def _plain(
+    kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes
+) -> WarcRecord:
     digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
     return WarcRecord(_header(kind, identity, at, fields, content_type, len(block), digest), block)
 
 
-def _header(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, length: int, digest: str) -> bytes:
-    lines = ["WARC/1.1", f"WARC-Type: {kind}", f"WARC-Record-ID: {identity}", f"WARC-Date: {_date(at)}"]
+def _header(
+    kind: str,
+    identity: str,
+    at: datetime,
+    fields: Fields,
+    content_type: str,
+    length: int,
+    digest: str,
+) -> bytes:
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: {identity}",
+        f"WARC-Date: {_date(at)}",
+    ]
     lines += [f"{name}: {value}" for name, value in fields]
-    lines += [f"WARC-Block-Digest: {digest}", f"Content-Type: {content_type}", f"Content-Length: {length}", "", ""]
+    lines += [
+        f"WARC-Block-Digest: {digest}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {length}",
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode()
 
 

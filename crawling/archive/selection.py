@@ -1,4 +1,6 @@
-"""A WARC file of some pages: their records as they lie in the archive, and those that have their payloads."""
+"""A WARC file of some pages: their records as they lie in the archive, and those that have their
+payloads.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,16 @@ def whole_files(files: Iterable[ArchiveFile]) -> Iterator[bytes]:
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """A WARC file of that name with the pages that were archived; bounded in memory, whatever their number.
+    """A WARC file of that name with the pages that were archived; bounded in memory, whatever their
+    number.
 
-    Where a page's payload is in another page's record, that comes first, so that the file is complete by itself. Raises ArchiveTrouble
-    in the midst if a file cannot be read: what was sent so far breaks off then, and does not look complete.
+    Where a page's payload is in another page's record, that comes first, so that the file is
+    complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: what was sent
+    so far breaks off then, and does not look complete.
     """
-    yield from packed(warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts))
+    yield from packed(
+        warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
+    )
     lately: dict[int, None] = {}
     for page in pages:
         if page.archive_file is None:
@@ -56,7 +62,10 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
 
 
 def exchange_of(page: Page) -> Iterator[bytes]:
-    """The records of an archived page: the answer, the request, and what the crawl noted. Raises ArchiveTrouble."""
+    """The records of an archived page: the answer, the request, and what the crawl noted.
+
+    Raises ArchiveTrouble.
+    """
     row, begin, length = page.archive_file, page.archive_offset or 0, page.archive_length or 0
     assert row is not None
     with opened(row) as file:

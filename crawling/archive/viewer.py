@@ -1,4 +1,6 @@
-"""Look at a stored page. What strangers wrote is unpacked by a program of its own, within limits that the kernel keeps.
+"""Look at a stored page.
+
+What strangers wrote is unpacked by a program of its own, within limits that the kernel keeps.
 
 Where it breaks, or is broken, it costs that look, and the web process nothing.
 """
@@ -50,7 +52,8 @@ def _describe_document(page: Page, part: str) -> bytes:
     with opened(page.archive_file) as file:
         os.lseek(file.fileno(), page.archive_offset, os.SEEK_SET)
         try:
-            done = subprocess.run(  # noqa: S603  # our own program, and nothing of the page on its command line
+            # our own program, and nothing of the page on its command line
+            done = subprocess.run(  # noqa: S603
                 [*COMMAND, part, str(page.archive_length)],
                 stdin=file,
                 capture_output=True,
@@ -64,5 +67,7 @@ def _describe_document(page: Page, part: str) -> bytes:
     if done.returncode == DAMAGED:
         raise ArchiveTrouble(done.stderr.decode(errors="replace").strip()[-300:])
     if done.returncode:
-        raise ArchiveTrouble("The record could not be unpacked within its limits of time and memory.")
+        raise ArchiveTrouble(
+            "The record could not be unpacked within its limits of time and memory."
+        )
     return done.stdout

@@ -10,7 +10,16 @@ from django.conf import settings
 from crawling.archive import records
 from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
 from crawling.archive.originals import Originals
-from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, WarcRecord, began, record_id
+from crawling.archive.records import (
+    IDENTICAL,
+    NOT_MODIFIED,
+    Capture,
+    Original,
+    Payload,
+    WarcRecord,
+    began,
+    record_id,
+)
 from crawling.frontier.admit.crawl_rules import OBEYED
 from crawling.frontier.captured_exchange import ArchiveLocation, CapturedExchange
 from crawling.frontier.outcomes import ServerAnswer
@@ -22,7 +31,8 @@ class WarcVolume:
 
     def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
         self._facts = facts
-        # What a file begins with says nothing of exceptions that were made since; it is said again before the first record under them.
+        # What a file begins with says nothing of exceptions that were made since; it is said again
+        # before the first record under them.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run_id, this_machine())
@@ -37,7 +47,12 @@ class WarcVolume:
     def keep(self, parcels: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
         measured = [
-            (parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256)) for parcel, answer in parcels
+            (
+                parcel,
+                answer,
+                records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256),
+            )
+            for parcel, answer in parcels
         ]
         unknown = [
             answer.fingerprint
@@ -56,24 +71,59 @@ class WarcVolume:
         record = self._answer(identity, capture, parcel, answer, payload)
         length = file.append(records.packed(record))
         if parcel.exchange.request:
-            file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
-        file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity, outlinks=parcel.outlinks)))
+            file.append(
+                records.packed(
+                    records.request(
+                        self._next_id(), capture, parcel.exchange.request, answer=identity
+                    )
+                )
+            )
+        file.append(
+            records.packed(
+                records.metadata(
+                    self._next_id(), capture, answer=identity, outlinks=parcel.outlinks
+                )
+            )
+        )
         is_revisit = record.tail is None
         # A failure may be tried again, and its row goes; a document is found by its page's row.
         if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:
             self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
         parcel.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
 
-    def _answer(self, identity: str, capture: Capture, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> WarcRecord:
+    def _answer(
+        self,
+        identity: str,
+        capture: Capture,
+        parcel: CapturedExchange,
+        answer: ServerAnswer,
+        payload: Payload,
+    ) -> WarcRecord:
         head = parcel.exchange.head
         if not head:
-            return records.resource(identity, capture, answer.content_type or "application/octet-stream", payload)
+            return records.resource(
+                identity, capture, answer.content_type or "application/octet-stream", payload
+            )
         if answer.status == NOT_MODIFIED_STATUS and parcel.has_page:
-            original = self._originals.of_page(parcel.unchanged_since) if parcel.unchanged_since else self._originals.of_url(parcel.url)
-            return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)
-        if original := self._originals.get(payload.sha256) if payload.size and parcel.has_page else None:
-            return records.revisit(identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original)
-        return records.response(identity, capture, head, payload, is_cut_short=parcel.exchange.is_cut_short)
+            original = (
+                self._originals.of_page(parcel.unchanged_since)
+                if parcel.unchanged_since
+                else self._originals.of_url(parcel.url)
+            )
+            return records.revisit(
+                identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original
+            )
+        if (
+            original := self._originals.get(payload.sha256)
+            if payload.size and parcel.has_page
+            else None
+        ):
+            return records.revisit(
+                identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original
+            )
+        return records.response(
+            identity, capture, head, payload, is_cut_short=parcel.exchange.is_cut_short
+        )
 
     def _next_id(self) -> str:
         return record_id(self._file.row.namespace, self._file.length)
@@ -88,11 +138,15 @@ class WarcVolume:
         if not self._file.length or self._must_say:
             self._must_say = False
             row = self._file.row
-            record = records.warcinfo(self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts)
+            record = records.warcinfo(
+                self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts
+            )
             self._file.append(records.packed(record))
 
     def sync(self) -> dict[int, int]:
-        """Return the lengths of the files written since the last time, by the ids of their rows, once they are on the disk."""
+        """Return the lengths of the files written since the last time, by the ids of their rows,
+        once they are on the disk.
+        """
         self._file.sync()
         lengths, self._full = {**self._full, self._file.row.pk: self._file.length}, {}
         return lengths

@@ -1,4 +1,6 @@
-"""The archive's thread: it takes parcels from the toes, writes them down, and says when they are safe on the disk."""
+"""The archive's thread: it takes parcels from the toes, writes them down, and says when they are
+safe on the disk.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ logger = logging.getLogger(__name__)
 
 #: parcels that wait in memory or in spools; a toe with one more waits
 MOST_WAITING = 200
-#: parcels that come in a moment are written together, unless somebody waits for them: to be woken for each would cost the process,
-#: whose threads take turns, more than to write it
+#: parcels that come in a moment are written together, unless somebody waits for them: to be woken
+#: for each would cost the process, whose threads take turns, more than to write it
 MOMENT_SECONDS = 0.05
-#: documents that are larger, on average, are packed beside the toes: zlib leaves the interpreter to them meanwhile
+#: documents that are larger, on average, are packed beside the toes: zlib leaves the interpreter to
+#: them meanwhile
 LARGE_BYTES = 32 * 1024
 LOOK_SECONDS = 0.5
 
@@ -40,8 +43,10 @@ class ArchiveMode(Enum):
 
 @dataclass
 class _Sync:
-    """Everything put before it is to be safe. lengths: of the files, by their rows' ids; written: the parcels with pages that these
-    newly hold."""
+    """Everything put before it is to be safe.
+
+    lengths: of the files, by their rows' ids; written: the parcels with pages that these newly
+    hold."""
 
     done: threading.Event = field(default_factory=threading.Event)
     lengths: dict[int, int] = field(default_factory=dict)
@@ -49,7 +54,9 @@ class _Sync:
 
 
 class ArchiveWriter:
-    """Writes in one thread, off the toes. `trouble` is the sentence for what keeps it from writing, after which it drops parcels.
+    """Writes in one thread, off the toes.
+
+    `trouble` is the sentence for what keeps it from writing, after which it drops parcels.
 
     has_aside: a parcel without a page was put since the last sync.
     """
@@ -57,7 +64,9 @@ class ArchiveWriter:
     def __init__(self, open_volume: Callable[[], WarcVolume]) -> None:
         self._open_volume = open_volume
         self._volume: WarcVolume | None = None
-        self._queue: Queue[tuple[CapturedExchange, ServerAnswer] | _Sync | None] = Queue(MOST_WAITING)
+        self._queue: Queue[tuple[CapturedExchange, ServerAnswer] | _Sync | None] = Queue(
+            MOST_WAITING
+        )
         self._mode = ArchiveMode.HOLD
         self._changed, self._hurry = threading.Condition(), threading.Event()
         self._has_parcel = self.has_aside = False
@@ -78,8 +87,10 @@ class ArchiveWriter:
         self.has_aside = self.has_aside or not parcel.has_page
 
     def begin(self) -> None:
-        """Open the first file and write from here on. The caller's connection to PostgreSQL is used for
-        that: one of the thread's own would cost a small crawl as much as its pages do."""
+        """Open the first file and write from here on.
+
+        The caller's connection to PostgreSQL is used for that: one of the thread's own would cost a
+        small crawl as much as its pages do."""
         self._safely(self._open)
         if not self.trouble:
             self.set_mode(ArchiveMode.WRITE)
@@ -93,8 +104,9 @@ class ArchiveWriter:
             self._changed.notify_all()
 
     def sync(self) -> tuple[dict[int, int], list[CapturedExchange]]:
-        """Wait until all that was put is written and on the disk, or dropped; returns files' lengths to commit, and what was written
-        since the last time: no length may be committed without the pages of all of it.
+        """Wait until all that was put is written and on the disk, or dropped; returns files'
+        lengths to commit, and what was written since the last time: no length may be committed
+        without the pages of all of it.
 
         While HOLD, whatever is not to be held has been dropped before.
         """
@@ -122,7 +134,9 @@ class ArchiveWriter:
             self.set_mode(ArchiveMode.DROP)
 
     def close(self) -> None:
-        """End the thread, which lets its file and slot go; what was put since the last sync is dropped."""
+        """End the thread, which lets its file and slot go; what was put since the last sync is
+        dropped.
+        """
         self.set_mode(ArchiveMode.DROP)
         if self._thread.is_alive():
             self._hurry.set()
@@ -140,7 +154,9 @@ class ArchiveWriter:
 
     def _check(self) -> None:
         if not self._thread.is_alive():
-            raise RuntimeError("the thread that writes the archive has ended; the worker's log says why")
+            raise RuntimeError(
+                "the thread that writes the archive has ended; the worker's log says why"
+            )
 
     def _work(self) -> None:
         try:
@@ -187,10 +203,14 @@ class ArchiveWriter:
         self._written += [parcel for parcel, _ in group if parcel.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
-        """A disk that is full or out of reach is told, and ends the writing; nothing of it was committed."""
+        """A disk that is full or out of reach is told, and ends the writing; nothing of it was
+        committed.
+        """
         try:
             step()
         except (OSError, ArchiveTrouble) as error:
             logger.error("the archive cannot be written", extra={"error": str(error)})
-            self.trouble = self.trouble or (f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error))
+            self.trouble = self.trouble or (
+                f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
+            )
             self.set_mode(ArchiveMode.DROP)

@@ -1,1 +1,3 @@
-"""Checkpoints: a run's whole state in a directory, from which any server can go on with it, any number of times (SEEDS W13)."""
+"""Checkpoints: a run's whole state in a directory, from which any server can go on with it, any
+number of times (SEEDS W13).
+"""

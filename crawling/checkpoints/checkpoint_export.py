@@ -35,13 +35,18 @@ class CheckpointResult:
 
 
 def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> CheckpointResult:
-    """Write the run to a new directory, which is there as a whole or not at all. Raises CheckpointTrouble.
+    """Write the run to a new directory, which is there as a whole or not at all.
 
-    All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as they were committed in it.
+    Raises CheckpointTrouble.
+
+    All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as
+    they were committed in it.
     """
     folder = folder.expanduser().resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CheckpointTrouble(f"{folder} is there already; name a directory that is new or empty.")
+        raise CheckpointTrouble(
+            f"{folder} is there already; name a directory that is new or empty."
+        )
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -62,16 +67,26 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
             cursor.execute("SELECT transaction_timestamp()")
             at: datetime = cursor.fetchone()[0]
         run = Run.objects.select_related("crawl").get(pk=run.pk)
-        parts = {part.name: _part(writer, run, part.name, part.query, part.model) for part in (*SHARED, *OWN)}
+        parts = {
+            part.name: _part(writer, run, part.name, part.query, part.model)
+            for part in (*SHARED, *OWN)
+        }
         parts["archive"] = _part(writer, run, "archive", FILES, ArchiveFile)
-        counts, files = asdict(counts_of([run.pk])[run.pk]), list(ArchiveFile.objects.filter(run=run, committed_length__gt=0))
+        counts, files = (
+            asdict(counts_of([run.pk])[run.pk]),
+            list(ArchiveFile.objects.filter(run=run, committed_length__gt=0)),
+        )
     here = [row for row in files if row.path.exists()] if with_archive else []
     if len(here) == len(files):
         for row in here:
             writer.copy_archive(row.path, row.name, row.committed_length)
     missing = [] if len(here) == len(files) else [row.name for row in files]
     names = [] if missing else [row.name for row in here]
-    size = writer.finish(CheckpointManifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names).as_text())
+    size = writer.finish(
+        CheckpointManifest(
+            order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names
+        ).as_text()
+    )
     return at, size, parts["urls"]["rows"], missing
 
 
@@ -81,7 +96,10 @@ def _part(writer: CheckpointWriter, run: Run, name: str, query: str, model: Any)
 
 
 def _lines(query: str, run_id: int) -> Iterator[str]:
-    with connection.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT", {"run": run_id}) as copy:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT", {"run": run_id}) as copy,
+    ):
         for (line,) in copy.rows():
             yield line
 

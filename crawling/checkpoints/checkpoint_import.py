@@ -26,12 +26,18 @@ from crawling.runs.grants import ask_for_shifts, default_pool, enroll
 
 
 def import_checkpoint(
-    folder: Path, *, name: str | None = None, resume: bool = False, by: User | None = None, secrets: Mapping[str, Any] | None = None
+    folder: Path,
+    *,
+    name: str | None = None,
+    resume: bool = False,
+    by: User | None = None,
+    secrets: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had ended has ended.
+    """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had
+    ended has ended.
 
-    Everything is read and checked before anything is written. A claim that is more than the pool has is cut to what it has.
-    secrets: fields of the order with what the checkpoint has masked.
+    Everything is read and checked before anything is written. A claim that is more than the pool
+    has is cut to what it has. secrets: fields of the order with what the checkpoint has masked.
     Raises CheckpointTrouble, BadOrder.
     """
     folder = folder.expanduser().resolve()
@@ -39,14 +45,23 @@ def import_checkpoint(
     order = with_secrets(manifest.order, secrets or {})
     if missing := masked_in(order):
         fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
-        raise CheckpointTrouble(f"{folder} has the crawl's order without its secrets. Give these with --secrets FILE, as JSON: {fields}.")
-    order = {**order, "name": name or free_name(str(manifest.order.get("name", ""))), "claim": _fitting(manifest)}
+        raise CheckpointTrouble(
+            f"{folder} has the crawl's order without its secrets. Give these with --secrets "
+            f"FILE, as JSON: {fields}."
+        )
+    order = {
+        **order,
+        "name": name or free_name(str(manifest.order.get("name", ""))),
+        "claim": _fitting(manifest),
+    }
     try:
         with transaction.atomic(durable=True):
             restore_shared(lambda part: read_lines(folder, part))
         run = _written(folder, manifest, order, by, RunState.QUEUED if resume else RunState.PAUSED)
     except (DataError, IntegrityError, KeyError, ValueError) as error:
-        raise CheckpointTrouble(f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew.") from error
+        raise CheckpointTrouble(
+            f"{folder} holds what cannot be: {str(error).splitlines()[0]} Take it anew."
+        ) from error
     if run.state not in ENDED_STATES:
         enroll(run)
         ask_for_shifts(run)
@@ -59,17 +74,34 @@ def _fitting(manifest: CheckpointManifest) -> dict[str, int]:
     return {key: min(units, capacity[key]) for key, units in claim.items() if key in capacity}
 
 
-def _written(folder: Path, manifest: CheckpointManifest, order: dict[str, Any], by: User | None, state: RunState) -> Run:
+def _written(
+    folder: Path,
+    manifest: CheckpointManifest,
+    order: dict[str, Any],
+    by: User | None,
+    state: RunState,
+) -> Run:
     has_files = False
     try:
         with transaction.atomic(durable=True):
             run = _new_run(create_crawl(order, by=by), manifest, state)
             adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
-            restore_frontier(run.pk, lambda part: read_lines(folder, part), lambda part: manifest.parts[part]["columns"])
+            restore_frontier(
+                run.pk,
+                lambda part: read_lines(folder, part),
+                lambda part: manifest.parts[part]["columns"],
+            )
             check_places(run.pk)
-            note(by, run.crawl, "imported", {"run": (None, run.number), "taken at": (None, manifest.taken_at)})
+            note(
+                by,
+                run.crawl,
+                "imported",
+                {"run": (None, run.number), "taken at": (None, manifest.taken_at)},
+            )
             write(
-                run.pk, f"Imported by {by or 'the command line'} from a checkpoint of {manifest.taken_at[:19]}, taken of {_of(manifest)}."
+                run.pk,
+                f"Imported by {by or 'the command line'} from a checkpoint of "
+                f"{manifest.taken_at[:19]}, taken of {_of(manifest)}.",
             )
             if manifest.archive:
                 adopt_files(run.pk, folder / ARCHIVE, manifest.archive)
@@ -85,7 +117,11 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
     """The run's limit on time counts on from what had passed when the checkpoint was taken."""
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
-    reason = "Imported; asking the bank for a shift." if state == RunState.QUEUED else "Imported from a checkpoint; resume it to go on."
+    reason = (
+        "Imported; asking the bank for a shift."
+        if state == RunState.QUEUED
+        else "Imported from a checkpoint; resume it to go on."
+    )
     run = Run.objects.create(
         crawl=crawl,
         number=1,
@@ -94,7 +130,9 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
         started_at=_moment(facts["started_at"], late),
         finished_at=_moment(facts["finished_at"], late) if ended else None,
     )
-    RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
+    RunProcess.objects.bulk_create(
+        RunProcess(run=run, number=number) for number in range(crawl.processes)
+    )
     return run
 
 

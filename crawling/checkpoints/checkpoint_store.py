@@ -1,4 +1,6 @@
-"""Checkpoints in CHECKPOINT_DIR: taken in turn by the worker of the chores, the last few of each run kept."""
+"""Checkpoints in CHECKPOINT_DIR: taken in turn by the worker of the chores, the last few of each
+run kept.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,18 @@ LONGEST = timedelta(hours=1)
 
 
 def ask_checkpoint(run: Run, *, by: User | None = None) -> Checkpoint:
-    """Let the worker of the chores take one, unless one is about to be taken. Raises CheckpointTrouble."""
+    """Let the worker of the chores take one, unless one is about to be taken.
+
+    Raises CheckpointTrouble.
+    """
     if settings.CHECKPOINT_DIR is None:
-        raise CheckpointTrouble("There is no place for checkpoints yet: set CHECKPOINT_DIR, or use `manage.py checkpoint export`.")
-    under_way = run.checkpoints.filter(taken_at=None, trouble="", asked_at__gt=timezone.now() - LONGEST).first()
+        raise CheckpointTrouble(
+            "There is no place for checkpoints yet: set CHECKPOINT_DIR, or use `manage.py "
+            "checkpoint export`."
+        )
+    under_way = run.checkpoints.filter(
+        taken_at=None, trouble="", asked_at__gt=timezone.now() - LONGEST
+    ).first()
     if under_way:
         return under_way
     with transaction.atomic():
@@ -51,11 +61,17 @@ def _enqueue(checkpoint: Checkpoint) -> None:
     job_id, timeout = f"checkpoint-{checkpoint.pk}", int(LONGEST.total_seconds())
     try:
         django_rq.get_queue(QUEUE).enqueue_call(
-            TAKE, args=(checkpoint.pk,), job_id=job_id, timeout=timeout, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+            TAKE,
+            args=(checkpoint.pk,),
+            job_id=job_id,
+            timeout=timeout,
+            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
         )
     except RedisError as error:
         checkpoint.delete()
-        raise CheckpointTrouble("Redis does not answer, so no worker can be told to take it; try again once it is back.") from error
+        raise CheckpointTrouble(
+            "Redis does not answer, so no worker can be told to take it; try again once it is back."
+        ) from error
 
 
 def ask_for_due() -> None:
@@ -63,28 +79,47 @@ def ask_for_due() -> None:
     if settings.CHECKPOINT_DIR is None:
         return
     late = timezone.now() - timedelta(minutes=settings.CHECKPOINT_MINUTES)
-    runs = Run.objects.filter(state__in=WORKING_STATES).annotate(latest=Coalesce(Max("checkpoints__asked_at"), F("started_at")))
+    runs = Run.objects.filter(state__in=WORKING_STATES).annotate(
+        latest=Coalesce(Max("checkpoints__asked_at"), F("started_at"))
+    )
     for run in runs.filter(Q(latest__lt=late)).select_related("crawl"):
         ask_checkpoint(run)
 
 
 def take_asked(checkpoint_id: int) -> str:
-    """What RQ runs. Harmless when run twice: what has been taken, or could not be, stays as it is."""
+    """What RQ runs.
+
+    Harmless when run twice: what has been taken, or could not be, stays as it is.
+    """
     connections.close_all()  # a connection from before the fork belongs to the parent
-    checkpoint = Checkpoint.objects.select_related("run__crawl").filter(pk=checkpoint_id, taken_at=None, trouble="").first()
+    checkpoint = (
+        Checkpoint.objects.select_related("run__crawl")
+        .filter(pk=checkpoint_id, taken_at=None, trouble="")
+        .first()
+    )
     if checkpoint is None or settings.CHECKPOINT_DIR is None:
         return "nobody wants it any more"
     run = checkpoint.run
-    folder = settings.CHECKPOINT_DIR / f"crawl{run.crawl_id}-run{run.number}-{checkpoint.asked_at:%Y%m%dT%H%M%SZ}-{checkpoint.pk}"
+    folder = (
+        settings.CHECKPOINT_DIR
+        / f"crawl{run.crawl_id}-run{run.number}-{checkpoint.asked_at:%Y%m%dT%H%M%SZ}-"
+        f"{checkpoint.pk}"
+    )
     try:
         settings.CHECKPOINT_DIR.mkdir(parents=True, exist_ok=True)
         taken = take_checkpoint(run, folder, with_archive=False)
     except (CheckpointTrouble, OSError) as error:
-        logger.warning("a checkpoint could not be taken", extra={"run": str(run), "error": str(error)})
+        logger.warning(
+            "a checkpoint could not be taken", extra={"run": str(run), "error": str(error)}
+        )
         Checkpoint.objects.filter(pk=checkpoint.pk).update(trouble=str(error))
         return str(error)
     Checkpoint.objects.filter(pk=checkpoint.pk).update(
-        taken_at=taken.at, machine=this_machine(), directory=str(taken.folder), bytes=taken.bytes, urls=taken.urls
+        taken_at=taken.at,
+        machine=this_machine(),
+        directory=str(taken.folder),
+        bytes=taken.bytes,
+        urls=taken.urls,
     )
     _forget_old(run)
     return f"{taken.folder}: {taken.urls:,} URLs"

@@ -1,4 +1,6 @@
-"""The directory of a checkpoint: gzipped lines of JSON, a manifest, and the SHA-256 of every file, as `sha256sum -c` reads them."""
+"""The directory of a checkpoint: gzipped lines of JSON, a manifest, and the SHA-256 of every file,
+as `sha256sum -c` reads them.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ GZIP_LEVEL = 4
 class CheckpointManifest:
     """What a checkpoint says of itself.
 
-    order: the crawl's, as it would be made anew. run: state and times. parts: rows and columns by name. archive: the names of the
-    files that are in it, which are none if it only refers to them.
+    order: the crawl's, as it would be made anew. run: state and times. parts: rows and columns by
+    name. archive: the names of the files that are in it, which are none if it only refers to them.
     """
 
     order: dict[str, Any]
@@ -50,7 +52,10 @@ class CheckpointWriter:
 
     def write_pieces(self, name: str, pieces: Iterable[bytes]) -> None:
         """Write a file, packed."""
-        with (self._folder / name).open("wb") as file, gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+        with (
+            (self._folder / name).open("wb") as file,
+            gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed,
+        ):
             for piece in pieces:
                 packed.write(piece)
         self._seal(name)
@@ -58,7 +63,10 @@ class CheckpointWriter:
     def write_lines(self, name: str, lines: Iterable[str]) -> int:
         """Write a part; returns how many lines."""
         count = 0
-        with (self._folder / part_file(name)).open("wb") as file, gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+        with (
+            (self._folder / part_file(name)).open("wb") as file,
+            gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed,
+        ):
             for line in lines:
                 packed.write(line.encode() + b"\n")
                 count += 1
@@ -73,14 +81,18 @@ class CheckpointWriter:
                 file.write(piece)
                 left -= len(piece)
         if left:
-            raise CheckpointTrouble(f"{source} is shorter than when it was written; put it back as it was.")
+            raise CheckpointTrouble(
+                f"{source} is shorter than when it was written; put it back as it was."
+            )
         self._seal(f"{ARCHIVE}/{name}")
 
     def finish(self, manifest: str) -> int:
         """Write manifest and checksums; returns the size of it all in bytes."""
         (self._folder / MANIFEST).write_text(manifest)
         self._seal(MANIFEST)
-        (self._folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in self._sums.items()))
+        (self._folder / SUMS).write_text(
+            "".join(f"{digest}  {name}\n" for name, digest in self._sums.items())
+        )
         _sync(self._folder / SUMS)
         _sync(self._folder)
         return sum((self._folder / name).stat().st_size for name in self._sums)
@@ -91,22 +103,35 @@ class CheckpointWriter:
 
 
 def read_manifest(folder: Path) -> CheckpointManifest:
-    """Read and check a whole checkpoint. Raises CheckpointTrouble with a sentence for whatever is wrong with it."""
+    """Read and check a whole checkpoint.
+
+    Raises CheckpointTrouble with a sentence for whatever is wrong with it.
+    """
     try:
         sums = read_sums(folder)
         text = (folder / MANIFEST).read_text()
     except (OSError, ValueError) as error:
-        raise CheckpointTrouble(f"{folder} is no checkpoint, or not a whole one: {error}.") from error
+        raise CheckpointTrouble(
+            f"{folder} is no checkpoint, or not a whole one: {error}."
+        ) from error
     compare(folder, MANIFEST, sums)
     manifest = _understood(folder, text)
-    for name in (*map(part_file, manifest.parts), *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive)):
+    for name in (
+        *map(part_file, manifest.parts),
+        *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive),
+    ):
         compare(folder, name, sums)
     return manifest
 
 
 def read_sums(folder: Path) -> dict[str, str]:
     """The checksums of a directory's files, by name. Raises OSError, ValueError."""
-    return {name: digest for digest, _, name in (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())}
+    return {
+        name: digest
+        for digest, _, name in (
+            line.partition("  ") for line in (folder / SUMS).read_text().splitlines()
+        )
+    }
 
 
 def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
@@ -119,9 +144,13 @@ def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
     try:
         is_whole = digest_of(file) == sums[name]
     except OSError as error:
-        raise CheckpointTrouble(f"{folder} is damaged: {name} cannot be read ({error.strerror}).") from error
+        raise CheckpointTrouble(
+            f"{folder} is damaged: {name} cannot be read ({error.strerror})."
+        ) from error
     if not is_whole:
-        raise CheckpointTrouble(f"{folder} is damaged: {name} is not as it was written. Take it from another copy.")
+        raise CheckpointTrouble(
+            f"{folder} is damaged: {name} is not as it was written. Take it from another copy."
+        )
 
 
 def _understood(folder: Path, text: str) -> CheckpointManifest:
@@ -131,11 +160,16 @@ def _understood(folder: Path, text: str) -> CheckpointManifest:
             raise CheckpointTrouble(f"{folder} is no checkpoint of a crawl.")
         if said["version"] > VERSION:
             raise CheckpointTrouble(
-                f"{folder} is of format {said['version']}, and this server reads formats up to {VERSION}; upgrade it before importing."
+                f"{folder} is of format {said['version']}, and this server reads formats up to "
+                f"{VERSION}; upgrade it before importing."
             )
-        return CheckpointManifest(**{name: said[name] for name in CheckpointManifest.__dataclass_fields__})
+        return CheckpointManifest(
+            **{name: said[name] for name in CheckpointManifest.__dataclass_fields__}
+        )
     except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointTrouble(f"{folder} is damaged: its {MANIFEST} cannot be understood ({error}).") from error
+        raise CheckpointTrouble(
+            f"{folder} is damaged: its {MANIFEST} cannot be understood ({error})."
+        ) from error
 
 
 def read_lines(folder: Path, name: str) -> Iterator[str]:

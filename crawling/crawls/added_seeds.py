@@ -27,8 +27,11 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True)
 class AddedSeedsResult:
-    """added: new seeds of the order. queued: how many of the run's addresses wait because of it; None: no run is at work, and they wait
-    for the next. known: what was asked for and is a seed already, or was met by the run, with what became of it."""
+    """added: new seeds of the order.
+
+    queued: how many of the run's addresses wait because of it; None: no run is at work, and they
+    wait for the next. known: what was asked for and is a seed already, or was met by the run, with
+    what became of it."""
 
     added: list[str]
     queued: int | None
@@ -36,11 +39,16 @@ class AddedSeedsResult:
     revision: int
 
 
-def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False) -> AddedSeedsResult:
-    """Make these seeds of the crawl, and queue them in its run if that is at work. Asking twice changes nothing the second time.
+def add_to_seeds(
+    crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False
+) -> AddedSeedsResult:
+    """Make these seeds of the crawl, and queue them in its run if that is at work.
 
-    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the scope does not reach is refused, too,
-    unless `widen`: as a seed it takes all of its host, directory or domain into the scope.
+    Asking twice changes nothing the second time.
+
+    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the
+    scope does not reach is refused, too, unless `widen`: as a seed it takes all of its host,
+    directory or domain into the scope.
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
@@ -58,20 +66,39 @@ def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = Non
         with locked_run(run.pk) as locked:
             met = known_urls(locked, new)
             queued = add_seeds(locked, new, numbers=range(crawl.processes)) if new else 0
-            added = _record(crawl, locked, new, known | {url: _describe_state(state.label) for url, state in met.items()}, queued, by)
+            added = _record(
+                crawl,
+                locked,
+                new,
+                known | {url: _describe_state(state.label) for url, state in met.items()},
+                queued,
+                by,
+            )
     if locked.state in WORKING_STATES:
         ask_for_shifts(locked)
     return added
 
 
-def _checked(crawl: CrawlJob, run: Run | None, addresses: Sequence[Address], mistakes: list[str], *, widen: bool) -> list[Address]:
+def _checked(
+    crawl: CrawlJob,
+    run: Run | None,
+    addresses: Sequence[Address],
+    mistakes: list[str],
+    *,
+    widen: bool,
+) -> list[Address]:
     """Those that are no seeds yet. Raises BadSeeds."""
     filters, seeds = filters_of(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
     mistakes = mistakes + [sentence for address in new if (sentence := _black(filters, address))]
     if len(seeds) + len(new) > MAX_SEEDS:
-        mistakes.append(f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are taken; make another crawl of the rest")
-    outside = [] if widen else [address.url for address in new if not filters.scope.reaches(address)]
+        mistakes.append(
+            f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are taken; make "
+            "another crawl of the rest"
+        )
+    outside = (
+        [] if widen else [address.url for address in new if not filters.scope.reaches(address)]
+    )
     if mistakes or outside:
         raise BadSeeds(mistakes, outside)
     return new
@@ -87,21 +114,42 @@ def _describe_state(state: str) -> str:
 
 
 def _record(
-    crawl: CrawlJob, run: Run | None, new: Sequence[Address], known: dict[str, str], queued: int | None, by: User | None
+    crawl: CrawlJob,
+    run: Run | None,
+    new: Sequence[Address],
+    known: dict[str, str],
+    queued: int | None,
+    by: User | None,
 ) -> AddedSeedsResult:
-    """Keep the new seeds as a revision of the order, if there are any; the caller's transaction holds the crawl."""
+    """Keep the new seeds as a revision of the order, if there are any; the caller's transaction
+    holds the crawl.
+    """
     added = [address.url for address in new]
     if not added:
         return AddedSeedsResult(added, queued, known, crawl.revision)
-    key, is_wider = rules_key(crawl), not all(filters_of(crawl, run).scope.reaches(address) for address in new)
+    key, is_wider = (
+        rules_key(crawl),
+        not all(filters_of(crawl, run).scope.reaches(address) for address in new),
+    )
     crawl.seeds = [*crawl.seeds, *added]
     crawl.revision += 1
     crawl.save(update_fields=["seeds", "revision"])
-    OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes={ADDED_SEEDS: ([], added)}, by=by)
-    note(by, crawl, "added seeds", {"seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)), "first": (None, added[0])})
+    OrderRevision.objects.create(
+        crawl=crawl, number=crawl.revision, changes={ADDED_SEEDS: ([], added)}, by=by
+    )
+    note(
+        by,
+        crawl,
+        "added seeds",
+        {"seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)), "first": (None, added[0])},
+    )
     if run is not None:
         if not is_wider:  # then what waits need not be judged anew
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
         count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
-        write(run.pk, f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: {added[0]}")
+        write(
+            run.pk,
+            f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: "
+            f"{added[0]}",
+        )
     return AddedSeedsResult(added, queued, known, crawl.revision)

@@ -16,7 +16,10 @@ LONGEST_TEXT = 500
 
 
 def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlackListEntry:
-    """Keep all crawls from what the entry covers, those at work within seconds. Raises BadOrder with a sentence by field."""
+    """Keep all crawls from what the entry covers, those at work within seconds.
+
+    Raises BadOrder with a sentence by field.
+    """
     errors = reason_errors(reason)
     if kind not in BlacklistKind.__members__.values():
         errors["kind"] = "must be one of " + ", ".join(BlacklistKind)
@@ -27,9 +30,13 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
     try:
         spelt = read_entry(BlacklistKind(kind), text)
         if len(spelt) > LONGEST_TEXT:
-            raise BadEntry(f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept")
+            raise BadEntry(
+                f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept"
+            )
         with transaction.atomic():
-            entry = BlackListEntry.objects.create(kind=kind, text=spelt, reason=reason.strip(), by=by)
+            entry = BlackListEntry.objects.create(
+                kind=kind, text=spelt, reason=reason.strip(), by=by
+            )
             note(by, entry, "added to the black list", {"reason": (None, entry.reason)})
     except BadEntry as error:
         raise BadOrder({"text": str(error)}) from error
@@ -40,7 +47,10 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 @transaction.atomic
 def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
-    """Let crawls have again what the entry covered; those at work take back what it alone kept out. Raises NotThere."""
+    """Let crawls have again what the entry covered; those at work take back what it alone kept out.
+
+    Raises NotThere.
+    """
     entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
         raise NotFound(f"The black list has no entry {number}.")

@@ -24,7 +24,8 @@ EMPTY = {**FiltersPart().model_dump(), **BudgetPart().model_dump()}
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
-    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets masked."""
+    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
+    masked."""
     return {
         "name": crawl.name,
         "seeds": list(crawl.seeds),
@@ -55,14 +56,26 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order with its secrets and tags, checked as it stands today. Raises BadOrder and SealBroken."""
-    copy = create_crawl({**order_of(crawl), **fetching_of(crawl).model_dump(), "name": name or _free_name(crawl.name)}, by=by)
+    """Make a draft of the same order with its secrets and tags, checked as it stands today.
+
+    Raises BadOrder and SealBroken.
+    """
+    copy = create_crawl(
+        {
+            **order_of(crawl),
+            **fetching_of(crawl).model_dump(),
+            "name": name or _free_name(crawl.name),
+        },
+        by=by,
+    )
     return set_tags(copy, crawl.tags, by=by)
 
 
 def _free_name(name: str) -> str:
     """`NAME copy`, or with the first number that is free; cut where it would be too long."""
     stem = name[: LONGEST_NAME - len(" copy 9999")]
-    taken = set(CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True))
+    taken = set(
+        CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True)
+    )
     copies = (f"{stem} copy" if number == 1 else f"{stem} copy {number}" for number in count(1))
     return next(copy for copy in copies if copy not in taken)

@@ -39,9 +39,14 @@ from crawling.web.addresses import BadUrl, read_address
 
 
 def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if a crawl could be made of them now. Raises BadOrder with a sentence for every wrong field."""
+    """The order and its whole claim, if a crawl could be made of them now.
+
+    Raises BadOrder with a sentence for every wrong field.
+    """
     order, errors = read_order(fields)
-    claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
+    claim, claim_errors = complete_claim(
+        order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool())
+    )
     errors |= claim_errors
     if order:
         errors |= writer_errors(order, claim)
@@ -54,8 +59,13 @@ def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
     return order, claim
 
 
-def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
-    """Create a crawl from an order's fields. Raises BadOrder as `check_order` does; then nothing is made."""
+def create_crawl(
+    fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = ""
+) -> CrawlJob:
+    """Create a crawl from an order's fields.
+
+    Raises BadOrder as `check_order` does; then nothing is made.
+    """
     order, claim = check_order(fields)
     crawl = row_of(order, claim)
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
@@ -107,16 +117,24 @@ def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
-    """An archive needs its writer; without one the crawl claims none, unless its order does, so that the bank counts on none."""
+    """An archive needs its writer; without one the crawl claims none, unless its order does, so
+    that the bank counts on none.
+    """
     if not order.archive:
         claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
         return {}
     missing = [key for key in STAGED & claim.keys() if claim[key] < 1]
-    return {f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be" for key in missing}
+    return {
+        f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be"
+        for key in missing
+    }
 
 
 def is_taken(name: str) -> bool:
-    """Whether a crawl has a name, which must be fit to be one. No promise: of two who take it at once the table decides."""
+    """Whether a crawl has a name, which must be fit to be one.
+
+    No promise: of two who take it at once the table decides.
+    """
     return CrawlJob.objects.filter(name=name.strip()).exists()
 
 
@@ -128,13 +146,19 @@ def free_name(wanted: str) -> str:
     """The name itself, or with the first number that makes it free."""
     wanted = wanted[:90].strip() or "crawl"
     taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
-    return next(name for number in range(1, len(taken) + 2) if (name := wanted if number == 1 else f"{wanted} {number}") not in taken)
+    return next(
+        name
+        for number in range(1, len(taken) + 2)
+        if (name := wanted if number == 1 else f"{wanted} {number}") not in taken
+    )
 
 
 def name_for(seeds: object) -> str:
     """A free name for a crawl that was given none: the first seed's host."""
     try:
-        host = read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+        host = (
+            read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+        )
     except BadUrl:
         host = "crawl"
     return free_name(host)
@@ -151,7 +175,8 @@ def capacity_of(pool: Pool) -> dict[str, int]:
 
 
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """Start a run: its seeds stand in the frontier and its processes have asked for their first shifts.
+    """Start a run: its seeds stand in the frontier and its processes have asked for their first
+    shifts.
 
     Raises WrongState if a run of this crawl has not ended yet.
     """
@@ -166,21 +191,42 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
     hosts = {read_address(seed).origin for seed in order.seeds}
     if order.login_url is None or read_address(order.login_url).origin in hosts:
         return {}
-    return {"login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login counts for its own site only"}
+    return {
+        "login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login "
+        "counts for its own site only"
+    }
 
 
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """The crawl's part of a start; the bank's follows when this is committed. `by_schedule`: `by` has only set the schedule."""
+    """The crawl's part of a start; the bank's follows when this is committed.
+
+    `by_schedule`: `by` has only set the schedule.
+    """
     spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
-        raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
+        raise WrongState(
+            f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop "
+            "it, before starting another."
+        )
     number = max(latest.number if latest else 0, spent) + 1
     crawl.runs.filter(is_latest=True).update(is_latest=False)
-    run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
-    RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
-    note(by, crawl, "started by its schedule" if by_schedule else "started", {"run": (latest.number if latest else None, run.number)})
+    run = Run.objects.create(
+        crawl=crawl,
+        number=number,
+        reason="Asking the bank for a first shift.",
+        judged_by=rules_key(crawl),
+    )
+    RunProcess.objects.bulk_create(
+        RunProcess(run=run, number=number) for number in range(crawl.processes)
+    )
+    note(
+        by,
+        crawl,
+        "started by its schedule" if by_schedule else "started",
+        {"run": (latest.number if latest else None, run.number)},
+    )
     whom = "its schedule" if by_schedule else by or "the command line"
     write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:

@@ -1,4 +1,6 @@
-"""A crawl's part of the order about requests, as it is kept: what may be shown in clear, the secrets sealed."""
+"""A crawl's part of the order about requests, as it is kept: what may be shown in clear, the
+secrets sealed.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,17 @@ def column_of(part: FetchingPart) -> dict[str, Any]:
 
 def shown(crawl: CrawlJob) -> dict[str, Any]:
     """The fields as everybody may see them."""
-    return {**FetchingPart().masked(), **{name: value for name, value in crawl.fetching.items() if name != SEALED}}
+    return {
+        **FetchingPart().masked(),
+        **{name: value for name, value in crawl.fetching.items() if name != SEALED},
+    }
 
 
 def fetching_of(crawl: CrawlJob) -> FetchingPart:
-    """The fields with their secrets, for requests and for copies of the crawl. Raises SealBroken."""
+    """The fields with their secrets, for requests and for copies of the crawl.
+
+    Raises SealBroken.
+    """
     return FetchingPart.model_validate({**shown(crawl), **_secrets(crawl)})
 
 
@@ -51,20 +59,29 @@ def _secrets(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of an edit, in which a value as it is shown stands for the secret that is kept. Raises SealBroken."""
+    """Fields of an edit, in which a value as it is shown stands for the secret that is kept.
+
+    Raises SealBroken.
+    """
     seen, kept = shown(crawl), fetching_of(crawl).model_dump()
     meant = dict(fields)
     for name in SECRET_FIELDS & fields.keys():
         given = fields[name]
         if isinstance(given, dict) and isinstance(kept[name], dict):
-            meant[name] = {key: kept[name].get(key, text) if seen[name].get(key) == text else text for key, text in given.items()}
+            meant[name] = {
+                key: kept[name].get(key, text) if seen[name].get(key) == text else text
+                for key, text in given.items()
+            }
         elif given == seen[name]:
             meant[name] = kept[name]
     return meant
 
 
 def change_asking(crawl: CrawlJob, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Change checked fields, unsaved; returns those that differ, old and new as they may be shown. Raises SealBroken."""
+    """Change checked fields, unsaved; returns those that differ, old and new as they may be shown.
+
+    Raises SealBroken.
+    """
     before, seen = fetching_of(crawl), shown(crawl)
     changed = {name: value for name, value in values.items() if getattr(before, name) != value}
     if changed:

@@ -8,7 +8,12 @@ from collections.abc import Collection
 from django.db import connection
 
 from crawling.frontier.admit.crawl_rules import filters_of, revision_in, rules_key
-from crawling.frontier.change.rejudgement import LEAST, RejudgedBatch, rejudge_urls, rejudge_verdicts
+from crawling.frontier.change.rejudgement import (
+    LEAST,
+    RejudgedBatch,
+    rejudge_urls,
+    rejudge_verdicts,
+)
 from crawling.frontier.run_lock import locked_run
 from crawling.models import OrderRevision, Run
 from crawling.models.jobs import WORKING_STATES
@@ -76,7 +81,9 @@ def _caught_up(run_id: int, *, until: float) -> bool:
 
 
 def rejudge(run_id: int) -> Run:
-    """Hold the next batch of a run's URLs, and then of its verdicts, against the rules as they are now."""
+    """Hold the next batch of a run's URLs, and then of its verdicts, against the rules as they are
+    now.
+    """
     with locked_run(run_id) as run:
         key = rules_key(run.crawl)
         at = run.judged_to or {}
@@ -84,7 +91,9 @@ def rejudge(run_id: int) -> Run:
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
         filters = filters_of(run.crawl, run)
         if at["is_at_verdicts"]:
-            step = rejudge_verdicts(run, filters, numbers=range(run.crawl.processes), after=at["after"])
+            step = rejudge_verdicts(
+                run, filters, numbers=range(run.crawl.processes), after=at["after"]
+            )
         else:
             step = rejudge_urls(run, filters, _changed_since(run), after=at["after"])
         _move_on(run, at, step)
@@ -103,7 +112,11 @@ def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> 
         return
     run.judged_by, run.judged_to = str(at["key"]), None
     if out or back:
-        write(run.pk, f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} were let in that had been kept out.")
+        write(
+            run.pk,
+            f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} were let "
+            "in that had been kept out.",
+        )
 
 
 def _changed_since(run: Run) -> Collection[str]:

@@ -31,8 +31,19 @@ from crawling.orders.sections.politeness import Politeness
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.run_log import write
 
-#: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "claim", "priority")
+#: a live run obeys these within a second; the others have shaped its frontier and its place in the
+#: bank
+OF_THE_CRAWL = (
+    "name",
+    "scope",
+    "max_pages",
+    "max_depth",
+    "max_bytes",
+    "max_seconds",
+    "delay_seconds",
+    "claim",
+    "priority",
+)
 #: the columns that keep a part of the order each
 PARTS: dict[str, tuple[str, ...]] = {
     "filters": tuple(FiltersPart.model_fields),
@@ -45,16 +56,34 @@ PARTS: dict[str, tuple[str, ...]] = {
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in PARTS.values() for name in names), *ASKING)
 #: without a change of these, what waits need not be judged anew
-RULING = frozenset({"scope", "max_depth", *PARTS["filters"], "host_max_pages", "host_max_bytes", "host_max_seconds"})
+RULING = frozenset(
+    {
+        "scope",
+        "max_depth",
+        *PARTS["filters"],
+        "host_max_pages",
+        "host_max_bytes",
+        "host_max_seconds",
+    }
+)
 #: the name under which a revision tells of seeds that were added (`crawling.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
 #: what waits in a best-first crawl is ranked anew by these
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
-def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None, revision: int | None = None) -> CrawlJob:
-    """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field, or WrongState if `revision`, on
-    which the changes were based, is not the latest any more; then nothing has changed. Among the fields it may stand, too."""
+def edit_crawl(
+    crawl: CrawlJob,
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    revision: int | None = None,
+) -> CrawlJob:
+    """Change the fields named, checked like an order's.
+
+    Raises BadOrder with a sentence by field, or WrongState if `revision`, on which the changes were
+    based, is not the latest any more; then nothing has changed. Among the fields it may stand, too.
+    """
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
         revision = _read_revision(stated)
@@ -64,8 +93,9 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
 
 @contextmanager
 def _one_after_the_other(crawl_id: int) -> Iterator[None]:
-    """Of two edits at once one might have the last word at the bank and the other in the order. No transaction spans the two, so that it is
-    a lock of the session."""
+    """Of two edits at once one might have the last word at the bank and the other in the order.
+
+    No transaction spans the two, so that it is a lock of the session."""
     key = f"edit/{crawl_id}"
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
@@ -76,13 +106,26 @@ def _one_after_the_other(crawl_id: int) -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
 
 
-def _edit_by_bank_and_order(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None, revision: int | None) -> CrawlJob:
+def _edit_by_bank_and_order(
+    crawl: CrawlJob, fields: Mapping[str, Any], by: User | None, revision: int | None
+) -> CrawlJob:
     if revision is not None:
         _check_revision(crawl, revision)
-    errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
-    order, mistakes = read_order(_edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields}))
+    errors = {
+        name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
+        for name in fields
+        if name not in EDITABLE
+    }
+    order, mistakes = read_order(
+        _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
+    )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
-    if "name" in fields and "name" not in errors and (name := str(fields["name"])).strip() != crawl.name and is_taken(name):
+    if (
+        "name" in fields
+        and "name" not in errors
+        and (name := str(fields["name"])).strip() != crawl.name
+        and is_taken(name)
+    ):
         errors |= name_is_taken(name)
     if errors or not order:
         raise BadOrder(errors)
@@ -94,31 +137,56 @@ def _edit_by_bank_and_order(crawl: CrawlJob, fields: Mapping[str, Any], by: User
         edited = _edit(crawl.pk, values, by, revision)
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
-        tell_bank(crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values})
+        tell_bank(
+            crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values}
+        )
         if isinstance(error, WrongState):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
     for place in Reranking.objects.filter(run__crawl=edited):
-        rank_some(place.run_id)  # a small frontier is ranked at once; the keeper goes on with a large one
+        # a small frontier is ranked at once; the keeper goes on with a large one
+        rank_some(place.run_id)
     return edited
 
 
-def revert_edit(crawl: CrawlJob, number: int, *, by: User | None = None, revision: int | None = None) -> CrawlJob:
-    """Give what an edit has changed the values from before it, by another edit. Raises NotThere, WrongState where secrets were
-    changed, which no revision keeps, and what `edit_crawl` raises."""
+def revert_edit(
+    crawl: CrawlJob, number: int, *, by: User | None = None, revision: int | None = None
+) -> CrawlJob:
+    """Give what an edit has changed the values from before it, by another edit.
+
+    Raises NotThere, WrongState where secrets were changed, which no revision keeps, and what
+    `edit_crawl` raises."""
     edit = crawl.revisions.filter(number=number).first()
     if edit is None:
         raise NotFound(f"{crawl.name} has no revision {number} that an edit has made.")
     if secrets := ", ".join(sorted(SECRET_FIELDS & edit.changes.keys())):
-        raise WrongState(f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit them anew.")
+        raise WrongState(
+            f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit "
+            "them anew."
+        )
     if ADDED_SEEDS in edit.changes:
-        raise WrongState(f"Revision {number} added seeds, which are queued already; take what they brought out on the page Frontier.")
-    return edit_crawl(crawl, {name: before for name, (before, _) in edit.changes.items()}, by=by, revision=revision)
+        raise WrongState(
+            f"Revision {number} added seeds, which are queued already; take what they brought "
+            "out on the page Frontier."
+        )
+    return edit_crawl(
+        crawl,
+        {name: before for name, (before, _) in edit.changes.items()},
+        by=by,
+        revision=revision,
+    )
 
 
 def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The order with these fields changed. Secrets are unsealed only where it is they that change; seeds take long to check."""
-    order = {name: value for name, value in order_of(crawl).items() if name not in FetchingPart.model_fields}
+    """The order with these fields changed.
+
+    Secrets are unsealed only where it is they that change; seeds take long to check.
+    """
+    order = {
+        name: value
+        for name, value in order_of(crawl).items()
+        if name not in FetchingPart.model_fields
+    }
     if fields.keys().isdisjoint(ASKING):
         return {**order, "seeds": crawl.seeds[:1], **fields}
     return {**order, **fetching_of(crawl).model_dump(), **unmasked(crawl, fields)}
@@ -126,22 +194,36 @@ def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_revision(stated: Any) -> int:
     if isinstance(stated, bool) or not str(stated).isdecimal():
-        raise BadOrder({"revision": "must be the number of the revision on which the changes are based; leave it out to change it anyhow"})
+        raise BadOrder(
+            {
+                "revision": "must be the number of the revision on which the changes are based; "
+                "leave it out to change it anyhow"
+            }
+        )
     return int(str(stated))
 
 
 def _check_revision(crawl: CrawlJob, revision: int) -> None:
     if revision != crawl.revision:
-        raise WrongState(f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, then edit again.")
+        raise WrongState(
+            f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, "
+            "then edit again."
+        )
 
 
 @transaction.atomic
-def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: int | None) -> CrawlJob:
+def _edit(
+    crawl_id: int, values: Mapping[str, Any], by: User | None, revision: int | None
+) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
     if revision is not None:
         _check_revision(crawl, revision)
     before = order_of(crawl)
-    changes = {name: (before[name], value) for name, value in values.items() if name not in ASKING and before[name] != value}
+    changes = {
+        name: (before[name], value)
+        for name, value in values.items()
+        if name not in ASKING and before[name] != value
+    }
     asking = {name: values[name] for name in ASKING if name in values}
     changes |= change_asking(crawl, asking) if asking else {}
     if not changes:
@@ -150,7 +232,11 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
     for name in changes.keys() & set(OF_THE_CRAWL):
         setattr(crawl, name, values[name])
     for part, names in PARTS.items():
-        setattr(crawl, part, {**getattr(crawl, part), **{name: values[name] for name in names if name in values}})
+        setattr(
+            crawl,
+            part,
+            {**getattr(crawl, part), **{name: values[name] for name in names if name in values}},
+        )
     crawl.revision += 1
     crawl.save(update_fields=[*OF_THE_CRAWL, *PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
@@ -160,8 +246,12 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
         Run.objects.filter(pk=latest.pk, judged_by=key).update(judged_by=rules_key(crawl))
     if latest and latest.state not in ENDED_STATES:
         if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-            with locked_run(latest.pk):  # to this transaction's end: whoever queues URLs after it reads the new weights
+            # to this transaction's end: whoever queues URLs after it reads the new weights
+            with locked_run(latest.pk):
                 begin_reranking(latest.pk)
-        told = "; ".join(f"{name} from {format_value(old)} to {format_value(new)}" for name, (old, new) in changes.items())
+        told = "; ".join(
+            f"{name} from {format_value(old)} to {format_value(new)}"
+            for name, (old, new) in changes.items()
+        )
         write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
     return crawl

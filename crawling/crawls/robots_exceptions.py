@@ -18,8 +18,13 @@ from crawling.web.addresses import BadUrl, read_address
 LONGEST_HOURS = 24 * 90
 
 
-def except_host(crawl: CrawlJob, host: str, reason: str, hours: float, *, by: User | None = None) -> RobotsException:
-    """Let a crawl fetch what a host's robots.txt forbids; its Crawl-delay still holds. Raises BadOrder with a sentence by field."""
+def except_host(
+    crawl: CrawlJob, host: str, reason: str, hours: float, *, by: User | None = None
+) -> RobotsException:
+    """Let a crawl fetch what a host's robots.txt forbids; its Crawl-delay still holds.
+
+    Raises BadOrder with a sentence by field.
+    """
     errors = reason_errors(reason)
     if not 0 < hours <= LONGEST_HOURS:
         errors["hours"] = f"must be more than 0 and at most {LONGEST_HOURS:,}"
@@ -33,17 +38,32 @@ def except_host(crawl: CrawlJob, host: str, reason: str, hours: float, *, by: Us
         raise BadOrder(errors)
     with transaction.atomic():
         expires = timezone.now() + timedelta(hours=hours)
-        row = RobotsException.objects.create(crawl=crawl, host=address.host_key, reason=reason.strip(), by=by, expires_at=expires)
+        row = RobotsException.objects.create(
+            crawl=crawl, host=address.host_key, reason=reason.strip(), by=by, expires_at=expires
+        )
         until = f"until {expires:%Y-%m-%d %H:%M} UTC"
-        note(by, crawl, "excepted a host from robots.txt", {row.host: ("obeyed", f"not obeyed {until}: {row.reason}")})
-        _log_exception(crawl, f"robots.txt of {row.host} does not bind this crawl {until}, says {_who(by)}: {row.reason}")
+        note(
+            by,
+            crawl,
+            "excepted a host from robots.txt",
+            {row.host: ("obeyed", f"not obeyed {until}: {row.reason}")},
+        )
+        _log_exception(
+            crawl,
+            f"robots.txt of {row.host} does not bind this crawl {until}, says {_who(by)}: "
+            f"{row.reason}",
+        )
     return row
 
 
 @transaction.atomic
 def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> RobotsException:
     """Let robots.txt hold again before the time is over. Raises NotThere."""
-    row = RobotsException.objects.select_for_update().filter(crawl=crawl, pk=number, expires_at__gt=timezone.now()).first()
+    row = (
+        RobotsException.objects.select_for_update()
+        .filter(crawl=crawl, pk=number, expires_at__gt=timezone.now())
+        .first()
+    )
     if row is None:
         raise NotFound(f"{crawl.name} has no exception {number} from robots.txt that holds.")
     row.expires_at = timezone.now()

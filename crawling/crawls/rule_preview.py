@@ -22,7 +22,9 @@ HOSTS, EXAMPLES = 10, 10
 
 @dataclass(frozen=True)
 class HostLoss:
-    """Of the `waiting` of a host so many were looked at, all of them or a sample, and `removed` of these would go."""
+    """Of the `waiting` of a host so many were looked at, all of them or a sample, and `removed` of
+    these would go.
+    """
 
     host: str
     removed: int
@@ -32,7 +34,10 @@ class HostLoss:
 
 @dataclass(frozen=True)
 class RulesPreview:
-    """What would be taken out of what waits. examples: addresses with the rule that keeps each out."""
+    """What would be taken out of what waits.
+
+    examples: addresses with the rule that keeps each out.
+    """
 
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
@@ -47,15 +52,27 @@ class RulesPreview:
             return f"This would remove {share.hits:,} of {share.total:,} queued URLs."
         basis = f"an estimate from {share.looked_at:,} of them, drawn at random"
         if not share.looked_at:
-            return f"{share.total:,} URLs are queued, too few of all that the run knows to be estimated; save it, and the log tells."
+            return (
+                f"{share.total:,} URLs are queued, too few of all that the run knows to be "
+                "estimated; save it, and the log tells."
+            )
         least, most = share.bounds
         if not share.hits:
-            return f"This would remove none, or at most about {most:,}, of {share.total:,} queued URLs: {basis}."
-        return f"This would remove about {share.about:,} of {share.total:,} queued URLs, between {least:,} and {most:,}: {basis}."
+            return (
+                f"This would remove none, or at most about {most:,}, of {share.total:,} queued "
+                f"URLs: {basis}."
+            )
+        return (
+            f"This would remove about {share.about:,} of {share.total:,} queued URLs, between "
+            f"{least:,} and {most:,}: {basis}."
+        )
 
 
-def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[RulesPreview | None, dict[str, str]]:
-    """What waits in the crawl's run and would not pass these rules; or None, and what is wrong with them by field. Nothing is changed.
+def preview_changes(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[RulesPreview | None, dict[str, str]]:
+    """What waits in the crawl's run and would not pass these rules; or None, and what is wrong with
+    them by field. Nothing is changed.
 
     Raises SearchTookTooLong.
     """
@@ -81,7 +98,9 @@ def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
             if len(examples) < EXAMPLES:
                 examples.append((url.url, describe_ruling(ruling)))
     share = SampleShare(out.total(), len(urls), total)
-    queues = HostQueue.objects.select_related("host").in_bulk([queue for queue, _ in out.most_common(HOSTS)])
+    queues = HostQueue.objects.select_related("host").in_bulk(
+        [queue for queue, _ in out.most_common(HOSTS)]
+    )
     worst = [(queues[queue], n) for queue, n in out.most_common(HOSTS)]
     hosts = [HostLoss(queue.host.name, n, seen[queue.pk], queue.queued) for queue, n in worst]
     return RulesPreview(share, hosts, examples)

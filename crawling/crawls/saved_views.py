@@ -18,7 +18,10 @@ class BadView(CrawlError):
 
 
 def save_view(user: User, name: str, query: str) -> SavedView:
-    """Save the list's address under a name, instead of what the user had under it. Raises BadView."""
+    """Save the list's address under a name, instead of what the user had under it.
+
+    Raises BadView.
+    """
     name = " ".join(name.split())
     longest = SavedView._meta.get_field("name").max_length
     if not name or not name.isprintable() or len(name) > (longest or 0):
@@ -30,7 +33,9 @@ def save_view(user: User, name: str, query: str) -> SavedView:
         raise BadView("Filter, search or sort the list first; then there is something to save.")
     if SavedView.objects.filter(user=user).exclude(name=name).count() >= MOST_VIEWS:
         raise BadView(f"You have {MOST_VIEWS} views; forget one first.")
-    view, _ = SavedView.objects.update_or_create(user=user, name=name, defaults={"query": kept.urlencode()[:1000]})
+    view, _ = SavedView.objects.update_or_create(
+        user=user, name=name, defaults={"query": kept.urlencode()[:1000]}
+    )
     return view
 
 

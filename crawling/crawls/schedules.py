@@ -30,7 +30,9 @@ KEPT = 100
 
 
 def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> Schedule:
-    """Let the crawl start by itself. Raises BadOrder with a sentence by field; then nothing has changed.
+    """Let the crawl start by itself.
+
+    Raises BadOrder with a sentence by field; then nothing has changed.
 
     An interval is counted from now, unless it stays as it was.
     """
@@ -44,14 +46,27 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
         stays = before is not None and before.timing["every_minutes"] == timing.every_minutes
         anchor = before.anchor_at if before and stays else now
         next_at = next(timing.after(now, anchor)) if timing.is_on else None
-        values = {"timing": timing.model_dump(mode="json"), "anchor_at": anchor, "next_at": next_at, "set_by": by}
+        values = {
+            "timing": timing.model_dump(mode="json"),
+            "anchor_at": anchor,
+            "next_at": next_at,
+            "set_by": by,
+        }
         schedule, _ = Schedule.objects.update_or_create(crawl=crawl, defaults=values)
-        note(by, crawl, "scheduled", {"schedule": (before.timing if before else None, schedule.timing)})
+        note(
+            by,
+            crawl,
+            "scheduled",
+            {"schedule": (before.timing if before else None, schedule.timing)},
+        )
     return schedule
 
 
 def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
-    """Let the crawl start by hand only; a run at work goes on. Without a schedule nothing happens."""
+    """Let the crawl start by hand only; a run at work goes on.
+
+    Without a schedule nothing happens.
+    """
     with transaction.atomic():
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         before = Schedule.objects.filter(crawl=crawl).first()
@@ -61,9 +76,13 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
 
 
 def start_scheduled() -> None:
-    """Settle every time that has come; a run that a crash cuts off behind its commit is taken to the bank by the keeper."""
+    """Settle every time that has come; a run that a crash cuts off behind its commit is taken to
+    the bank by the keeper.
+    """
     now = timezone.now()
-    for schedule_id in Schedule.objects.filter(next_at__lte=now).order_by("next_at").values_list("pk", flat=True):
+    for schedule_id in (
+        Schedule.objects.filter(next_at__lte=now).order_by("next_at").values_list("pk", flat=True)
+    ):
         run = start_due(schedule_id, now)
         if run:
             enroll(run)
@@ -72,9 +91,17 @@ def start_scheduled() -> None:
 
 @transaction.atomic
 def start_due(schedule_id: int, now: datetime) -> Run | None:
-    """Settle a schedule's times up to now, and return the run that is to be taken to the bank, if one was made."""
-    CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(schedule=schedule_id).first()
-    schedule = Schedule.objects.select_related("crawl", "set_by").filter(pk=schedule_id, next_at__lte=now).first()
+    """Settle a schedule's times up to now, and return the run that is to be taken to the bank, if
+    one was made.
+    """
+    CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
+        schedule=schedule_id
+    ).first()
+    schedule = (
+        Schedule.objects.select_related("crawl", "set_by")
+        .filter(pk=schedule_id, next_at__lte=now)
+        .first()
+    )
     if schedule is None or schedule.next_at is None:
         return None  # somebody else was faster, or it was switched off meanwhile
     timing, errors = read_timing(schedule.timing)
@@ -94,21 +121,33 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
 def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
     """A schedule that was right when it was set may be so no longer: time zones come and go."""
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
-    ScheduledStart.objects.create(schedule=schedule, due_at=due_at, outcome=f"Switched off: {told}."[:300])
-    Schedule.objects.filter(pk=schedule.pk).update(next_at=None, timing={**schedule.timing, "is_on": False})
+    ScheduledStart.objects.create(
+        schedule=schedule, due_at=due_at, outcome=f"Switched off: {told}."[:300]
+    )
+    Schedule.objects.filter(pk=schedule.pk).update(
+        next_at=None, timing={**schedule.timing, "is_on": False}
+    )
 
 
 def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
     """The run, and a sentence for the schedule's list."""
     by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:
-        return None, f"Missed by {_minutes(late)}, as no keeper was at work; the schedule skips what was missed."
+        return (
+            None,
+            f"Missed by {_minutes(late)}, as no keeper was at work; the schedule skips what was "
+            "missed.",
+        )
     try:
         with transaction.atomic():
             run = new_run(schedule.crawl, by=schedule.set_by, by_schedule=True)
     except WrongState:
         latest = schedule.crawl.runs.exclude(state__in=ENDED_STATES).get()
-        write(latest.pk, "Its schedule fell due; no other run is started while this one lasts.", level=Level.WARNING)
+        write(
+            latest.pk,
+            "Its schedule fell due; no other run is started while this one lasts.",
+            level=Level.WARNING,
+        )
         return None, f"Skipped: run {latest.number} was {latest.state}."
     return run, f"Started run {run.number}{by_how_much}."
 

@@ -24,7 +24,8 @@ MOST_TESTED = 500
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    """rule: the one that decides, "" for what is no URL. url: in canonical form, where it has one."""
+    """rule: the one that decides, "" for what is no URL. url: in canonical form, where it has
+    one."""
 
     url: str
     admits: bool
@@ -41,18 +42,28 @@ def filters_of_order(order: CrawlOrder) -> UrlFilters:
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
-    """What the rules of a crawl, as they are now, say of addresses that a page of the scope links to, `depth` links from a seed."""
+    """What the rules of a crawl, as they are now, say of addresses that a page of the scope links
+    to, `depth` links from a seed.
+    """
     return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
 
 
-def try_changes(crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[RuleCheck], dict[str, str]]:
-    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong with them."""
+def try_changes(
+    crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]
+) -> tuple[list[RuleCheck], dict[str, str]]:
+    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong
+    with them.
+    """
     filters, mistakes = changed_filters(crawl, fields)
     return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
 
 
-def changed_filters(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[UrlFilters | None, dict[str, str]]:
-    """The rules that would hold for a crawl and its run if these fields were saved; or None, and what is wrong with them by field."""
+def changed_filters(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[UrlFilters | None, dict[str, str]]:
+    """The rules that would hold for a crawl and its run if these fields were saved; or None, and
+    what is wrong with them by field.
+    """
     order, mistakes = read_changed(crawl, fields)
     if order is None:
         return None, mistakes
@@ -60,18 +71,37 @@ def changed_filters(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[UrlFilt
     return filters.with_seeds(seeds_of(run.pk)) if run else filters, {}
 
 
-def read_changed(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
-    """The crawl's order with these fields changed, how it asks left out, which may be secret; or None and a sentence by field."""
-    return read_order({name: value for name, value in {**order_of(crawl), **fields}.items() if name not in FetchingPart.model_fields})
+def read_changed(
+    crawl: CrawlJob, fields: Mapping[str, Any]
+) -> tuple[CrawlOrder | None, dict[str, str]]:
+    """The crawl's order with these fields changed, how it asks left out, which may be secret; or
+    None and a sentence by field.
+    """
+    return read_order(
+        {
+            name: value
+            for name, value in {**order_of(crawl), **fields}.items()
+            if name not in FetchingPart.model_fields
+        }
+    )
 
 
-def try_order(fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[RuleCheck], dict[str, str]]:
-    """What the rules of an order would say; or, by field, the mistakes that must be mended first."""
+def try_order(
+    fields: Mapping[str, Any], urls: Iterable[str]
+) -> tuple[list[RuleCheck], dict[str, str]]:
+    """What the rules of an order would say; or, by field, the mistakes that must be mended
+    first."""
     order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
-    return (judge_all(filters_of_order(order), urls, seeds=order.seeds), {}) if order else ([], mistakes)
+    return (
+        (judge_all(filters_of_order(order), urls, seeds=order.seeds), {})
+        if order
+        else ([], mistakes)
+    )
 
 
-def judge_all(filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1) -> list[RuleCheck]:
+def judge_all(
+    filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1
+) -> list[RuleCheck]:
     """Judge addresses in any spelling; those that are no URLs are told, too."""
     asked_for = set(seeds)
     return [_judge(filters, text, asked_for, depth) for text in urls]
@@ -83,4 +113,11 @@ def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleC
     except BadUrl as error:
         return RuleCheck(text, False, "", 0, str(error))
     ruling = filters.judge(address, depth=depth, is_seed=address.url in seeds)
-    return RuleCheck(address.url, ruling.admits, ruling.rule.value, ruling.rule.number, ruling.sentence, ruling.hops)
+    return RuleCheck(
+        address.url,
+        ruling.admits,
+        ruling.rule.value,
+        ruling.rule.number,
+        ruling.sentence,
+        ruling.hops,
+    )

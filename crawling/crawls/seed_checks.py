@@ -30,7 +30,9 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 def lacks_contact(addresses: Sequence[Address]) -> bool:
-    """Whether one of the addresses is a real site and no contact is set. The addresses have no mistakes.
+    """Whether one of the addresses is a real site and no contact is set.
+
+    The addresses have no mistakes.
 
     Files and addresses that an administrator has allowed are not real sites.
     """
@@ -38,7 +40,10 @@ def lacks_contact(addresses: Sequence[Address]) -> bool:
         return False
     allowed = allowed_networks()
     hosts = [(read_host(each.hostname), each.port) for each in addresses if each.scheme != "file"]
-    return any(not host.is_literal or not any(row.covers(host.text, port) for row in allowed) for host, port in hosts)
+    return any(
+        not host.is_literal or not any(row.covers(host.text, port) for row in allowed)
+        for host, port in hosts
+    )
 
 
 def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
@@ -47,7 +52,9 @@ def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
     for address in addresses:
         if address.scheme == "file":
             if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
-                mistakes.append(f"{address.url} is below no directory that an administrator has allowed")
+                mistakes.append(
+                    f"{address.url} is below no directory that an administrator has allowed"
+                )
             continue
         try:
             read_host(address.hostname)

@@ -14,10 +14,21 @@ from crawling.orders.tags import BadTags, read_tags
 
 
 @transaction.atomic
-def tag_crawls(crawls: Collection[int], *, add: Sequence[str] = (), remove: Sequence[str] = (), by: User | None = None) -> int:
-    """Add and remove tags of the crawls with these ids; returns how many have changed. Raises BadOrder if one would have too many."""
+def tag_crawls(
+    crawls: Collection[int],
+    *,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    by: User | None = None,
+) -> int:
+    """Add and remove tags of the crawls with these ids; returns how many have changed.
+
+    Raises BadOrder if one would have too many.
+    """
     changed = 0
-    for crawl in CrawlJob.objects.select_for_update(no_key=True).filter(pk__in=crawls).order_by("pk"):
+    for crawl in (
+        CrawlJob.objects.select_for_update(no_key=True).filter(pk__in=crawls).order_by("pk")
+    ):
         changed += _set(crawl, ({*crawl.tags} | {*add}) - {*remove}, by)
     return changed
 

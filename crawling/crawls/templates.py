@@ -31,10 +31,17 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
     order = {field: value for field, value in order_of(crawl).items() if field not in LEFT_OUT}
     try:
         with transaction.atomic():
-            template = OrderTemplate.objects.create(name=name, order=order, tags=crawl.tags, created_by=by)
+            template = OrderTemplate.objects.create(
+                name=name, order=order, tags=crawl.tags, created_by=by
+            )
             note(by, template, "created", {"crawl": (None, crawl.name)})
     except IntegrityError as error:
-        raise BadOrder({"name": f"there is a template named {name!r} already; remove that one first, or choose another name"}) from error
+        raise BadOrder(
+            {
+                "name": f"there is a template named {name!r} already; remove that one first, or "
+                "choose another name"
+            }
+        ) from error
     return template
 
 
@@ -45,14 +52,21 @@ def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
     template.delete()
 
 
-def crawl_from(template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
-    """Make a crawl of the template's order, with these fields of it otherwise; a name is among them. Raises BadOrder."""
+def crawl_from(
+    template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
+) -> CrawlJob:
+    """Make a crawl of the template's order, with these fields of it otherwise; a name is among
+    them. Raises BadOrder.
+    """
     with transaction.atomic():
         return set_tags(create_crawl({**template.order, **fields}, by=by), template.tags, by=by)
 
 
 def as_crawl(template: OrderTemplate) -> CrawlJob:
-    """A crawl like those made from it, not saved. Raises BadOrder if the template says what no order says any more."""
+    """A crawl like those made from it, not saved.
+
+    Raises BadOrder if the template says what no order says any more.
+    """
     order, errors = read_order({**template.order, "name": "template"})
     if order is None:
         raise BadOrder(errors)

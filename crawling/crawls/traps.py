@@ -18,19 +18,31 @@ from crawling.scope.trap_gate import TrapState
 
 
 def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Fetch what is held of a pattern after all; returns how many URLs that are. A run that had ended goes on with them.
+    """Fetch what is held of a pattern after all; returns how many URLs that are.
 
-    Raises WrongState if the latest run has no such pattern, is stopping, or the pattern is approved already.
+    A run that had ended goes on with them.
+
+    Raises WrongState if the latest run has no such pattern, is stopping, or the pattern is approved
+    already.
     """
     return _decide(crawl, key, TrapState.APPROVED, approve_pattern, by)
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
-    """Exclude all of a pattern that was not fetched yet; returns how many URLs those are. Raises WrongState as `approve_trap` does."""
+    """Exclude all of a pattern that was not fetched yet; returns how many URLs those are.
+
+    Raises WrongState as `approve_trap` does.
+    """
     return _decide(crawl, key, TrapState.BANNED, ban_pattern, by)
 
 
-def _decide(crawl: CrawlJob, key: int, to: TrapState, decide: Callable[[Run, TrapPattern], int], by: User | None) -> int:
+def _decide(
+    crawl: CrawlJob,
+    key: int,
+    to: TrapState,
+    decide: Callable[[Run, TrapPattern], int],
+    by: User | None,
+) -> int:
     latest = crawl.runs.first()
     pattern = TrapPattern.objects.filter(run=latest, key=key).first() if latest else None
     if latest is None or pattern is None:
@@ -45,7 +57,10 @@ def _decide(crawl: CrawlJob, key: int, to: TrapState, decide: Callable[[Run, Tra
         note(by, crawl, f"{to} a pattern", {pattern.pattern: (before, to.value)})
         write(run.pk, f"{pattern.pattern} {to} by {by or 'the command line'}: {count:,} URLs.")
         if count and to is TrapState.APPROVED and run.state in ENDED_STATES:
-            run.state, run.reason = RunState.QUEUED, "Asking the bank for a shift, to fetch what was approved."
+            run.state, run.reason = (
+                RunState.QUEUED,
+                "Asking the bank for a shift, to fetch what was approved.",
+            )
             run.finished_at = run.aborted_at = None
             run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])
     if run.state in WORKING_STATES:

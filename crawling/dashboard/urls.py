@@ -4,9 +4,31 @@ from django.urls import path, re_path
 
 from crawling.dashboard.crawls import bulk_views
 from crawling.dashboard.crawls import views as crawls
-from crawling.dashboard.orders import blacklist_views, create_views, schedule_views, scope_views, seed_views, template_views
-from crawling.dashboard.pages import archive_views, comparison_views, document_views, download_views, not_fetched_views, page_cache_views
-from crawling.dashboard.run.views import chart_views, checkpoints, deletion, frontier, log, runs, steering
+from crawling.dashboard.orders import (
+    blacklist_views,
+    create_views,
+    schedule_views,
+    scope_views,
+    seed_views,
+    template_views,
+)
+from crawling.dashboard.pages import (
+    archive_views,
+    comparison_views,
+    document_views,
+    download_views,
+    not_fetched_views,
+    page_cache_views,
+)
+from crawling.dashboard.run.views import (
+    chart_views,
+    checkpoints,
+    deletion,
+    frontier,
+    log,
+    runs,
+    steering,
+)
 from crawling.dashboard.run.views import page as crawl
 
 app_name = "crawling"
@@ -34,7 +56,9 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/content/", archive_views.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/document/", download_views.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", download_views.record, name="page-record"),
-    re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", download_views.rows, name="pages-rows"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", download_views.rows, name="pages-rows"
+    ),
     path("<int:pk>/pages.warc.gz", download_views.records, name="pages-records"),
     path("<int:pk>/archive/", archive_views.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", download_views.file, name="archive-file"),
@@ -46,22 +70,36 @@ urlpatterns = [
     path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/left-out/", not_fetched_views.show, name="left-out"),
-    re_path(r"^(?P<pk>[0-9]{1,18})/left-out\.(?P<kind>csv|jsonl)$", not_fetched_views.as_file, name="left-out-file"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/left-out\.(?P<kind>csv|jsonl)$",
+        not_fetched_views.as_file,
+        name="left-out-file",
+    ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
     path("<int:pk>/log/", log.log, name="log"),
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
     path("<int:pk>/compare/", comparison_views.compare, name="compare"),
-    path("<int:pk>/compare/<int:old>/<int:new>/", comparison_views.compare_page, name="compare-page"),
+    path(
+        "<int:pk>/compare/<int:old>/<int:new>/", comparison_views.compare_page, name="compare-page"
+    ),
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),
     path("<int:pk>/extracted/", document_views.extracted, name="extracted"),
-    re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", document_views.extracted_file, name="extracted-file"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
+        document_views.extracted_file,
+        name="extracted-file",
+    ),
     path("<int:pk>/traps/", document_views.judge, name="judge"),
     path("<int:pk>/schedule/", schedule_views.schedule, name="schedule"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     path("<int:crawl>/max/", steering.set_max, name="max"),
-    re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$", steering.steer, name="steer"),
+    re_path(
+        r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$",
+        steering.steer,
+        name="steer",
+    ),
 ]

@@ -1,7 +1,7 @@
 """A test fetch: what the first seeds of an order answer, before there is a crawl.
 
-Polite like any fetch, and like any fetch it holds a grant of the bank. It reads what strangers wrote,
-so it runs as a background job (`crawling.dryrun.inquiry_answers`), never in the web process.
+Polite like any fetch, and like any fetch it holds a grant of the bank. It reads what strangers
+wrote, so it runs as a background job (`crawling.dryrun.inquiry_answers`), never in the web process.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTe
         return _fetch_all(order, units, lost)
 
 
-def _fetch_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event) -> list[SeedTestFetch]:
+def _fetch_all(
+    order: CrawlOrder, units: Mapping[str, int], lost: threading.Event
+) -> list[SeedTestFetch]:
     at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
     by_host: defaultdict[str, list[Address]] = defaultdict(list)
@@ -125,7 +127,9 @@ def _fetch_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Even
         parallel=units.get("dns_slots", 1),
         deadline=ANSWER_SECONDS,
     )
-    hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
+    hosts = borrow_hosts(
+        list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS
+    )
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
     known = known_robots({address.origin for address in addresses})
     rounds = _TestFetchRound(order, resolutions, known, rate, lost)
@@ -155,15 +159,29 @@ class _TestFetchRound:
             FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
             Recipients.of_seeds([read_address(seed) for seed in order.seeds]),
         )
-        client = Client(policy, dial_policy(), bandwidth, MAX_BYTES, proxy=proxy_of(order.proxy), answer_seconds=ANSWER_SECONDS)
-        self._context = FetchContext(client, LinkJudge(filters_of_order(order)), RobotsPolicy(who.product_token))
+        client = Client(
+            policy,
+            dial_policy(),
+            bandwidth,
+            MAX_BYTES,
+            proxy=proxy_of(order.proxy),
+            answer_seconds=ANSWER_SECONDS,
+        )
+        self._context = FetchContext(
+            client, LinkJudge(filters_of_order(order)), RobotsPolicy(who.product_token)
+        )
 
     def try_host(self, addresses: list[Address], host: BorrowedHost | None) -> list[SeedTestFetch]:
         """Try a host's seeds one after the other, in a thread of their own."""
         if host is None:
-            note = "Not tried: a crawl has this host now, or it rests after one; a host serves one at a time. Try again in a moment."
+            note = (
+                "Not tried: a crawl has this host now, or it rests after one; a host serves one "
+                "at a time. Try again in a moment."
+            )
             return [SeedTestFetch(address.url, note=note) for address in addresses]
-        clock = TestFetchClock(time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at)
+        clock = TestFetchClock(
+            time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at
+        )
         try:
             return [self._try(address, clock) for address in addresses]
         finally:
@@ -174,24 +192,41 @@ class _TestFetchRound:
         if self._lost.is_set():
             return SeedTestFetch(address.url, note="Not tried: the bank took back what this held.")
         if address.scheme not in WEB:
-            return SeedTestFetch(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
+            return SeedTestFetch(
+                address.url,
+                note="Not tried: only http and https are tried here. The crawl itself will "
+                "fetch it.",
+            )
         resolution = self._resolutions[address.hostname]
         dial, refusal = address_to_dial(resolution, address.port, self._context.client.dialling)
         shown = dial or next(iter(resolution.addresses), "")
-        trial = SeedTestFetch(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
+        trial = SeedTestFetch(
+            address.url,
+            address=shown,
+            address_class=classify(shown).replace("_", "-") if shown else "",
+        )
         if refusal:
             return refused(trial, refusal)
         if address.origin not in self._robots:
             if not clock.wait():
                 return too_late(trial, clock)
-            found = fetch_robots(address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock))
+            found = fetch_robots(
+                address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock)
+            )
             assert found is not None, "each hop has an answer"
             self._robots[address.origin] = as_read(found)
             clock.rest()
         status, body = self._robots[address.origin]
         robots = self._context.robots.read(status, body)
-        clock.delay = max(clock.delay, delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay))
-        line = "" if robots.unavailable or robots.allows(address.url) else forbidding_line(body, self._context.robots.token, address.url)
+        clock.delay = max(
+            clock.delay,
+            delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay),
+        )
+        line = (
+            ""
+            if robots.unavailable or robots.allows(address.url)
+            else forbidding_line(body, self._context.robots.token, address.url)
+        )
         trial = replace(trial, robots=robots_in_words(status, line), delay=clock.delay)
         if refusal := refusal_by_robots(robots, address):
             return refused(trial, refusal)
@@ -202,7 +237,9 @@ class _TestFetchRound:
         clock.rest()
         return self._told(trial, address, fetched)
 
-    def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock) -> Fetched:
+    def _hop(
+        self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock
+    ) -> Fetched:
         if hop.host_key != address.host_key:
             return self._at_another_host(hop)
         if number:
@@ -211,12 +248,16 @@ class _TestFetchRound:
                 return Fetched(FetchStatus.TIMED_OUT, error=TOO_SLOW_HOPS)
         refusal = None
         if hop.port != address.port:  # vetted anew even on the same host
-            dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
+            dial, refusal = address_to_dial(
+                resolve(hop.hostname), hop.port, self._context.client.dialling
+            )
         return refusal or self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
 
     def _at_another_host(self, hop: Address) -> Fetched:
         """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
-        dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
+        dial, refusal = address_to_dial(
+            resolve(hop.hostname), hop.port, self._context.client.dialling
+        )
         if refusal:
             return refusal
         seconds = SOON_SECONDS + ANSWER_SECONDS
@@ -245,10 +286,16 @@ class _TestFetchRound:
         )
         if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
             return trial
-        document = read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset))
+        document = read_document(
+            DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
+        )
         trial = replace(trial, title=document.title[:MOST_TITLE])
-        verdicts = tuple(LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
-        return replace(trial, charset=document.charset, links=len(document.links), verdicts=verdicts)
+        verdicts = tuple(
+            LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN]
+        )
+        return replace(
+            trial, charset=document.charset, links=len(document.links), verdicts=verdicts
+        )
 
     def _why_not(self, link: Address) -> str:
         ruling = self._context.links.filters.judge(link, depth=1)

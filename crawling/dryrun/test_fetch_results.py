@@ -96,7 +96,9 @@ def refused(trial: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
 
 def too_late(trial: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
     return replace(
-        trial, note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn comes too late for this page."
+        trial,
+        note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn "
+        "comes too late for this page.",
     )
 
 

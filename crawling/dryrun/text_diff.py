@@ -26,16 +26,26 @@ MOST_EACH_WITH_EACH = 64
 
 
 class DiffLine(NamedTuple):
-    """A line of both (`same`), of one of the two (`gone`, `added`), or how many equal ones are left out (`skipped`)."""
+    """A line of both (`same`), of one of the two (`gone`, `added`), or how many equal ones are left
+    out (`skipped`).
+    """
 
     kind: str
     text: str
 
 
 def text_lines(page: Page) -> list[str]:
-    """The lines that a reader sees of a stored page. Raises ArchiveTrouble for what is not stored, or is no text."""
-    if page.content_type.partition("/")[0] != "text" and not page.content_type.endswith(("xml", "json")):
-        raise ArchiveTrouble(f"{page.content_type or 'A document without a type'} has no text that could be compared.")
+    """The lines that a reader sees of a stored page.
+
+    Raises ArchiveTrouble for what is not stored, or is no text.
+    """
+    if page.content_type.partition("/")[0] != "text" and not page.content_type.endswith(
+        ("xml", "json")
+    ):
+        raise ArchiveTrouble(
+            f"{page.content_type or 'A document without a type'} has no text that could be "
+            "compared."
+        )
     payload = document_in(record_of(original_of(page)))[:MOST_BYTES]
     if "html" in page.content_type:
         document = parse_html(payload, page.charset or None).document

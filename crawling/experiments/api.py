@@ -1,6 +1,7 @@
 """`/api/trials`: make trials of the experiment, and read what came of them."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -35,14 +36,25 @@ class NewTrial(Schema):
     """How the trial is to be; what is left out is as the paper had it, at our speed."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"policy": "both", "requests": 100, "bound_seconds": 8.0, "seed": 1}]}
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [{"policy": "both", "requests": 100, "bound_seconds": 8.0, "seed": 1}]
+        },
     )
-    policy: Literal[*CHOICES] = Field("both", description="both: plain requests (naive), then the Banker's algorithm")  # type: ignore[valid-type]
+    policy: Literal[*CHOICES] = Field(  # type: ignore[valid-type]
+        "both", description="both: plain requests (naive), then the Banker's algorithm"
+    )
     requests: int = Field(DEFAULT_REQUESTS, ge=1, le=MOST_REQUESTS)
     bound_seconds: float = Field(
-        DEFAULT_BOUND_SECONDS, ge=LEAST_BOUND_SECONDS, le=MOST_BOUND_SECONDS, description="a request that waits longer is locked"
+        DEFAULT_BOUND_SECONDS,
+        ge=LEAST_BOUND_SECONDS,
+        le=MOST_BOUND_SECONDS,
+        description="a request that waits longer is locked",
     )
-    seed: int = Field(DEFAULT_SEED, ge=0, le=MOST_SEED, description="the same seed makes the same requests")
+    seed: int = Field(
+        DEFAULT_SEED, ge=0, le=MOST_SEED, description="the same seed makes the same requests"
+    )
 
 
 class RequestOut(Schema):
@@ -53,7 +65,9 @@ class RequestOut(Schema):
     started_at: datetime
     waited_seconds: float
     outcome: str = Field(description="completed, locked, breach or crashed")
-    deadlocked: bool = Field(description="when its bound passed, nobody who could finish could have helped it")
+    deadlocked: bool = Field(
+        description="when its bound passed, nobody who could finish could have helped it"
+    )
     retries: int = Field(description="tries after the first")
     retry_seconds: float = Field(description="what those waited")
     in_the_end: str = Field(description="what became of the last try")
@@ -67,7 +81,9 @@ class ResultOut(Schema):
     policy: str
     pool: int | None = Field(description="the pool made for it; null before its turn")
     requests_done: int
-    seconds: float | None = Field(description="from the first start to the last end, retries included")
+    seconds: float | None = Field(
+        description="from the first start to the last end, retries included"
+    )
     waited_seconds: float
     waited_with_retries_seconds: float
     locked: int
@@ -94,7 +110,9 @@ class TrialHead(Schema):
     started_at: datetime | None
     finished_at: datetime | None
     by: str | None = Field(description="who started it; null: the command line")
-    ratio: float | None = Field(description="the Banker's total waiting as a part of plain requests'; the paper's is 0.763")
+    ratio: float | None = Field(
+        description="the Banker's total waiting as a part of plain requests'; the paper's is 0.763"
+    )
 
 
 class TrialOut(TrialHead):
@@ -130,4 +148,7 @@ def create(request: CrawlApiRequest, wanted: Annotated[NewTrial, Body()]) -> Sta
 @trials.get("/{trial_id}", response=TrialDetail, summary="A trial with every request")
 @may_view
 def show(request: CrawlApiRequest, trial_id: TrialId) -> dict[str, Any]:
-    return as_dict(trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)), with_requests=True)
+    return as_dict(
+        trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)),
+        with_requests=True,
+    )

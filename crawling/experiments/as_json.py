@@ -29,10 +29,19 @@ def as_dict(view: TrialView, *, with_requests: bool) -> dict[str, Any]:
 
 
 def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
-    numbers = asdict(column) | {"policy": str(column.policy), "locked_percent": column.locked_percent}
+    numbers = asdict(column) | {
+        "policy": str(column.policy),
+        "locked_percent": column.locked_percent,
+    }
     del numbers["entries"]
-    return numbers | ({"requests": [_request(entry) for entry in column.entries]} if with_requests else {})
+    return numbers | (
+        {"requests": [_request(entry) for entry in column.entries]} if with_requests else {}
+    )
 
 
 def _request(entry: RequestResult) -> dict[str, Any]:
-    return asdict(entry) | {"label": entry.label, "outcome": str(entry.outcome), "in_the_end": str(entry.in_the_end)}
+    return asdict(entry) | {
+        "label": entry.label,
+        "outcome": str(entry.outcome),
+        "in_the_end": str(entry.in_the_end),
+    }

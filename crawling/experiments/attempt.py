@@ -1,4 +1,6 @@
-"""One try at one request: take units piece by piece, fetch pages while holding them, give everything back."""
+"""One try at one request: take units piece by piece, fetch pages while holding them, give
+everything back.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from allocation.banker import Vector
 from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
 from allocation.models import Pool, RequestState
 from allocation.selectors import outcome_of
-from allocation.services import RequestKind, RequestOutcome, cancel_request, finish_process, register_process, request_resources, take_lease
+from allocation.services import (
+    RequestKind,
+    RequestOutcome,
+    cancel_request,
+    finish_process,
+    register_process,
+    request_resources,
+    take_lease,
+)
 from crawling.experiments.store import AttemptResult
 from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, WorkloadJob
@@ -26,7 +36,8 @@ from crawling.web.fetch.adapter import PinnedSession
 TRIAL_REF = "trial/"
 #: a waiter looks for itself so often, should nobody wake it
 LOOK_SECONDS = 5.0
-#: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after, and serves nobody who is dead
+#: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after,
+#: and serves nobody who is dead
 GRACE_SECONDS = 5.0
 
 
@@ -68,7 +79,9 @@ class AttemptContext(Protocol):
 class RequestAttempt:
     """One thread's; `leg` is what it shares with the others."""
 
-    def __init__(self, leg: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int) -> None:
+    def __init__(
+        self, leg: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
+    ) -> None:
         self._leg, self._session, self._job, self._number = leg, session, job, number
         self._process: int | None = None
         self._epoch: int | None = None
@@ -90,13 +103,23 @@ class RequestAttempt:
         finally:
             self._leave()
         return AttemptResult(
-            self._job.number, self._number, started_at, timezone.now(), self._waited, outcome, deadlocked, pages=self._pages, detail=detail
+            self._job.number,
+            self._number,
+            started_at,
+            timezone.now(),
+            self._waited,
+            outcome,
+            deadlocked,
+            pages=self._pages,
+            detail=detail,
         )
 
     def _work(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
         reference = f"{TRIAL_REF}{self._leg.trial.pk}/{label}"
-        self._process = register_process(pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)).pk
+        self._process = register_process(
+            pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)
+        ).pk
         for step in self._job.steps:
             self._take(step.amounts)
             for page in step.pages:
@@ -121,10 +144,14 @@ class RequestAttempt:
         self._begin(outcome)
 
     def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
-        """Wait for what was not to be had at once; only that counts as waiting, not how busy the machine is."""
+        """Wait for what was not to be had at once; only that counts as waiting, not how busy the
+        machine is.
+        """
         began = time.monotonic()
         try:
-            while (left := self._leg.trial.bound_seconds - self._waited - (time.monotonic() - began)) > 0:
+            while (
+                left := self._leg.trial.bound_seconds - self._waited - (time.monotonic() - began)
+            ) > 0:
                 outcome = self._look(request_id, served, left)
                 if outcome.granted:
                     return outcome
@@ -138,11 +165,14 @@ class RequestAttempt:
             raise TrialStopped
         outcome = outcome_of(request_id)
         if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
-            raise AttemptLost(f"The request was {outcome.state if outcome else 'rejected'} by the bank.")
+            raise AttemptLost(
+                f"The request was {outcome.state if outcome else 'rejected'} by the bank."
+            )
         return outcome
 
     def _give_up(self, request_id: UUID) -> RequestOutcome:
-        """Raise OverBound, with what the bank's rows say at this moment, unless a grant came first."""
+        """Raise OverBound, with what the bank's rows say at this moment, unless a grant came
+        first."""
         deadlocked = self._process in self._leg.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
         if not outcome.granted:
@@ -153,13 +183,18 @@ class RequestAttempt:
         if self._epoch is None:
             assert self._process is not None
             assert outcome.epoch is not None
-            if not take_lease(process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"):
+            if not take_lease(
+                process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"
+            ):
                 raise AttemptLost("The lease of its units was over before it began.")
             self._epoch = outcome.epoch
             self._leg.leases[self._process] = outcome.epoch
 
     def _leave(self) -> None:
-        """Give everything back, and wake whom that served. Should the bank be out of reach, the lease runs out."""
+        """Give everything back, and wake whom that served.
+
+        Should the bank be out of reach, the lease runs out.
+        """
         if self._process is not None:
             self._leg.leases.pop(self._process, None)
             finish_process(process=self._process)

@@ -21,7 +21,10 @@ RUN_TRIAL = "crawling.experiments.background_start.run_queued"
 LONGEST_SECONDS = 60 * 60
 
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
-CHOICES = {"both": (TrialPolicy.NAIVE, TrialPolicy.BANKER), **{str(policy): (policy,) for policy in TrialPolicy}}
+CHOICES = {
+    "both": (TrialPolicy.NAIVE, TrialPolicy.BANKER),
+    **{str(policy): (policy,) for policy in TrialPolicy},
+}
 MOST_REQUESTS = 500
 LEAST_BOUND_SECONDS, MOST_BOUND_SECONDS = 0.1, 120.0
 MOST_SEED = 2**31 - 1
@@ -29,12 +32,15 @@ DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
 
 
 class NoBackgroundWorker(CrawlError):
-    """Redis does not answer, so no worker can be told to run the trial; try again once it is back."""
+    """Redis does not answer, so no worker can be told to run the trial; try again once it is
+    back."""
 
 
 def start_trial(*, policy: str, requests: int, bound_seconds: float, seed: int, by: User) -> Trial:
     """Make a trial and queue it. Raises NoChores."""
-    trial = store.make_trial(requests=requests, bound_seconds=bound_seconds, seed=seed, policies=CHOICES[policy], by=by)
+    trial = store.make_trial(
+        requests=requests, bound_seconds=bound_seconds, seed=seed, policies=CHOICES[policy], by=by
+    )
     transaction.on_commit(partial(_enqueue, trial))
     return trial
 
@@ -59,6 +65,10 @@ def run_queued(trial_id: int) -> str:
     trial = Trial.objects.get(pk=trial_id)
     try:
         with interrupted_by_sigterm():
-            return f"{trial} is over" if run_trial(trial) else f"{trial} was not run: somebody else has it"
+            return (
+                f"{trial} is over"
+                if run_trial(trial)
+                else f"{trial} was not run: somebody else has it"
+            )
     except KeyboardInterrupt:
         return f"{trial} was broken off"

@@ -10,11 +10,15 @@ from allocation.banker import Vector, fits, plus
 P = TypeVar("P", bound=Hashable)
 
 
-def deadlocked(available: Vector, allocation: Mapping[P, Vector], waiting: Mapping[P, Vector]) -> frozenset[P]:
-    """Return the waiters whose requests cannot be met even when all who can finish have given everything back.
+def deadlocked(
+    available: Vector, allocation: Mapping[P, Vector], waiting: Mapping[P, Vector]
+) -> frozenset[P]:
+    """Return the waiters whose requests cannot be met even when all who can finish have given
+    everything back.
 
-    `allocation` is what each holds; `waiting` what is asked for by those who wait. Who does not wait is at work and will
-    finish; a waiter that could be served is taken to finish after that. (Coffman, Elphick and Shoshani, 1971, section 4.)
+    `allocation` is what each holds; `waiting` what is asked for by those who wait. Who does not
+    wait is at work and will finish; a waiter that could be served is taken to finish after that.
+    (Coffman, Elphick and Shoshani, 1971, section 4.)
     """
     nothing = (0,) * len(available)
     work = available

@@ -1,4 +1,6 @@
-"""Figure 3: waiting time against time, each policy a line, laid out for an SVG. Pure: numbers in, places out."""
+"""Figure 3: waiting time against time, each policy a line, laid out for an SVG. Pure: numbers in,
+places out.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class FigureDot:
 
 @dataclass(frozen=True)
 class PolicyLine:
-    """One policy. `index` counts from 0 and tells the lines apart; `points` is what a polyline wants."""
+    """One policy. `index` counts from 0 and tells the lines apart; `points` is what a polyline
+    wants.
+    """
 
     name: str
     index: int
@@ -57,10 +61,17 @@ class WaitingFigure:
     foot: float = HEIGHT - BOTTOM
 
 
-def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float) -> WaitingFigure:
-    """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the bound) in order of time."""
+def draw(
+    series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float
+) -> WaitingFigure:
+    """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the
+    bound) in order of time.
+    """
     longest = max((at for points in series.values() for at, _, _ in points), default=0.0) or 1.0
-    highest = max(bound_seconds, *(waited for points in series.values() for _, waited, _ in points), 0.0) * 1.05
+    highest = (
+        max(bound_seconds, *(waited for points in series.values() for _, waited, _ in points), 0.0)
+        * 1.05
+    )
 
     def x(seconds: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * seconds / longest
@@ -69,7 +80,11 @@ def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_sec
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
 
     lines = tuple(
-        PolicyLine(name, index, tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(points)))
+        PolicyLine(
+            name,
+            index,
+            tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(points)),
+        )
         for index, (name, points) in enumerate(series.items())
     )
     across = tuple(AxisMark(x(at), f"{at:g}") for at in _round_numbers(longest))

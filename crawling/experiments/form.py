@@ -25,15 +25,24 @@ class TrialForm(forms.Form):
         help_text="Each policy gets the same requests, and a pool of its own.",
     )
     requests = forms.IntegerField(
-        label="Requests", min_value=1, max_value=MOST_REQUESTS, initial=DEFAULT_REQUESTS, help_text="The paper made 100 for each policy."
+        label="Requests",
+        min_value=1,
+        max_value=MOST_REQUESTS,
+        initial=DEFAULT_REQUESTS,
+        help_text="The paper made 100 for each policy.",
     )
     bound_seconds = forms.FloatField(
         label="Bound in seconds",
         min_value=LEAST_BOUND_SECONDS,
         max_value=MOST_BOUND_SECONDS,
         initial=DEFAULT_BOUND_SECONDS,
-        help_text="A request that waits longer is locked. The paper's was 120; pages here answer in a fifth of a second.",
+        help_text="A request that waits longer is locked. The paper's was 120; pages here "
+        "answer in a fifth of a second.",
     )
     seed = forms.IntegerField(
-        label="Seed", min_value=0, max_value=MOST_SEED, initial=DEFAULT_SEED, help_text="The same seed makes the same requests."
+        label="Seed",
+        min_value=0,
+        max_value=MOST_SEED,
+        initial=DEFAULT_SEED,
+        help_text="The same seed makes the same requests.",
     )

@@ -38,10 +38,19 @@ class PolicyRun:
     def __init__(self, trial: Trial, policy: str, workload: Workload, web: str) -> None:
         self.trial, self.policy = trial, policy
         at_once = policy == TrialPolicy.ALL_AT_ONCE
-        self._workload = replace(workload, jobs=tuple(job.at_once() for job in workload.jobs)) if at_once else workload
-        classes = [NewClass(*one, capacity) for one, capacity in zip(CLASSES, workload.capacity, strict=True)]
+        self._workload = (
+            replace(workload, jobs=tuple(job.at_once() for job in workload.jobs))
+            if at_once
+            else workload
+        )
+        classes = [
+            NewClass(*one, capacity)
+            for one, capacity in zip(CLASSES, workload.capacity, strict=True)
+        ]
         bank = Policy.BANKER if policy == TrialPolicy.BANKER else Policy.NAIVE
-        self.pool = create_pool(name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True)
+        self.pool = create_pool(
+            name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True
+        )
         self.waits = WaitRegistry()
         #: process and epoch of every shift that is alive
         self.leases: dict[int, int] = {}
@@ -50,12 +59,19 @@ class PolicyRun:
         self._to_do = deque((job, 1) for job in self._workload.jobs)
 
     def run(self) -> None:
-        """Work everything off. Raises what a thread raised, after all of them have given back what they held."""
+        """Work everything off.
+
+        Raises what a thread raised, after all of them have given back what they held.
+        """
         over = threading.Event()
-        keeping = threading.Thread(target=self._keep_alive, args=(over,), name="trial leases", daemon=True)
+        keeping = threading.Thread(
+            target=self._keep_alive, args=(over,), name="trial leases", daemon=True
+        )
         keeping.start()
         try:
-            with ThreadPoolExecutor(self._workload.at_a_time, thread_name_prefix="trial") as threads:
+            with ThreadPoolExecutor(
+                self._workload.at_a_time, thread_name_prefix="trial"
+            ) as threads:
                 self._await([threads.submit(self._work) for _ in range(self._workload.at_a_time)])
         finally:
             over.set()
@@ -65,15 +81,28 @@ class PolicyRun:
         """Fetch a page of the trial's web. Raises Lost."""
         if self.stopping.is_set():
             raise TrialStopped
-        fetched = fetch(session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES)
+        fetched = fetch(
+            session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES
+        )
         if fetched.status != 200:
             raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 
     def deadlocked_now(self) -> frozenset[int]:
-        """The processes that are truly deadlocked. One statement reads the bank, so it sees one moment."""
-        wanted = Request.objects.filter(process=OuterRef("pk"), state=RequestState.WAITING).values("amounts")[:1]
-        rows = Process.objects.filter(pool=self.pool, state=ProcessState.ACTIVE).annotate(wanted=Subquery(wanted))
-        found = list(rows.filter(Q(holding=True) | Q(wanted__isnull=False)).values_list("pk", "allocated", "wanted", "pool__available"))
+        """The processes that are truly deadlocked.
+
+        One statement reads the bank, so it sees one moment.
+        """
+        wanted = Request.objects.filter(process=OuterRef("pk"), state=RequestState.WAITING).values(
+            "amounts"
+        )[:1]
+        rows = Process.objects.filter(pool=self.pool, state=ProcessState.ACTIVE).annotate(
+            wanted=Subquery(wanted)
+        )
+        found = list(
+            rows.filter(Q(holding=True) | Q(wanted__isnull=False)).values_list(
+                "pk", "allocated", "wanted", "pool__available"
+            )
+        )
         if not found:
             return frozenset()
         allocation = {pk: tuple(allocated) for pk, allocated, _, _ in found}
@@ -90,7 +119,10 @@ class PolicyRun:
             self.waits.wake_all()
 
     def _work(self) -> None:
-        """One thread's: the next request, until there is none. What was locked goes to the end of the line."""
+        """One thread's: the next request, until there is none.
+
+        What was locked goes to the end of the line.
+        """
         session = PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=2 * MAX_PAGE_BYTES)
         try:
             while not self.stopping.is_set() and (task := self._next()):

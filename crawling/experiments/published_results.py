@@ -25,6 +25,7 @@ PAPER_ROWS = (
 PAPER_RATIO = PAPER_ROWS[1].waited_seconds / PAPER_ROWS[0].waited_seconds
 ERRATA = (
     "Table 3 prints 20 deadlocks for the Banker's algorithm; the text and the rate of 2 % say 2.",
-    "Table 1 logs Request5 as Completed with a wait of 0:02:00, which is the bound itself. Here such a request was granted in the "
+    "Table 1 logs Request5 as Completed with a wait of 0:02:00, which is the bound itself. Here "
+    "such a request was granted in the "
     "moment in which its bound passed, and is Completed too.",
 )

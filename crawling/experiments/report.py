@@ -31,7 +31,10 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class RequestResult:
-    """A request in table 1 or 2: its first try, and what came after it. `waited_seconds` is the first try's."""
+    """A request in table 1 or 2: its first try, and what came after it.
+
+    `waited_seconds` is the first try's.
+    """
 
     number: int
     started_at: datetime
@@ -52,7 +55,11 @@ class RequestResult:
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's results. As in the paper's table 3, a request counts by its first try, but for what is said to be with retries."""
+    """One policy's results.
+
+    As in the paper's table 3, a request counts by its first try, but for what is said to be with
+    retries.
+    """
 
     policy: TrialPolicy
     pool: int | None
@@ -110,15 +117,26 @@ def trial_view(trial: Trial) -> TrialView:
     tries: dict[str, dict[int, list[TrialRequest]]] = {}
     for one in TrialRequest.objects.filter(trial=trial).order_by("number", "attempt"):
         tries.setdefault(one.policy, {}).setdefault(one.number, []).append(one)
-    columns = (replace(column, entries=tuple(map(_entry, tries.get(column.policy, {}).values()))) for column in view.columns)
+    columns = (
+        replace(column, entries=tuple(map(_entry, tries.get(column.policy, {}).values())))
+        for column in view.columns
+    )
     return replace(view, columns=tuple(columns))
 
 
 def trial_views(trials: Sequence[Trial]) -> list[TrialView]:
     """Trials without their requests, by two queries for all."""
-    sums = {f"all_{name}": expression for name, expression in NUMBERS.items()}  # a field's own name cannot be used again
-    rows = TrialRequest.objects.filter(trial__in=trials).order_by().values_list("trial", "policy").annotate(**sums)
-    numbers: dict[tuple[int, str], dict[str, Any]] = {(row[0], row[1]): dict(zip(NUMBERS, row[2:], strict=True)) for row in rows}
+    # a field's own name cannot be used again
+    sums = {f"all_{name}": expression for name, expression in NUMBERS.items()}
+    rows = (
+        TrialRequest.objects.filter(trial__in=trials)
+        .order_by()
+        .values_list("trial", "policy")
+        .annotate(**sums)
+    )
+    numbers: dict[tuple[int, str], dict[str, Any]] = {
+        (row[0], row[1]): dict(zip(NUMBERS, row[2:], strict=True)) for row in rows
+    }
     names = [trial.pool_name(policy) for trial in trials for policy in trial.policies]
     pools = dict(Pool.objects.filter(name__in=names).values_list("name", "pk"))
 
@@ -126,17 +144,32 @@ def trial_views(trials: Sequence[Trial]) -> list[TrialView]:
         found = dict(numbers.get((trial.pk, policy), {}))
         took: timedelta | None = found.pop("took", None)
         return PolicyResult(
-            TrialPolicy(policy), pools.get(trial.pool_name(policy)), seconds=took.total_seconds() if took else None, **found
+            TrialPolicy(policy),
+            pools.get(trial.pool_name(policy)),
+            seconds=took.total_seconds() if took else None,
+            **found,
         )
 
     now = timezone.now()
-    return [TrialView(trial, *state_of(trial, now), tuple(column(trial, policy) for policy in trial.policies)) for trial in trials]
+    return [
+        TrialView(
+            trial, *state_of(trial, now), tuple(column(trial, policy) for policy in trial.policies)
+        )
+        for trial in trials
+    ]
 
 
 def state_of(trial: Trial, now: datetime) -> tuple[TrialState, str]:
     """The state and why. Nobody is left to mark a trial that was killed: its silence does."""
-    if trial.state == TrialState.RUNNING and trial.seen_at is not None and trial.seen_at < now - SILENT:
-        return TrialState.BROKEN_OFF, "Whoever ran it has died; what it held comes back when its leases run out."
+    if (
+        trial.state == TrialState.RUNNING
+        and trial.seen_at is not None
+        and trial.seen_at < now - SILENT
+    ):
+        return (
+            TrialState.BROKEN_OFF,
+            "Whoever ran it has died; what it held comes back when its leases run out.",
+        )
     reasons = {
         TrialState.QUEUED: "It waits for the worker that does the chores.",
         TrialState.RUNNING: "Its requests are at work.",

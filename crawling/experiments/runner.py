@@ -16,7 +16,9 @@ from crawling.models.trials import Trial, TrialState
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: the trial is broken off in order, and gives back what it holds."""
+    """Let SIGTERM do what Ctrl-C does: the trial is broken off in order, and gives back what it
+    holds.
+    """
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -29,7 +31,8 @@ def interrupted_by_sigterm() -> Iterator[None]:
 
 
 def run_trial(trial: Trial, workload: Workload | None = None) -> bool:
-    """Run a trial that is queued, with its own workload unless another is given; False if somebody else has it.
+    """Run a trial that is queued, with its own workload unless another is given; False if somebody
+    else has it.
 
     However this ends, the trial is marked finished or broken off, and nothing stays held.
     """

@@ -30,9 +30,22 @@ class AttemptResult:
     detail: str = ""
 
 
-def make_trial(*, requests: int, bound_seconds: float, seed: int, policies: Sequence[str], by: User | None = None) -> Trial:
+def make_trial(
+    *,
+    requests: int,
+    bound_seconds: float,
+    seed: int,
+    policies: Sequence[str],
+    by: User | None = None,
+) -> Trial:
     with transaction.atomic():
-        trial = Trial.objects.create(requests=requests, bound_seconds=bound_seconds, seed=seed, policies=list(policies), by=by)
+        trial = Trial.objects.create(
+            requests=requests,
+            bound_seconds=bound_seconds,
+            seed=seed,
+            policies=list(policies),
+            by=by,
+        )
         note(by, trial, "start")
     return trial
 
@@ -40,7 +53,12 @@ def make_trial(*, requests: int, bound_seconds: float, seed: int, policies: Sequ
 def start_trial_row(trial: Trial) -> bool:
     """Take a trial up. True for the first to do so; anyone else must not run it."""
     now = timezone.now()
-    return Trial.objects.filter(pk=trial.pk, state=TrialState.QUEUED).update(state=TrialState.RUNNING, started_at=now, seen_at=now) == 1
+    return (
+        Trial.objects.filter(pk=trial.pk, state=TrialState.QUEUED).update(
+            state=TrialState.RUNNING, started_at=now, seen_at=now
+        )
+        == 1
+    )
 
 
 def sign_of_life(trial: Trial) -> None:

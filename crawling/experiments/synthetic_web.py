@@ -1,4 +1,6 @@
-"""A small web on loopback for the time of a trial: page n is the same, and takes as long, every time."""
+"""A small web on loopback for the time of a trial: page n is the same, and takes as long, every
+time.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,14 @@ def seconds_of(page: int) -> float:
 
 
 def page_of(page: int) -> bytes:
-    links = "".join(f'<li><a href="/{(page * step + 1) % PAGES}">{(page * step + 1) % PAGES}</a></li>' for step in range(2, 12))
-    return f'<!doctype html><html lang="en"><title>Page {page}</title><h1>Page {page}</h1><ul>{links}</ul></html>'.encode()
+    links = "".join(
+        f'<li><a href="/{(page * step + 1) % PAGES}">{(page * step + 1) % PAGES}</a></li>'
+        for step in range(2, 12)
+    )
+    return (
+        f'<!doctype html><html lang="en"><title>Page {page}</title><h1>Page '
+        f"{page}</h1><ul>{links}</ul></html>".encode()
+    )
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -52,9 +60,13 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serve_web() -> Iterator[str]:
-    """Serve the pages on a free port of loopback until the block ends, and yield the address, without a slash at its end."""
+    """Serve the pages on a free port of loopback until the block ends, and yield the address,
+    without a slash at its end.
+    """
     server = _Server((HOST, 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="trial web", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="trial web", daemon=True
+    )
     thread.start()
     try:
         yield f"http://{HOST}:{server.server_address[1]}"

@@ -18,18 +18,51 @@ def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Ta
     for entry in column.entries:
         remark = "truly deadlocked" if entry.deadlocked else entry.detail
         started = f"{localtime(entry.started_at):%H:%M:%S}"
-        table.add_row(entry.label, started, f"{entry.waited_seconds:.2f}", f"{bound_seconds:g}", str(1 + entry.retries), remark)
+        table.add_row(
+            entry.label,
+            started,
+            f"{entry.waited_seconds:.2f}",
+            f"{bound_seconds:g}",
+            str(1 + entry.retries),
+            remark,
+        )
     return table
 
 
 def policy_table(view: TrialView) -> Table:
     """Table 3: the policies beside each other."""
-    table = Table("policy", title="Table 3. The policies compared", title_justify="left", box=None, pad_edge=False)
-    headings = ("waited s", "with retries s", "over the bound", "%", "truly deadlocked", "breaches", "crashes", "took s")
+    table = Table(
+        "policy",
+        title="Table 3. The policies compared",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    headings = (
+        "waited s",
+        "with retries s",
+        "over the bound",
+        "%",
+        "truly deadlocked",
+        "breaches",
+        "crashes",
+        "took s",
+    )
     for heading in headings:
         table.add_column(heading, justify="right")
     for one in view.columns:
-        numbers = (one.locked, f"{one.locked_percent:.0f}", one.deadlocked, one.breaches, one.crashes)
+        numbers = (
+            one.locked,
+            f"{one.locked_percent:.0f}",
+            one.deadlocked,
+            one.breaches,
+            one.crashes,
+        )
         seconds = (one.waited_seconds, one.waited_with_retries_seconds)
-        table.add_row(one.policy.label, *(f"{s:.1f}" for s in seconds), *map(str, numbers), f"{one.seconds or 0:.1f}")
+        table.add_row(
+            one.policy.label,
+            *(f"{s:.1f}" for s in seconds),
+            *map(str, numbers),
+            f"{one.seconds or 0:.1f}",
+        )
     return table

@@ -28,7 +28,18 @@ from crawling.paging import page_of
 
 A_PAGE = 20
 #: what is told of a try in a file
-TRIED = ("policy", "number", "attempt", "started_at", "ended_at", "waited_seconds", "outcome", "deadlocked", "pages", "detail")
+TRIED = (
+    "policy",
+    "number",
+    "attempt",
+    "started_at",
+    "ended_at",
+    "waited_seconds",
+    "outcome",
+    "deadlocked",
+    "pages",
+    "detail",
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -49,7 +60,13 @@ def trials(request: HttpRequest) -> HttpResponse:
 def trial(request: HttpRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean."""
     view = trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=pk))
-    context = {"view": view, "figure": _figure(view), "paper": PAPER_ROWS, "paper_ratio": PAPER_RATIO, "errata": ERRATA}
+    context = {
+        "view": view,
+        "figure": _figure(view),
+        "paper": PAPER_ROWS,
+        "paper_ratio": PAPER_RATIO,
+        "errata": ERRATA,
+    }
     return _live(request, "trials/trial.html", "trials/_trial.html", context)
 
 
@@ -83,18 +100,26 @@ def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpRespo
     return _live(request, "trials/trials.html", "trials/_trials.html", context, status)
 
 
-def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+def _live(
+    request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
     is_refresh = bool(getattr(request, "htmx", False))
     return render(request, fragment if is_refresh else page, context, status=status)
 
 
 def _figure(view: TrialView) -> WaitingFigure | None:
     """Figure 3, each policy from its own first request on; nothing until there is one."""
-    series = {column.policy.label: list(_points(column)) for column in view.columns if column.entries}
+    series = {
+        column.policy.label: list(_points(column)) for column in view.columns if column.entries
+    }
     return draw(series, bound_seconds=view.trial.bound_seconds) if series else None
 
 
 def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
     began = min(entry.started_at for entry in column.entries)
     for entry in column.entries:
-        yield (entry.started_at - began).total_seconds(), entry.waited_seconds, entry.outcome == TrialOutcome.LOCKED
+        yield (
+            (entry.started_at - began).total_seconds(),
+            entry.waited_seconds,
+            entry.outcome == TrialOutcome.LOCKED,
+        )

@@ -11,7 +11,9 @@ from allocation.models import Request, RequestState
 
 
 class WaitRegistry:
-    """Each thread leaves word before it asks; whoever has released units looks which of them were served."""
+    """Each thread leaves word before it asks; whoever has released units looks which of them were
+    served.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,7 +37,11 @@ class WaitRegistry:
             expected = dict(self._expected)
         if not expected:
             return
-        for served in Request.objects.filter(pk__in=expected).exclude(state=RequestState.WAITING).values_list("pk", flat=True):
+        for served in (
+            Request.objects.filter(pk__in=expected)
+            .exclude(state=RequestState.WAITING)
+            .values_list("pk", flat=True)
+        ):
             expected[served].set()
 
     def wake_all(self) -> None:

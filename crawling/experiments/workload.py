@@ -1,4 +1,7 @@
-"""What the requests of a trial will ask for and fetch. Pure: a seed in, the same workload out, for every policy."""
+"""What the requests of a trial will ask for and fetch.
+
+Pure: a seed in, the same workload out, for every policy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from dataclasses import dataclass
 
 from allocation.banker import Vector, plus
 
-#: the resource classes of a trial: key, unit and what one stands for; its requests share them by agreement, nothing enforces them
+#: the resource classes of a trial: key, unit and what one stands for; its requests share them by
+#: agreement, nothing enforces them
 CLASSES = (
     ("fetch_slots", "slots", "Stands for fetches under way; a trial only counts it."),
     ("memory", "blocks of 16 MiB", "Stands for documents in hand; a trial only counts it."),
@@ -16,9 +20,10 @@ CLASSES = (
 )
 #: requests at work at the same time: each is a thread with a database connection of its own
 AT_A_TIME = 20
-#: capacity as a part of what AT_A_TIME mean claims add up to. Simulated over 20 seeds, plain requests are over a bound of
-#: eight seconds in 26 % of the cases at 0.50, in 30 % at 0.49 and in 35 % at 0.48; SEEDS P5 has 30 %. Real threads lock each
-#: other less often than simulated ones, the less the busier the machine.
+#: capacity as a part of what AT_A_TIME mean claims add up to. Simulated over 20 seeds, plain
+#: requests are over a bound of eight seconds in 26 % of the cases at 0.50, in 30 % at 0.49 and in
+#: 35 % at 0.48; SEEDS P5 has 30 %. Real threads lock each other less often than simulated ones, the
+#: less the busier the machine.
 SCARCITY = 0.48
 LARGEST_CLAIM = 10
 STEPS = 3
@@ -63,7 +68,10 @@ class Workload:
 
 
 def make_workload(*, requests: int, seed: int) -> Workload:
-    """Draw a workload. Fewer requests than AT_A_TIME are all at work at once, and share as much less."""
+    """Draw a workload.
+
+    Fewer requests than AT_A_TIME are all at work at once, and share as much less.
+    """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
     jobs = tuple(_job(draw, number) for number in range(1, requests + 1))
     at_a_time = min(AT_A_TIME, requests)
@@ -73,7 +81,12 @@ def make_workload(*, requests: int, seed: int) -> Workload:
 def _job(draw: random.Random, number: int) -> WorkloadJob:
     parts = [_split(draw, draw.randint(1, LARGEST_CLAIM)) for _ in CLASSES]
     amounts = [vector for vector in zip(*parts, strict=True) if any(vector)]
-    steps = tuple(WorkloadStep(vector, tuple(draw.randrange(PAGES) for _ in range(draw.randint(*PAGES_PER_STEP)))) for vector in amounts)
+    steps = tuple(
+        WorkloadStep(
+            vector, tuple(draw.randrange(PAGES) for _ in range(draw.randint(*PAGES_PER_STEP)))
+        )
+        for vector in amounts
+    )
     claim: Vector = (0,) * len(CLASSES)
     for step in steps:
         claim = plus(claim, step.amounts)
@@ -89,6 +102,11 @@ def _split(draw: random.Random, units: int) -> list[int]:
 
 
 def _capacity(jobs: tuple[WorkloadJob, ...], at_a_time: int) -> Vector:
-    """SCARCITY of the mean demand, but enough for the largest claim alone: more could never be served."""
+    """SCARCITY of the mean demand, but enough for the largest claim alone: more could never be
+    served.
+    """
     by_class = list(zip(*(job.claim for job in jobs), strict=True))
-    return tuple(max(*claims, round(SCARCITY * at_a_time * sum(claims) / len(claims)), 0) for claims in by_class)
+    return tuple(
+        max(*claims, round(SCARCITY * at_a_time * sum(claims) / len(claims)), 0)
+        for claims in by_class
+    )

@@ -1,6 +1,8 @@
-"""The clocks of addresses: hosts that are served at one address take turns there, whichever crawl asks for them.
+"""The clocks of addresses: hosts that are served at one address take turns there, whichever crawl
+asks for them.
 
-A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be given back when a shift is lost.
+A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be
+given back when a shift is lost.
 """
 
 from __future__ import annotations
@@ -13,20 +15,26 @@ from django.db import connection
 AHEAD_SECONDS = 10.0
 
 TAKE = """
-INSERT INTO crawling_addressclock AS c (address, due_at) VALUES (%(address)s, clock_timestamp() + make_interval(secs => %(gap)s))
-ON CONFLICT (address) DO UPDATE SET due_at = greatest(c.due_at, clock_timestamp()) + make_interval(secs => %(gap)s)
+INSERT INTO crawling_addressclock AS c (address, due_at)
+    VALUES (%(address)s, clock_timestamp() + make_interval(secs => %(gap)s))
+ON CONFLICT (address) DO UPDATE SET due_at = greatest(c.due_at,
+    clock_timestamp()) + make_interval(secs => %(gap)s)
 WHERE c.due_at <= clock_timestamp() + make_interval(secs => %(ahead)s)
 RETURNING extract(epoch FROM due_at - clock_timestamp())::float8 - %(gap)s
 """
 
-UNTIL_TURNS = "SELECT extract(epoch FROM due_at - clock_timestamp())::float8 - %s FROM crawling_addressclock WHERE address = %s"
+UNTIL_TURNS = (
+    "SELECT extract(epoch FROM due_at - clock_timestamp())::float8 - %s "
+    "FROM crawling_addressclock WHERE address = %s"
+)
 
 #: a clock that nobody has read for an hour says nothing any more
 FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
 
 
 class AddressTurn(NamedTuple):
-    """Seconds until the request may begin; without `is_taken`, until there are turns to be taken."""
+    """Seconds until the request may begin; without `is_taken`, until there are turns to be
+    taken."""
 
     seconds: float
     is_taken: bool

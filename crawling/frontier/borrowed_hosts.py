@@ -10,22 +10,26 @@ from django.db import connection
 
 from crawling.frontier.host_rows import add_hosts
 
-#: A host that is being leased at this moment is passed over, never waited for. Until it is returned nobody's turn comes,
-#: and should we die, it comes by itself when the time is over.
+#: A host that is being leased at this moment is passed over, never waited for. Until it is returned
+#: nobody's turn comes, and should we die, it comes by itself when the time is over.
 BORROW = """
 WITH free AS (
     SELECT id, due_at FROM crawling_host
-    WHERE name = ANY(%(names)s) AND shift_id IS NULL AND due_at <= clock_timestamp() + make_interval(secs => %(soon)s)
+    WHERE name = ANY(%(names)s) AND shift_id IS NULL
+        AND due_at <= clock_timestamp() + make_interval(secs => %(soon)s)
     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 )
-UPDATE crawling_host h SET due_at = greatest(free.due_at, clock_timestamp()) + make_interval(secs => %(seconds)s)
+UPDATE crawling_host h SET due_at = greatest(free.due_at,
+    clock_timestamp()) + make_interval(secs => %(seconds)s)
 FROM free WHERE h.id = free.id
 RETURNING h.name, greatest(0, extract(epoch FROM free.due_at - clock_timestamp()))::float8, h.due_at
 """
 
-#: a shift that leased the host meanwhile has waited for our time to pass, and keeps a clock of its own
+#: a shift that leased the host meanwhile has waited for our time to pass, and keeps a clock of its
+#: own
 RETURN = """
-UPDATE crawling_host SET due_at = clock_timestamp() + make_interval(secs => greatest(%s, delay_seconds))
+UPDATE crawling_host SET due_at = clock_timestamp() +
+    make_interval(secs => greatest(%s, delay_seconds))
 WHERE name = %s AND shift_id IS NULL AND due_at = %s
 """
 
@@ -39,8 +43,12 @@ class BorrowedHost:
     until: datetime
 
 
-def borrow_hosts(names: Collection[str], *, soon_seconds: float, seconds: float) -> dict[str, BorrowedHost]:
-    """Keep everybody else from these hosts for so long; those that are leased, or not free soon, are left out."""
+def borrow_hosts(
+    names: Collection[str], *, soon_seconds: float, seconds: float
+) -> dict[str, BorrowedHost]:
+    """Keep everybody else from these hosts for so long; those that are leased, or not free soon,
+    are left out.
+    """
     with connection.cursor() as cursor:
         add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})

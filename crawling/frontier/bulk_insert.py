@@ -1,4 +1,6 @@
-"""Insert many rows by COPY: a third of the processor's time that Django's `bulk_create` takes, which builds a statement for every batch."""
+"""Insert many rows by COPY: a third of the processor's time that Django's `bulk_create` takes,
+which builds a statement for every batch.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,17 @@ from django.db import connection, models
 def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> None:
     """Insert the rows, each with the same columns in the same order; none costs nothing.
 
-    Values go to the server as they are: without the model's defaults, and texts without NUL. Raises what an INSERT would raise.
+    Values go to the server as they are: without the model's defaults, and texts without NUL. Raises
+    what an INSERT would raise.
     """
     if not rows:
         return
     name = connection.ops.quote_name
     statement = f"COPY {name(model._meta.db_table)} ({', '.join(map(name, rows[0]))}) FROM STDIN"
-    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.cursor.copy(statement) as copy:
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.cursor.copy(statement) as copy,
+    ):
         for row in rows:
             copy.write_row(tuple(row.values()))

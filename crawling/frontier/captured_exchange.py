@@ -10,7 +10,9 @@ from crawling.web.exchanges import Exchange
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLocation:
-    """Where the archive has it: the record's file, offset and length there; `is_revisit`: the payload is in another record."""
+    """Where the archive has it: the record's file, offset and length there; `is_revisit`: the
+    payload is in another record.
+    """
 
     file_id: int
     offset: int
@@ -24,8 +26,9 @@ class CapturedExchange:
     """An exchange and what the archive wants to know besides. `place` is set once it is kept.
 
     unchanged_since: id of the earlier page whose document the server says is still right.
-    has_page: whether a page's row will point at it; at a robots.txt none does. depth: None where it is no link's end.
-    outlinks: all that the document leads to, followed or not. sha256: the payload's, where it is known already.
+    has_page: whether a page's row will point at it; at a robots.txt none does. depth: None where it
+    is no link's end. outlinks: all that the document leads to, followed or not. sha256: the
+    payload's, where it is known already.
     """
 
     url: str

@@ -13,29 +13,45 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import Address, read_address
 
 UNTIL_DUE = f"""
-SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) - clock_timestamp())::float8
+SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) -
+    clock_timestamp())::float8
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %(run)s AND (q.process_number = %(number)s OR %(any)s) AND q.queued > 0
 """  # noqa: S608  # constants
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
-    """Seconds until one of the process's hosts may be fetched from (negative: it waits already); None without URLs.
+    """Seconds until one of the process's hosts may be fetched from (negative: it waits already);
+    None without URLs.
 
-    For a process whose hosts others have taken over, one of the run's: its share comes back with its next shift.
+    For a process whose hosts others have taken over, one of the run's: its share comes back with
+    its next shift.
     """
     with connection.cursor() as cursor:
-        cursor.execute(UNTIL_DUE, {"run": process.run_id, "number": process.number, "any": not process.serving, "gate": gate_is_wanted()})
+        cursor.execute(
+            UNTIL_DUE,
+            {
+                "run": process.run_id,
+                "number": process.number,
+                "any": not process.serving,
+                "gate": gate_is_wanted(),
+            },
+        )
         row = cursor.fetchone()
     return None if row is None or row[0] is None else float(row[0])
 
 
 def contested(host_ids: Collection[int], run_id: int) -> set[int]:
     """Those of the hosts that another run at work wants to fetch from, too."""
-    others = HostQueue.objects.filter(host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES).exclude(run=run_id)
+    others = HostQueue.objects.filter(
+        host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
+    ).exclude(run=run_id)
     return set(others.values_list("host_id", flat=True))
 
 
 def seeds_of(run_id: int) -> list[Address]:
     """A run's seeds, and where its seeds redirect to, which count as seeds."""
-    return [read_address(url) for url in Url.objects.filter(run=run_id, depth=0).values_list("url", flat=True)]
+    return [
+        read_address(url)
+        for url in Url.objects.filter(run=run_id, depth=0).values_list("url", flat=True)
+    ]

@@ -1,4 +1,5 @@
-"""Keep what is known of hosts that let nothing be fetched, by run: it outlives shifts and restarts."""
+"""Keep what is known of hosts that let nothing be fetched, by run: it outlives shifts and
+restarts."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from crawling.web.statuses import FetchStatus
 KEEP = """
 UPDATE crawling_hostqueue q
 SET outage = kept.outage, retry_at = kept.retry_at, due_at = greatest(q.due_at, kept.retry_at)
-FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(retries)s::timestamptz[]) AS kept(id, outage, retry_at), crawling_host h
+FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(retries)s::timestamptz[]) AS kept(id,
+    outage, retry_at), crawling_host h
 WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 """
 
@@ -53,12 +55,16 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:
-    """Until when the queue rests; a host that asks for a rest has a clock of its own, which is everybody's."""
+    """Until when the queue rests; a host that asks for a rest has a clock of its own, which is
+    everybody's.
+    """
     return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
 
 
 def _line(found: OutageChange) -> NewLogLine | None:
-    """The beginning and the end of an outage stand in the log; of a rest that a host asks for, only if it is long."""
+    """The beginning and the end of an outage stand in the log; of a rest that a host asks for, only
+    if it is long.
+    """
     outage = found.outage
     if outage is None:
         return None

@@ -18,13 +18,19 @@ FROM unnest(%s::bigint[], %s::int[]) AS new(id, number) WHERE q.id = new.id
 
 def serving_numbers(run_id: int) -> list[int]:
     """The numbers that the run's hosts are placed on."""
-    return list(RunProcess.objects.filter(run=run_id, serving=True).order_by("number").values_list("number", flat=True))
+    return list(
+        RunProcess.objects.filter(run=run_id, serving=True)
+        .order_by("number")
+        .values_list("number", flat=True)
+    )
 
 
 def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> int:
-    """Give each host of the run, or of one of its processes, to whom it belongs among `numbers`; returns how many moved.
+    """Give each host of the run, or of one of its processes, to whom it belongs among `numbers`;
+    returns how many moved.
 
-    A host that is leased stays with its shift until that lets it go. The caller holds the run's lock.
+    A host that is leased stays with its shift until that lets it go. The caller holds the run's
+    lock.
     """
     queues = HostQueue.objects.filter(run=run)
     loads: Counter[int] = Counter()
@@ -33,21 +39,31 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
         queues = queues.filter(process_number=of)
     rows = list(queues.order_by("pk").values_list("pk", "host__name", "process_number"))
     placed = place_each((name for _, name, _ in rows), numbers, loads)
-    moved = {queue: number for (queue, _, before), number in zip(rows, placed, strict=True) if number != before}
+    moved = {
+        queue: number
+        for (queue, _, before), number in zip(rows, placed, strict=True)
+        if number != before
+    }
     with connection.cursor() as cursor:
         cursor.execute(MOVE, [list(moved), list(moved.values())])
     return len(moved)
 
 
 def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
-    """How many hosts each of the processes has, as far as that matters to where the next are placed."""
+    """How many hosts each of the processes has, as far as that matters to where the next are
+    placed.
+    """
     if len(numbers) < 2:
         return Counter()
-    some = HostQueue.objects.filter(run=run_id, process_number__in=numbers).values_list("process_number", flat=True)
+    some = HostQueue.objects.filter(run=run_id, process_number__in=numbers).values_list(
+        "process_number", flat=True
+    )
     return Counter(some[: EVEN_FROM * len(numbers)])
 
 
 def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:
     """Those of the hosts that another process of the run is to serve now."""
-    queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(process_number=process.number)
+    queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
+        process_number=process.number
+    )
     return set(queues.values_list("host_id", flat=True))

@@ -20,13 +20,15 @@ from crawling.frontier.waiting_names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
 from crawling.web.outages import Outage, read_outage
 
-#: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
+#: hosts are leased ahead of their time, but never while another may still renew its lease, and
+#: never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
 #: read along the index `queues_in_turn` until there are enough, however many hosts the run has
 DUE_HOSTS = f"""
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-    WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
+    WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0
+        AND h.id <> ALL(%(avoid)s::bigint[])
       AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
       AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
       AND {PASSES_GATE}
@@ -35,7 +37,8 @@ DUE_HOSTS = f"""
 
 LEASE_HOSTS = f"""
 WITH due AS (
-    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at, q.outage::text AS outage
+    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at,
+        q.outage::text AS outage
     {DUE_HOSTS}
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -43,29 +46,35 @@ UPDATE crawling_host h
 SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
-RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
-    h.answered_at IS NOT NULL, due.outage, h.counted_at, h.requests_in_minute, h.requests_in_day
+RETURNING due.queue_id, h.id, h.name,
+    greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
+        h.answered_at IS NOT NULL, due.outage, h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
 COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
 
-#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect comes alone, so
-#: any row of the hand says whether it is one.
+#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect comes alone,
+#: so any row of the hand says whether it is one.
 CLAIM_URLS = f"""
 WITH picked AS (
-    SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
+    SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id,
+        n)
     CROSS JOIN LATERAL (
         SELECT id, losses FROM crawling_url
-        WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}' AND (due_at IS NULL OR due_at <= clock_timestamp())
+        WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}'
+            AND (due_at IS NULL OR due_at <= clock_timestamp())
         ORDER BY lane, rank, id LIMIT wanted.n
     ) u
 ), hand AS (
-    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' LIMIT 1
+    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}'
+    LIMIT 1
 ), alone AS (
-    SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id LIMIT 1
+    SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id
+    LIMIT 1
 ), beside AS (
     SELECT id, losses FROM picked
-    WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone) AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
+    WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone)
+        AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
 ), kept AS (
     SELECT id FROM alone
     UNION ALL
@@ -79,21 +88,26 @@ WITH picked AS (
         ORDER BY id LIMIT 1
     )
 )
-UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s, attempts = u.attempts + 1
+UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s,
+    attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
-RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane, u.nesting
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane,
+    u.nesting
 """  # noqa: S608  # a constant
 
 #: those that have anything to give
 NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
 
-#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is, or, where a suspect was
-#: kept back, at once. One that gave all has had its turn, and stands last in line
+#: a queue that gave less than it was asked for has nothing more that is due: look again when its
+#: next retry is, or, where a suspect was kept back, at once. One that gave all has had its turn,
+#: and stands last in line
 COUNT_CLAIMED = f"""
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
-    due_at = greatest(q.retry_at, CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
-        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = '{UrlState.QUEUED}'),
+    due_at = greatest(q.retry_at, CASE WHEN taken.n = taken.asked THEN clock_timestamp()
+        ELSE coalesce(
+        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u
+            WHERE u.queue_id = q.id AND u.state = '{UrlState.QUEUED}'),
         q.due_at) END)
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
 WHERE q.id = taken.id
@@ -104,25 +118,29 @@ UPDATE crawling_host h
 SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
     answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
-FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[], %(heard)s::bool[])
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[],
+    %(heard)s::bool[])
     AS gone(id, wait, delay, backoffs, was_heard)
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
 """
 
 REST_QUEUES = """
-UPDATE crawling_hostqueue q SET due_at = greatest(q.due_at, clock_timestamp() + make_interval(secs => resting.wait))
+UPDATE crawling_hostqueue q SET due_at = greatest(q.due_at,
+    clock_timestamp() + make_interval(secs => resting.wait))
 FROM unnest(%s::bigint[], %s::float8[]) AS resting(id, wait) WHERE q.id = resting.id
 """
 
 COUNT_REQUESTS = """
-UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute, requests_in_day = counted.in_day,
-    delay_seconds = counted.delay, due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => counted.wait))
+UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute,
+    requests_in_day = counted.in_day, delay_seconds = counted.delay,
+        due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => counted.wait))
 FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[], %s::float8[], %s::float8[])
     AS counted(id, at, in_minute, in_day, delay, wait)
 WHERE h.id = counted.id AND h.shift_id = %s
 """
 
-#: what is locked is being let go at this moment; waiting for it here, while it waits for others, would be a deadlock
+#: what is locked is being let go at this moment; waiting for it here, while it waits for others,
+#: would be a deadlock
 RENEW = """
 UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)
 WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
@@ -139,7 +157,8 @@ WHERE shift_id = %s
 class LeasedHost:
     """A host that this shift alone may fetch from, after `wait_seconds`.
 
-    was_heard: it has answered at some time. outage: it let nothing be fetched when it was last tried.
+    was_heard: it has answered at some time. outage: it let nothing be fetched when it was last
+    tried.
     """
 
     queue_id: int
@@ -153,8 +172,9 @@ class LeasedHost:
 
 
 class ReturnedHost(NamedTuple):
-    """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
-    that it has too much to do. was_heard: it has answered this shift."""
+    """A host that is given back: seconds until the next fetch may begin, the delay that was kept,
+    and how often in a row it has said that it has too much to do. was_heard: it has answered this
+    shift."""
 
     host_id: int
     wait_seconds: float
@@ -180,19 +200,35 @@ class ClaimedUrl:
 
 
 def lease_hosts(
-    shift: Shift, *, limit: int, soon_seconds: float, delay_seconds: float, lease_seconds: float, avoid: Collection[int] = ()
+    shift: Shift,
+    *,
+    limit: int,
+    soon_seconds: float,
+    delay_seconds: float,
+    lease_seconds: float,
+    avoid: Collection[int] = (),
 ) -> list[LeasedHost]:
-    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first whose last turn is longest ago.
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first
+    whose last turn is longest ago.
 
-    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`, and
-    those that the gate holds back.
+    Hosts that another transaction is leasing are passed over, never waited for; so are those of the
+    ids in `avoid`, and those that the gate holds back.
     """
     due = _due_hosts(shift, limit, soon_seconds, avoid)
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
         rows = cursor.fetchall()
     hosts = [
-        LeasedHost(queue, host, name, wait, backoffs, heard, read_outage(json.loads(outage or "null")), RequestsSpent(*spent))
+        LeasedHost(
+            queue,
+            host,
+            name,
+            wait,
+            backoffs,
+            heard,
+            read_outage(json.loads(outage or "null")),
+            RequestsSpent(*spent),
+        )
         for queue, host, name, wait, backoffs, heard, outage, *spent in rows
     ]
     return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
@@ -205,7 +241,9 @@ def count_waiting(shift: Shift, *, most: int, avoid: Collection[int] = ()) -> in
         return int(cursor.fetchone()[0])
 
 
-def _due_hosts(shift: Shift, limit: int, soon_seconds: float, avoid: Collection[int]) -> dict[str, Any]:
+def _due_hosts(
+    shift: Shift, limit: int, soon_seconds: float, avoid: Collection[int]
+) -> dict[str, Any]:
     """The values of DUE_HOSTS."""
     return {
         "run": shift.process.run_id,
@@ -219,7 +257,8 @@ def _due_hosts(shift: Shift, limit: int, soon_seconds: float, avoid: Collection[
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
-    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot.
+    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is
+    never overshot.
 
     A shift whose books are closed gets none: nobody would give them back. Without anything queued,
     as at the end of each small crawl, the run is not locked.
@@ -231,12 +270,20 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
         limits = within_host_budget(run, _within_page_limit(run, wanted))
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
-        cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})
+        cursor.execute(
+            CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk}
+        )
         claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
-        for url in sorted((ClaimedUrl(*row) for row in cursor.fetchall()), key=lambda url: (url.lane, url.rank, url.id)):
+        for url in sorted(
+            (ClaimedUrl(*row) for row in cursor.fetchall()),
+            key=lambda url: (url.lane, url.rank, url.id),
+        ):
             claimed[url.queue_id].append(url)
         counts = [len(urls) for urls in claimed.values()]
-        cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})
+        cursor.execute(
+            COUNT_CLAIMED,
+            {"queues": list(limits), "counts": counts, "asked": list(limits.values())},
+        )
     return claimed
 
 
@@ -265,13 +312,22 @@ def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
     if not hosts:
         return
     ids, waits, delays, backoffs, heard = (list(column) for column in zip(*hosts, strict=True))
-    values: dict[str, Any] = {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "heard": heard, "shift": shift.pk}
+    values: dict[str, Any] = {
+        "hosts": ids,
+        "waits": waits,
+        "delays": delays,
+        "backoffs": backoffs,
+        "heard": heard,
+        "shift": shift.pk,
+    }
     with connection.cursor() as cursor:
         cursor.execute(LET_GO, values)
 
 
 def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
-    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on with their hosts."""
+    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on
+    with their hosts.
+    """
     with locked_run(run_id), connection.cursor() as cursor:
         cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
 
@@ -286,8 +342,12 @@ class AskedHost(NamedTuple):
 
 
 def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
-    """Note how many requests the shift's hosts have had, and what rest they need: both outlive shifts, even one that is killed."""
-    counts = sorted((one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts)
+    """Note how many requests the shift's hosts have had, and what rest they need: both outlive
+    shifts, even one that is killed.
+    """
+    counts = sorted(
+        (one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts
+    )
     with connection.cursor() as cursor:
         cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
 

@@ -58,7 +58,9 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class UrlOutcome:
-    """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before then."""
+    """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before
+    then.
+    """
 
     url_id: int
     state: UrlState

@@ -12,7 +12,17 @@ from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import Shift, UrlState
 
 #: of a minute and of a run, in the order of the values of `ADD_COUNTS`
-COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")
+COUNTED = (
+    "discovered",
+    "fetched",
+    "succeeded",
+    "failed",
+    "excluded",
+    "bytes",
+    "quarantined",
+    "duplicate",
+    "reused",
+)
 _COLUMNS = ", ".join(COUNTED)
 _ADDED = ", ".join(f"{name} = c.{name} + excluded.{name}" for name in COUNTED)
 
@@ -31,7 +41,8 @@ RETURNING failed
 
 SUM_UP = f"""
 INSERT INTO crawling_runtotal (run_id, {_COLUMNS})
-SELECT run_id, {", ".join(f"sum({name})" for name in COUNTED)} FROM crawling_runcount WHERE run_id = %s GROUP BY run_id
+SELECT run_id, {", ".join(f"sum({name})" for name in COUNTED)} FROM crawling_runcount
+WHERE run_id = %s GROUP BY run_id
 """  # noqa: S608  # constants
 
 COUNT_DONE = """
@@ -41,7 +52,8 @@ FROM unnest(%s::bigint[], %s::int[]) AS ended(id, n) WHERE q.id = ended.id
 
 COUNT_ANSWERS = """
 UPDATE crawling_hostqueue q
-SET pages = q.pages + had.pages, bytes = q.bytes + had.bytes, began_at = coalesce(q.began_at, clock_timestamp())
+SET pages = q.pages + had.pages, bytes = q.bytes + had.bytes,
+    began_at = coalesce(q.began_at, clock_timestamp())
 FROM unnest(%s::bigint[], %s::int[], %s::bigint[]) AS had(id, pages, bytes) WHERE q.id = had.id
 """
 
@@ -62,7 +74,8 @@ def count_outcomes(
     quarantined: int = 0,
     duplicate: int = 0,
 ) -> int:
-    """Count a batch, by minute, by host and by status; returns how many URLs the process has failed at in this minute.
+    """Count a batch, by minute, by host and by status; returns how many URLs the process has failed
+    at in this minute.
 
     queues: the host queue of each URL by its id. The caller holds the run's lock.
     """
@@ -72,7 +85,10 @@ def count_outcomes(
         cursor.execute(COUNT_DONE, [list(by_queue), list(by_queue.values())])
         by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
         states, statuses = zip(*by_status, strict=True)
-        cursor.execute(COUNT_STATUSES, [shift.process.run_id, list(states), list(statuses), list(by_status.values())])
+        cursor.execute(
+            COUNT_STATUSES,
+            [shift.process.run_id, list(states), list(statuses), list(by_status.values())],
+        )
     by_state = Counter(outcome.state for outcome in ended)
     answers = [outcome.answer for outcome in outcomes if outcome.answer]
     _count_answers(cursor, outcomes, queues)
@@ -95,7 +111,9 @@ def count_outcomes(
     return int(cursor.fetchone()[0])
 
 
-def _count_answers(cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queues: Mapping[int, int]) -> None:
+def _count_answers(
+    cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queues: Mapping[int, int]
+) -> None:
     """Count answers and their bytes by host: what limits on each host go by."""
     pages: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
@@ -104,7 +122,9 @@ def _count_answers(cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queu
             pages[queues[outcome.url_id]] += 1
             sizes[queues[outcome.url_id]] += outcome.answer.bytes
     if pages:
-        cursor.execute(COUNT_ANSWERS, [list(pages), list(pages.values()), [sizes[queue] for queue in pages]])
+        cursor.execute(
+            COUNT_ANSWERS, [list(pages), list(pages.values()), [sizes[queue] for queue in pages]]
+        )
 
 
 def add_counts(cursor: CursorWrapper, shift: Shift, **counts: int) -> None:

@@ -11,16 +11,22 @@ from crawling.web.statuses import FetchStatus
 
 
 def pages_left(run: Run) -> int | None:
-    """How many more pages the run may fetch, those in process counted as fetched; None without a limit."""
+    """How many more pages the run may fetch, those in process counted as fetched; None without a
+    limit.
+    """
     if run.crawl.max_pages is None:
         return None
-    in_process = run.urls.filter(state=UrlState.IN_PROCESS, shift__isnull=False, shift__process__run=run).count()
+    in_process = run.urls.filter(
+        state=UrlState.IN_PROCESS, shift__isnull=False, shift__process__run=run
+    ).count()
     return max(0, run.crawl.max_pages - _total(run, "fetched") - in_process)
 
 
 def limit_reached(run: Run) -> str:
-    """The sentence of the hard limit that the run has reached, or nothing. That on pages is exact: no more are claimed than it leaves,
-    and what is in process then comes to its end. The others may be passed by what is being fetched when they are reached."""
+    """The sentence of the hard limit that the run has reached, or nothing.
+
+    That on pages is exact: no more are claimed than it leaves, and what is in process then comes to
+    its end. The others may be passed by what is being fetched when they are reached."""
     crawl = run.crawl
     reached = _reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
     return f"The limit of {reached} is reached; the frontier holds more." if reached else ""
@@ -29,7 +35,9 @@ def limit_reached(run: Run) -> str:
 def soft_limit_reached(run: Run) -> str:
     """The part of a sentence that names the soft limit that the run has reached, or nothing."""
     budget = run.crawl.budget
-    reached = _reached(run, budget.get("soft_pages"), budget.get("soft_bytes"), budget.get("soft_seconds"))
+    reached = _reached(
+        run, budget.get("soft_pages"), budget.get("soft_bytes"), budget.get("soft_seconds")
+    )
     return f"the soft limit of {reached} is reached" if reached else ""
 
 
@@ -38,7 +46,11 @@ def in_vain(run: Run) -> str:
     total = RunTotal.objects.filter(run=run).first()
     if total is None or total.succeeded:
         return ""
-    became = {"failed": total.failed, "kept out": total.excluded, "held back as traps": total.quarantined}
+    became = {
+        "failed": total.failed,
+        "kept out": total.excluded,
+        "held back as traps": total.quarantined,
+    }
     parts = [f"{count:,} {word}" for word, count in became.items() if count]
     urls = f"{total.discovered:,} URL{'s' * (total.discovered != 1)}"
     return f"Nothing was fetched with success: of {urls}, {', '.join(parts) or 'none was tried'}."
@@ -48,16 +60,35 @@ def ending_of(run: Run) -> str:
     """What to say of a run with nothing left to fetch: whether limits kept anything out."""
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
-        return f"{reached.capitalize()}: no address that was found after that was let in, and all known before are done."
-    closed = run.urls.filter(state=UrlState.EXCLUDED, status=FetchStatus.HOST_BUDGET).values("queue").distinct().count()
+        return (
+            f"{reached.capitalize()}: no address that was found after that was let in, and all "
+            "known before are done."
+        )
+    closed = (
+        run.urls.filter(state=UrlState.EXCLUDED, status=FetchStatus.HOST_BUDGET)
+        .values("queue")
+        .distinct()
+        .count()
+    )
     if closed:
-        return f"Every URL in scope is done, but for those on {closed:,} host{'s' * (closed != 1)} whose limit was reached."
+        return (
+            f"Every URL in scope is done, but for those on {closed:,} host{'s' * (closed != 1)} "
+            "whose limit was reached."
+        )
     if Rule.DOMAIN_BUDGET in kept_out:
         return "Every URL that was let in is done; the limit of hosts on a domain kept others out."
     if Rule.HOST_BUDGET in kept_out:
         return "Every URL that was let in is done; a soft limit on each host kept others out."
-    held = RunTotal.objects.filter(run=run, quarantined__gt=0).values_list("quarantined", flat=True).first()
-    return f"Every URL in scope is done, but for {held:,} held back as traps." if held else "Every URL in scope is done."
+    held = (
+        RunTotal.objects.filter(run=run, quarantined__gt=0)
+        .values_list("quarantined", flat=True)
+        .first()
+    )
+    return (
+        f"Every URL in scope is done, but for {held:,} held back as traps."
+        if held
+        else "Every URL in scope is done."
+    )
 
 
 def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
@@ -66,7 +97,11 @@ def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None)
         return f"{pages:,} pages"
     if size is not None and _total(run, "bytes") >= size:
         return filesizeformat(size)
-    if seconds is not None and run.started_at and (timezone.now() - run.started_at).total_seconds() >= seconds:
+    if (
+        seconds is not None
+        and run.started_at
+        and (timezone.now() - run.started_at).total_seconds() >= seconds
+    ):
         return f"{seconds:,} seconds"
     return ""
 

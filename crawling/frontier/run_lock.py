@@ -16,7 +16,8 @@ from crawling.models import CrawlJob, Run
 
 #: whoever waits for a run's row for longer is told so
 PATIENCE = "10s"
-#: SQLSTATEs by which PostgreSQL says that others were in the way: serialisation failure, deadlock, lock time-out
+#: SQLSTATEs by which PostgreSQL says that others were in the way: serialisation failure, deadlock,
+#: lock time-out
 IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
 ATTEMPTS = 5
 
@@ -33,7 +34,8 @@ RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
 #: Sent as one, and written out: the ORM takes longer to make these statements than all else that a
 #: small batch costs. The order is read by a statement of its own, after the lock was had, so that
 #: what was edited while others had the lock counts.
-#: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all others for ever.
+#: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all
+#: others for ever.
 LOCK = f"""
 SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = '5s';
 SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run
@@ -45,7 +47,9 @@ FROM crawling_crawljob c JOIN crawling_run r ON r.crawl_id = c.id WHERE r.id = %
 
 @contextmanager
 def locked_run(run_id: int) -> Iterator[Run]:
-    """Hold the run's row until the block ends, which is one transaction; yields it, with its crawl, as it stands under the lock."""
+    """Hold the run's row until the block ends, which is one transaction; yields it, with its crawl,
+    as it stands under the lock.
+    """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(LOCK, {"run": run_id, "patience": PATIENCE})
@@ -69,14 +73,21 @@ def _made(model: type[M], fields: Sequence[Field[object, object]], row: Sequence
 
 
 def insist(work: Callable[[], T]) -> T:
-    """Do `work`, which is one transaction, again while others are in the way: five times in all, which is most of a minute."""
+    """Do `work`, which is one transaction, again while others are in the way: five times in all,
+    which is most of a minute.
+    """
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return work()
         except OperationalError as error:
-            if attempt == ATTEMPTS or connection.in_atomic_block or sqlstate(error) not in IN_THE_WAY:
+            if (
+                attempt == ATTEMPTS
+                or connection.in_atomic_block
+                or sqlstate(error) not in IN_THE_WAY
+            ):
                 raise
-        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311  # no secret: rivals must not collide again
+        # no secret: rivals must not collide again
+        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
     raise AssertionError("unreachable")
 
 

@@ -11,10 +11,11 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
+    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many
+    redirects in a row.
 
-    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
-    hops: links in a row outside the scope, this one included.
+    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is
+    no directory above it. hops: links in a row outside the scope, this one included.
     nesting: sitemap indexes in a row that led here.
     """
 
@@ -31,7 +32,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An address that a rule kept out, as it was met on the page of the URL row `via`. hops: of that page."""
+    """An address that a rule kept out, as it was met on the page of the URL row `via`.
+
+    hops: of that page.
+    """
 
     url: str
     rule: Rule

@@ -10,12 +10,14 @@ from django.db import connection
 from crawling.frontier.free_hosts import FREE_AT
 from dnscache.gate import IS_KEPT, IS_SETTLED
 
-#: hosts read of each process of a run, the longest due first: with fewer, names that are not settled could hide each other
+#: hosts read of each process of a run, the longest due first: with fewer, names that are not
+#: settled could hide each other
 MOST_OF_A_PROCESS, MOST = 2000, 4000
 #: processes in line at the bank whose names are resolved ahead of their shifts
 FIRST_IN_LINE = 500
 
-#: true of a host whose name is settled, or needs nobody to ask; of every host while the gate is open
+#: true of a host whose name is settled, or needs nobody to ask; of every host while the gate is
+#: open
 PASSES_GATE = f"""(
     NOT %(gate)s OR h.dns_name = '' OR NOT {IS_KEPT}
     OR EXISTS (SELECT FROM dnscache_dnsentry d WHERE d.name = h.dns_name AND {IS_SETTLED})
@@ -24,14 +26,16 @@ PASSES_GATE = f"""(
 #: until when a host can't pass the gate, because its name rests after a failure; null: nobody knows
 HELD_UNTIL = f"""(
     SELECT d.retry_at FROM dnscache_dnsentry d
-    WHERE %(gate)s AND {IS_KEPT} AND d.name = h.dns_name AND d.retry_at > statement_timestamp() AND NOT {IS_SETTLED}
+    WHERE %(gate)s AND {IS_KEPT} AND d.name = h.dns_name AND d.retry_at > statement_timestamp()
+        AND NOT {IS_SETTLED}
 )"""  # noqa: S608  # constants
 
 #: those of some hosts that wait at the gate
-HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608  # constants
+# constants
+HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608
 
-#: Processes that fetch, may begin at any time, or stand in front of the line. Those behind it are not
-#: read, however many they are: an answer might not live until it is their turn.
+#: Processes that fetch, may begin at any time, or stand in front of the line. Those behind it are
+#: not read, however many they are: an answer might not live until it is their turn.
 SOON_AT_WORK = """
 SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
 UNION ALL
@@ -46,8 +50,8 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
     )))
 """
 
-#: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a thousand dead names must not hide
-#: one that is alive. `share` are those of one machine of several.
+#: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a
+#: thousand dead names must not hide one that is alive. `share` are those of one machine of several.
 NAMES_DUE = f"""
 SELECT due.dns_name, extract(epoch FROM min(due.at))::float8
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
@@ -55,10 +59,12 @@ CROSS JOIN LATERAL (
     SELECT h.dns_name, greatest(q.due_at, {FREE_AT}) AS at
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     LEFT JOIN dnscache_dnsentry d ON d.name = h.dns_name
-    WHERE q.run_id = p.run_id AND q.process_number = p.number AND q.queued > 0 AND q.due_at <= to_timestamp(%(until)s)
+    WHERE q.run_id = p.run_id AND q.process_number = p.number AND q.queued > 0
+        AND q.due_at <= to_timestamp(%(until)s)
       AND h.dns_name <> '' AND mod(abs(hashtext(h.dns_name)::bigint), %(machines)s) = %(place)s
       AND greatest(q.due_at, {FREE_AT}) <= to_timestamp(%(until)s)
-      AND (d.name IS NULL OR (d.expires_at <= to_timestamp(%(until)s) AND coalesce(d.retry_at, '-infinity') <= clock_timestamp()))
+      AND (d.name IS NULL OR (d.expires_at <= to_timestamp(%(until)s)
+          AND coalesce(d.retry_at, '-infinity') <= clock_timestamp()))
     ORDER BY q.due_at LIMIT {MOST_OF_A_PROCESS}
 ) due
 WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN ('queued', 'running')
@@ -79,7 +85,8 @@ def held_at_gate(hosts: Collection[int]) -> set[int]:
 
 
 def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[tuple[str, float]]:
-    """Return the names of hosts that come due before `until` and want asking for, with the times, the earliest first.
+    """Return the names of hosts that come due before `until` and want asking for, with the times,
+    the earliest first.
 
     `place` is this machine's among `machines` that share the names.
     """

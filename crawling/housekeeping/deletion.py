@@ -1,4 +1,6 @@
-"""Delete a crawl with everything that its runs left behind: at once for everybody's eyes, and its rows as those of single runs."""
+"""Delete a crawl with everything that its runs left behind: at once for everybody's eyes, and its
+rows as those of single runs.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,25 @@ from crawling.runs.grants import leave_bank
 
 
 def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
-    """Delete a draft or a crawl whose runs have ended: at once, or as soon as the keeper gets to what is left. Raises WrongState.
+    """Delete a draft or a crawl whose runs have ended: at once, or as soon as the keeper gets to
+    what is left. Raises WrongState.
 
-    Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl. Archive files on other machines go when a
-    shift begins its archive there.
+    Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl.
+    Archive files on other machines go when a shift begins its archive there.
     """
     ask_deletion(crawl, by=by)
     remove_rows()
 
 
 def ask_deletion(crawl: CrawlJob, *, by: User | None) -> None:
-    """Let a crawl be gone for everybody, and its name free; its rows and files are removed in time. Raises WrongState."""
+    """Let a crawl be gone for everybody, and its name free; its rows and files are removed in time.
+
+    Raises WrongState.
+    """
     for run in crawl.runs.filter(state__in=ENDED_STATES):
-        leave_bank(run)  # a crash may have come between a run's end and this; afterwards nobody would know the process
+        # a crash may have come between a run's end and this; afterwards nobody would know the
+        # process
+        leave_bank(run)
     with transaction.atomic():
         # The lock that starting takes, too: no run begins while its crawl goes.
         locked = CrawlJob.objects.select_for_update(no_key=True).filter(pk=crawl.pk).first()
@@ -35,8 +43,15 @@ def ask_deletion(crawl: CrawlJob, *, by: User | None) -> None:
             return
         alive = locked.runs.exclude(state__in=ENDED_STATES).first()
         if alive:
-            raise WrongState(f"{locked.name} is {alive.state}; stop it and wait for its end before deleting it.")
-        note(by, locked, "deleted", {"runs": (locked.runs.count(), None), "seeds": (locked.seeds[:10], None)})
+            raise WrongState(
+                f"{locked.name} is {alive.state}; stop it and wait for its end before deleting it."
+            )
+        note(
+            by,
+            locked,
+            "deleted",
+            {"runs": (locked.runs.count(), None), "seeds": (locked.seeds[:10], None)},
+        )
         Schedule.objects.filter(crawl=locked).update(next_at=None)
         # Those of which it was asked before keep their turn.
         Run.objects.filter(crawl=locked).update(removal_asked_at=Now(), is_latest=False)

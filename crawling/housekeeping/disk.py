@@ -33,7 +33,10 @@ class DiskSpace:
 
 def disk_now() -> DiskSpace:
     usage, here = shutil.disk_usage(archive_disk()), this_machine()
-    archive = ArchiveFile.objects.filter(machine=here).aggregate(size=Sum("committed_length"))["size"] or 0
+    archive = (
+        ArchiveFile.objects.filter(machine=here).aggregate(size=Sum("committed_length"))["size"]
+        or 0
+    )
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         database = cursor.fetchone()[0]
@@ -41,8 +44,16 @@ def disk_now() -> DiskSpace:
 
 
 def forecast_of(disk: DiskSpace) -> tuple[Forecast | None, datetime | None]:
-    """The forecast if there is enough to tell one from, and since when there are measurements, if there are any."""
-    samples = DiskSample.objects.filter(machine=disk.machine, at__gt=Now() - LOOKED_BACK).order_by("at")
-    history = [DiskMeasurement(*row) for row in samples.values_list("at", "free", "archive", "database")]
+    """The forecast if there is enough to tell one from, and since when there are measurements, if
+    there are any.
+    """
+    samples = DiskSample.objects.filter(machine=disk.machine, at__gt=Now() - LOOKED_BACK).order_by(
+        "at"
+    )
+    history = [
+        DiskMeasurement(*row) for row in samples.values_list("at", "free", "archive", "database")
+    ]
     since = history[0].at if history else None
-    return forecast([*history, DiskMeasurement(timezone.now(), disk.free, disk.archive, disk.database)]), since
+    return forecast(
+        [*history, DiskMeasurement(timezone.now(), disk.free, disk.archive, disk.database)]
+    ), since

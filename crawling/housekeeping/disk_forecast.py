@@ -16,7 +16,8 @@ FARTHEST = timedelta(days=3650)
 
 @dataclass(frozen=True)
 class DiskMeasurement:
-    """Bytes at a moment: free on the disk, in the archive's files on this machine, in the database."""
+    """Bytes at a moment: free on the disk, in the archive's files on this machine, in the
+    database."""
 
     at: datetime
     free: int
@@ -26,7 +27,10 @@ class DiskMeasurement:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Growth in bytes a day over `span`. full_at: None if at this rate it never is, or not in ten years."""
+    """Growth in bytes a day over `span`.
+
+    full_at: None if at this rate it never is, or not in ten years.
+    """
 
     span: timedelta
     archive_a_day: float
@@ -38,14 +42,16 @@ class Forecast:
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     """From measurements in their order; None if they span too little time.
 
-    What counts is how free space shrinks, whoever takes it: by the line that fits all measurements best, so that one large run, or one that
-    was deleted, does not settle it.
+    What counts is how free space shrinks, whoever takes it: by the line that fits all measurements
+    best, so that one large run, or one that was deleted, does not settle it.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None
     last = history[-1]
     used = -_a_day(history, [one.free for one in history])
-    left = timedelta(days=last.free / used) if used > 0 and last.free / used < FARTHEST.days else None
+    left = (
+        timedelta(days=last.free / used) if used > 0 and last.free / used < FARTHEST.days else None
+    )
     return Forecast(
         span=last.at - history[0].at,
         archive_a_day=_a_day(history, [one.archive for one in history]),
@@ -57,4 +63,6 @@ def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
 
 def _a_day(history: Sequence[DiskMeasurement], values: Sequence[int]) -> float:
     begin = history[0].at
-    return linear_regression([(one.at - begin).total_seconds() / DAY_SECONDS for one in history], values).slope
+    return linear_regression(
+        [(one.at - begin).total_seconds() / DAY_SECONDS for one in history], values
+    ).slope

@@ -20,5 +20,7 @@ def measure_disk() -> None:
     if DiskSample.objects.filter(machine=here, at__gt=Now() - EVERY).exists():
         return
     disk = disk_now()
-    DiskSample.objects.create(machine=here, total=disk.total, free=disk.free, archive=disk.archive, database=disk.database)
+    DiskSample.objects.create(
+        machine=here, total=disk.total, free=disk.free, archive=disk.archive, database=disk.database
+    )
     DiskSample.objects.filter(at__lt=Now() - KEPT).delete()

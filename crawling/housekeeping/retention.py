@@ -21,17 +21,20 @@ from crawling.orders.retention import Retention, read_retention
 
 logger = logging.getLogger(__name__)
 
-#: Crawls that rest and of which a rule may say that a run goes: the keeper looks every half minute, and there may be very many crawls.
+#: Crawls that rest and of which a rule may say that a run goes: the keeper looks every half minute,
+#: and there may be very many crawls.
 PERHAPS_TOO_MUCH = """
 SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
-    SELECT (c.retention ->> 'keep_runs')::bigint AS runs, (c.retention ->> 'keep_days')::int AS days,
-        (c.retention ->> 'max_bytes')::bigint AS bytes
+    SELECT (c.retention ->> 'keep_runs')::bigint AS runs,
+        (c.retention ->> 'keep_days')::int AS days, (c.retention ->> 'max_bytes')::bigint AS bytes
 ) AS most
 WHERE c.retention <> '{}' AND (
     SELECT count(*) > 1 AND bool_and(r.state = ANY(%s)) AND (
         count(*) > most.runs
-        OR min(coalesce(r.finished_at, r.created_at)) FILTER (WHERE NOT r.is_latest) <= now() - make_interval(days => most.days)
-        OR (SELECT sum(f.committed_length) FROM crawling_archivefile f JOIN crawling_run o ON o.id = f.run_id
+        OR min(coalesce(r.finished_at, r.created_at))
+            FILTER (WHERE NOT r.is_latest) <= now() - make_interval(days => most.days)
+        OR (SELECT sum(f.committed_length) FROM crawling_archivefile f
+            JOIN crawling_run o ON o.id = f.run_id
             WHERE o.crawl_id = c.id AND o.removal_asked_at IS NULL) > most.bytes
     ) FROM crawling_run r WHERE r.crawl_id = c.id AND r.removal_asked_at IS NULL
 )
@@ -40,7 +43,10 @@ ORDER BY c.id
 
 
 def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None) -> Retention:
-    """Keep a crawl's runs by these rules from now on. Raises BadOrder with a sentence by field; then nothing has changed."""
+    """Keep a crawl's runs by these rules from now on.
+
+    Raises BadOrder with a sentence by field; then nothing has changed.
+    """
     rules, errors = read_retention(fields)
     if rules is None:
         raise BadOrder(errors)
@@ -55,9 +61,11 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
 
 
 class RunsKeeper:
-    """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need earlier ones.
+    """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need
+    earlier ones.
 
-    Who needs whom is read from all pages of a crawl. Where all stay for it, they are not read again until the crawl stands otherwise.
+    Who needs whom is read from all pages of a crawl. Where all stay for it, they are not read again
+    until the crawl stands otherwise.
     """
 
     def __init__(self) -> None:
@@ -69,7 +77,8 @@ class RunsKeeper:
             perhaps = [pk for (pk,) in cursor.fetchall()]
         stayed, self._staying = self._staying, {}
         for crawl_id in perhaps:
-            crawl = CrawlJob.objects.filter(pk=crawl_id).first()  # by the rules of this moment: others may just have been set
+            # by the rules of this moment: others may just have been set
+            crawl = CrawlJob.objects.filter(pk=crawl_id).first()
             if crawl is None:
                 continue
             now = timezone.now()

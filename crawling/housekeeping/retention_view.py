@@ -1,4 +1,6 @@
-"""What of a crawl's runs is kept, how much room each takes, and what becomes of it by the crawl's rules."""
+"""What of a crawl's runs is kept, how much room each takes, and what becomes of it by the crawl's
+rules.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
-#: pages of later runs whose payload is in an earlier one, since the server said that nothing had changed
+#: pages of later runs whose payload is in an earlier one, since the server said that nothing had
+#: changed
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
-JOIN crawling_page o ON o.url_id = p.unchanged_since JOIN crawling_run theirs ON theirs.id = o.run_id
+JOIN crawling_page o ON o.url_id = p.unchanged_since
+JOIN crawling_run theirs ON theirs.id = o.run_id
 WHERE p.run_id = ANY(%s) AND p.unchanged_since IS NOT NULL AND o.run_id <> p.run_id
 GROUP BY 1, 2
 """
@@ -47,13 +51,21 @@ class KeptRun:
 
 def loss_of(runs: Collection[int]) -> DeletionLoss:
     """Counts of the runs with these ids."""
-    counts = RunTotal.objects.filter(run__in=runs).aggregate(urls=Sum("discovered"), pages=Sum("fetched"))
-    files = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0).aggregate(n=Count("pk"), size=Sum("committed_length"))
-    return DeletionLoss(len(runs), counts["urls"] or 0, counts["pages"] or 0, files["n"] or 0, files["size"] or 0)
+    counts = RunTotal.objects.filter(run__in=runs).aggregate(
+        urls=Sum("discovered"), pages=Sum("fetched")
+    )
+    files = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0).aggregate(
+        n=Count("pk"), size=Sum("committed_length")
+    )
+    return DeletionLoss(
+        len(runs), counts["urls"] or 0, counts["pages"] or 0, files["n"] or 0, files["size"] or 0
+    )
 
 
 def references(crawl: CrawlJob) -> Mapping[int, Mapping[int, int]]:
-    """Which runs of a crawl others need: by the number of the needed, those of the needing and how many pages they have there."""
+    """Which runs of a crawl others need: by the number of the needed, those of the needing and how
+    many pages they have there.
+    """
     needed: dict[int, dict[int, int]] = {}
     with connection.cursor() as cursor:
         cursor.execute(REFERENCES, [list(crawl.runs.values_list("pk", flat=True))])
@@ -73,17 +85,22 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
     rules, kept = rules or rules_of(crawl), _kept(crawl)
     told = fates(rules, kept, now)
     if not any(fate.goes_by(now) for fate in told):
-        return told  # nothing goes now, so nobody need know who needs whom, which means to read pages
+        # nothing goes now, so nobody need know who needs whom, which means to read pages
+        return told
     needed = references(crawl)
     return fates(rules, [replace(one, needed_by=needed.get(one.number, {})) for one in kept], now)
 
 
 def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
-    """Its runs, their ends, and whether each would go if no other needed it. While this is the same, so is what becomes of them: who needs
-    whom is in pages of runs that have ended."""
+    """Its runs, their ends, and whether each would go if no other needed it.
+
+    While this is the same, so is what becomes of them: who needs whom is in pages of runs that have
+    ended."""
     kept = _kept(crawl)
     told = fates(rules_of(crawl), kept, now)
-    return [(run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)]
+    return [
+        (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
+    ]
 
 
 def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[KeptRun]:
@@ -91,11 +108,18 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[KeptRun]:
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = fates_of(crawl, timezone.now(), rules)
-    return [KeptRun(run, pages.get(run.pk, 0), size, fate) for (run, size), fate in zip(runs, told, strict=True)]
+    return [
+        KeptRun(run, pages.get(run.pk, 0), size, fate)
+        for (run, size), fate in zip(runs, told, strict=True)
+    ]
 
 
 def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
-    files = ArchiveFile.objects.filter(run__crawl=crawl).values("run").annotate(size=Sum("committed_length"))
+    files = (
+        ArchiveFile.objects.filter(run__crawl=crawl)
+        .values("run")
+        .annotate(size=Sum("committed_length"))
+    )
     sizes = dict(files.values_list("run", "size"))
     return [(run, sizes.get(run.pk, 0)) for run in crawl.runs.order_by("-number")]
 

@@ -1,6 +1,8 @@
-"""Delete runs: at once for everybody's eyes, then their rows slice by slice, so that nobody waits for it; and crawls that have none left.
+"""Delete runs: at once for everybody's eyes, then their rows slice by slice, so that nobody waits
+for it; and crawls that have none left.
 
-A crash in between loses nothing: what is left to do stands in the run's own row, and the keeper goes on with it.
+A crash in between loses nothing: what is left to do stands in the run's own row, and the keeper
+goes on with it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ SLICE = 5_000
 #: for so long at a time, since others wait for whoever does it
 SECONDS = 0.5
 
-#: In the order of the references between them. Hosts are everybody's and stay; one that a lost shift had leased stays quiet for as long.
+#: In the order of the references between them. Hosts are everybody's and stay; one that a lost
+#: shift had leased stays quiet for as long.
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
@@ -40,9 +43,13 @@ BY_SLICES = (
 FREE_HOSTS = """
 UPDATE crawling_host h SET shift_id = NULL, lease_until = NULL,
     due_at = greatest(h.due_at, h.lease_until + make_interval(secs => h.delay_seconds))
-FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id WHERE s.id = h.shift_id AND p.run_id = ANY(%s)
+FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+WHERE s.id = h.shift_id AND p.run_id = ANY(%s)
 """
-DROP_SHIFTS = "DELETE FROM crawling_shift s USING crawling_runprocess p WHERE p.id = s.process_id AND p.run_id = ANY(%s)"
+DROP_SHIFTS = (
+    "DELETE FROM crawling_shift s USING crawling_runprocess p WHERE p.id = s.process_id "
+    "AND p.run_id = ANY(%s)"
+)
 
 
 def why_not(run: Run) -> str:
@@ -51,51 +58,81 @@ def why_not(run: Run) -> str:
     if alive and alive.pk == run.pk:
         return f"Run {run.number} is {run.state}; stop it and wait for its end before deleting it."
     if alive:
-        return f"Run {alive.number} is {alive.state} and may come to need what run {run.number} has; wait for its end."
+        return (
+            f"Run {alive.number} is {alive.state} and may come to need what run {run.number} "
+            "has; wait for its end."
+        )
     needing = references(run.crawl).get(run.number, {})
     if needing:
         first, pages = max(needing.items())
         return (
-            f"The archive of run {run.number} holds {pages:,} page{'' if pages == 1 else 's'} that run {first} found unchanged and did not "
+            f"The archive of run {run.number} holds {pages:,} page{'' if pages == 1 else 's'} "
+            f"that run {first} found unchanged and did not "
             f"fetch again; delete run {first} first, or keep both."
         )
     return ""
 
 
 def remove_run(run: Run, *, by: User | None) -> None:
-    """Delete a run that has ended and that no other needs: at once, or as soon as the keeper gets to what is left. Raises WrongState."""
+    """Delete a run that has ended and that no other needs: at once, or as soon as the keeper gets
+    to what is left. Raises WrongState.
+    """
     ask_removal(run, by=by)
     remove_rows()
 
 
 def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
-    """Let a run be gone for everybody, and its rows and files removed in time. Raises WrongState."""
+    """Let a run be gone for everybody, and its rows and files removed in time.
+
+    Raises WrongState.
+    """
     if run.state in ENDED_STATES:
-        leave_bank(run)  # a crash may have come between the run's end and this; afterwards nobody would know the process
+        # a crash may have come between the run's end and this; afterwards nobody would know the
+        # process
+        leave_bank(run)
     with transaction.atomic():
-        # The lock that starting takes, too: no run begins, and comes to need this one, while it goes.
+        # The lock that starting takes, too: no run begins, and comes to need this one, while it
+        # goes.
         crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=run.crawl_id)
-        locked = Run.objects.select_for_update(no_key=True).select_related("crawl").filter(pk=run.pk).first()
+        locked = (
+            Run.objects.select_for_update(no_key=True)
+            .select_related("crawl")
+            .filter(pk=run.pk)
+            .first()
+        )
         if locked is None:
             return
         if trouble := why_not(locked):
             raise WrongState(trouble)
         loss = loss_of([run.pk])
-        gone = {"run": (run.number, None), "pages": (loss.pages, None), "bytes of archive": (loss.file_bytes, None)}
+        gone = {
+            "run": (run.number, None),
+            "pages": (loss.pages, None),
+            "bytes of archive": (loss.file_bytes, None),
+        }
         note(by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {}))
         Run.objects.filter(pk=run.pk).update(removal_asked_at=Now(), is_latest=False)
         latest = crawl.runs.first()
         if latest and not latest.is_latest:
             crawl.runs.filter(pk=latest.pk).update(is_latest=True)
-        CrawlJob.objects.filter(pk=crawl.pk, spent_numbers__lt=run.number).update(spent_numbers=run.number)
+        CrawlJob.objects.filter(pk=crawl.pk, spent_numbers__lt=run.number).update(
+            spent_numbers=run.number
+        )
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
-    """Go on removing what belongs to deleted runs, for so long; whether nothing is left. Safe to repeat, and side by side."""
+    """Go on removing what belongs to deleted runs, for so long; whether nothing is left.
+
+    Safe to repeat, and side by side.
+    """
     # Crawls first: one that is asked to go after this has its runs to be seen next time.
     crawls = list(CrawlJob.all_objects.exclude(removal_asked_at=None).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
-    for run_id in Run.all_objects.exclude(removal_asked_at=None).order_by("removal_asked_at").values_list("pk", flat=True):
+    for run_id in (
+        Run.all_objects.exclude(removal_asked_at=None)
+        .order_by("removal_asked_at")
+        .values_list("pk", flat=True)
+    ):
         while (has_more := _step(run_id)) and time.monotonic() < until:
             pass
         is_all = is_all and has_more is False
@@ -107,9 +144,11 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 
 @transaction.atomic
 def _step(run_id: int) -> bool | None:
-    """Remove a slice of a deleted run, or at last the run itself: whether there is more; None: somebody else is at it.
+    """Remove a slice of a deleted run, or at last the run itself: whether there is more; None:
+    somebody else is at it.
 
-    Whoever removes holds the run's row: two that took the same slice would each take the other's for the last.
+    Whoever removes holds the run's row: two that took the same slice would each take the other's
+    for the last.
     """
     run = Run.all_objects.select_for_update(skip_locked=True).filter(pk=run_id).first()
     if run is None:
@@ -117,7 +156,8 @@ def _step(run_id: int) -> bool | None:
     if remove_slice(run_id):
         return True
     drop_shifts([run_id])
-    ArchiveFile.objects.filter(run=run).update(run=None)  # files go after the run's row, and until then their rows say which
+    # files go after the run's row, and until then their rows say which
+    ArchiveFile.objects.filter(run=run).update(run=None)
     run.delete()
     return False
 
@@ -137,8 +177,10 @@ def remove_slice(run: int) -> int:
     """Remove some rows of the run from the first table that has any; returns how many."""
     with connection.cursor() as cursor:
         for table, key in BY_SLICES:
-            some = f"SELECT {key} FROM {table} WHERE run_id = %s LIMIT {SLICE}"  # noqa: S608  # constants
-            cursor.execute(f"DELETE FROM {table} WHERE {key} = ANY(ARRAY({some}))", [run])  # noqa: S608  # constants
+            # constants
+            some = f"SELECT {key} FROM {table} WHERE run_id = %s LIMIT {SLICE}"  # noqa: S608
+            # constants
+            cursor.execute(f"DELETE FROM {table} WHERE {key} = ANY(ARRAY({some}))", [run])  # noqa: S608
             if removed := int(cursor.rowcount):
                 return removed
     return 0

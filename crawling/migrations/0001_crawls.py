@@ -29,7 +29,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=100)),
                 ("seeds", ArrayField(base_field=models.TextField(), size=None)),
@@ -44,7 +46,9 @@ class Migration(migrations.Migration):
                 ("batch_size", models.PositiveSmallIntegerField()),
                 (
                     "archive",
-                    models.BooleanField(default=True, help_text="whether every answer is kept as it came"),
+                    models.BooleanField(
+                        default=True, help_text="whether every answer is kept as it came"
+                    ),
                 ),
                 ("obey_nofollow", models.BooleanField(default=False)),
                 ("requisites", models.BooleanField(default=False)),
@@ -66,7 +70,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "ordering",
-                    models.JSONField(blank=True, default=dict, help_text="weights and whether paths are ascended"),
+                    models.JSONField(
+                        blank=True, default=dict, help_text="weights and whether paths are ascended"
+                    ),
                 ),
                 (
                     "filters",
@@ -86,7 +92,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "revision",
-                    models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next"),
+                    models.PositiveIntegerField(
+                        db_default=1, default=1, help_text="of the order; each edit makes the next"
+                    ),
                 ),
                 (
                     "politeness",
@@ -115,7 +123,9 @@ class Migration(migrations.Migration):
                 ("claim", models.JSONField(help_text="Max: units by resource class")),
                 (
                     "priority",
-                    models.SmallIntegerField(db_default=0, default=0, help_text="of its starts at the bank, -10 to 10"),
+                    models.SmallIntegerField(
+                        db_default=0, default=0, help_text="of its starts at the bank, -10 to 10"
+                    ),
                 ),
                 (
                     "retention",
@@ -231,7 +241,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "number",
@@ -251,12 +263,18 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "crawl",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="revisions", to="crawling.crawljob"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="revisions", to="crawling.crawljob"
+                    ),
                 ),
             ],
             options={
                 "ordering": ["-number"],
-                "constraints": [models.UniqueConstraint(fields=("crawl", "number"), name="revisions_of_a_crawl_are_numbered")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("crawl", "number"), name="revisions_of_a_crawl_are_numbered"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -264,7 +282,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("order", models.JSONField(help_text="fields of `crawling.orders.order`")),
@@ -292,7 +312,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "host",
@@ -335,17 +357,26 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
-                ("timing", models.JSONField(help_text="as crawling.orders.schedules.Timing has it")),
+                (
+                    "timing",
+                    models.JSONField(help_text="as crawling.orders.schedules.Timing has it"),
+                ),
                 ("anchor_at", models.DateTimeField(help_text="intervals are counted from here")),
                 (
                     "next_at",
-                    models.DateTimeField(help_text="when it falls due; empty: it is switched off", null=True),
+                    models.DateTimeField(
+                        help_text="when it falls due; empty: it is switched off", null=True
+                    ),
                 ),
                 (
                     "crawl",
-                    models.OneToOneField(on_delete=models.CASCADE, related_name="schedule", to="crawling.crawljob"),
+                    models.OneToOneField(
+                        on_delete=models.CASCADE, related_name="schedule", to="crawling.crawljob"
+                    ),
                 ),
                 (
                     "set_by",
@@ -372,12 +403,16 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=40)),
                 (
                     "query",
-                    models.CharField(help_text="as it stands in the list's address", max_length=1000),
+                    models.CharField(
+                        help_text="as it stands in the list's address", max_length=1000
+                    ),
                 ),
                 (
                     "user",
@@ -391,7 +426,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
-                "constraints": [models.UniqueConstraint(fields=("user", "name"), name="views_of_a_user_differ_by_name")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "name"), name="views_of_a_user_differ_by_name"
+                    )
+                ],
             },
         ),
     ]

@@ -17,12 +17,16 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("number", models.PositiveIntegerField()),
                 (
                     "is_latest",
-                    models.BooleanField(default=True, help_text="of its crawl: the one that lists show"),
+                    models.BooleanField(
+                        default=True, help_text="of its crawl: the one that lists show"
+                    ),
                 ),
                 (
                     "state",
@@ -71,7 +75,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "judged_to",
-                    models.JSONField(help_text="how far they have been held against newer ones", null=True),
+                    models.JSONField(
+                        help_text="how far they have been held against newer ones", null=True
+                    ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("started_at", models.DateTimeField(null=True)),
@@ -99,7 +105,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "crawl",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="runs", to="crawling.crawljob"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="runs", to="crawling.crawljob"
+                    ),
                 ),
             ],
             options={
@@ -127,15 +135,21 @@ class Migration(migrations.Migration):
                         name="runs_winding_down",
                     ),
                     models.Index(
-                        condition=models.Q(("started_at__isnull", False), ("state__in", ("queued", "running"))),
+                        condition=models.Q(
+                            ("started_at__isnull", False), ("state__in", ("queued", "running"))
+                        ),
                         fields=["id"],
                         name="runs_begun",
                     ),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("crawl", "number"), name="runs_of_a_crawl_are_numbered"),
                     models.UniqueConstraint(
-                        condition=models.Q(("state__in", ("finished", "stopped", "failed")), _negated=True),
+                        fields=("crawl", "number"), name="runs_of_a_crawl_are_numbered"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(
+                            ("state__in", ("finished", "stopped", "failed")), _negated=True
+                        ),
                         fields=("crawl",),
                         name="a_crawl_has_one_live_run",
                     ),
@@ -156,11 +170,15 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "number",
-                    models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers"),
+                    models.PositiveSmallIntegerField(
+                        help_text="from 0; hosts are placed on numbers"
+                    ),
                 ),
                 (
                     "serving",
@@ -180,7 +198,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "run",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="processes", to="crawling.run"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="processes", to="crawling.run"
+                    ),
                 ),
             ],
             options={
@@ -191,7 +211,11 @@ class Migration(migrations.Migration):
                         name="processes_not_enrolled",
                     )
                 ],
-                "constraints": [models.UniqueConstraint(fields=("run", "number"), name="processes_of_a_run_are_numbered")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "number"), name="processes_of_a_run_are_numbered"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -199,7 +223,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "epoch",
@@ -219,7 +245,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "process",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="shifts", to="crawling.runprocess"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="shifts", to="crawling.runprocess"
+                    ),
                 ),
             ],
             options={
@@ -238,7 +266,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("process_number", models.PositiveSmallIntegerField()),
                 ("minute", models.DateTimeField()),
@@ -249,7 +279,9 @@ class Migration(migrations.Migration):
                 ("excluded", models.BigIntegerField(db_default=0)),
                 (
                     "quarantined",
-                    models.BigIntegerField(db_default=0, help_text="less those that were let go again"),
+                    models.BigIntegerField(
+                        db_default=0, help_text="less those that were let go again"
+                    ),
                 ),
                 ("duplicate", models.BigIntegerField(db_default=0)),
                 (
@@ -262,7 +294,9 @@ class Migration(migrations.Migration):
                 ("bytes", models.BigIntegerField(db_default=0)),
                 (
                     "run",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="counts", to="crawling.run"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="counts", to="crawling.run"
+                    ),
                 ),
             ],
             options={
@@ -304,7 +338,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "state",
@@ -334,7 +370,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "state", "status"), name="counts_by_status")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "state", "status"), name="counts_by_status"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -352,12 +392,16 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("at", models.DateTimeField(auto_now_add=True)),
                 (
                     "level",
-                    models.PositiveSmallIntegerField(choices=[(20, "info"), (30, "warning"), (40, "error")]),
+                    models.PositiveSmallIntegerField(
+                        choices=[(20, "info"), (30, "warning"), (40, "error")]
+                    ),
                 ),
                 ("message", models.TextField()),
                 ("url", models.TextField(blank=True)),
@@ -387,7 +431,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("due_at", models.DateTimeField()),
                 ("outcome", models.CharField(help_text="a sentence", max_length=300)),
@@ -403,12 +449,18 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "schedule",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="starts", to="crawling.schedule"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="starts", to="crawling.schedule"
+                    ),
                 ),
             ],
             options={
                 "ordering": ["-due_at"],
-                "constraints": [models.UniqueConstraint(fields=("schedule", "due_at"), name="a_time_is_settled_once")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("schedule", "due_at"), name="a_time_is_settled_once"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -416,7 +468,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("asked_at", models.DateTimeField(auto_now_add=True)),
                 (
@@ -440,7 +494,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "run",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="checkpoints", to="crawling.run"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="checkpoints", to="crawling.run"
+                    ),
                 ),
             ],
             options={

@@ -15,7 +15,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(db_collation="C", max_length=260, unique=True)),
                 (
@@ -42,7 +44,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "counted_at",
-                    models.DateTimeField(help_text="when the latest request to it was counted", null=True),
+                    models.DateTimeField(
+                        help_text="when the latest request to it was counted", null=True
+                    ),
                 ),
                 (
                     "requests_in_minute",
@@ -73,7 +77,9 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.CheckConstraint(
-                        condition=models.Q(("shift", None), ("lease_until__isnull", False), _connector="OR"),
+                        condition=models.Q(
+                            ("shift", None), ("lease_until__isnull", False), _connector="OR"
+                        ),
                         name="a_leased_host_has_a_lease_end",
                     )
                 ],
@@ -91,7 +97,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "origin",
-                    models.CharField(db_collation="C", max_length=270, primary_key=True, serialize=False),
+                    models.CharField(
+                        db_collation="C", max_length=270, primary_key=True, serialize=False
+                    ),
                 ),
                 ("status", models.SmallIntegerField()),
                 ("body", models.BinaryField()),
@@ -104,16 +112,22 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "process_number",
-                    models.PositiveSmallIntegerField(help_text="the process of the run that serves this host"),
+                    models.PositiveSmallIntegerField(
+                        help_text="the process of the run that serves this host"
+                    ),
                 ),
                 ("queued", models.IntegerField(db_default=0)),
                 (
                     "done",
-                    models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded"),
+                    models.IntegerField(
+                        db_default=0, help_text="URLs that succeeded, failed or were excluded"
+                    ),
                 ),
                 ("due_at", models.DateTimeField(db_default=TransactionNow())),
                 (
@@ -134,7 +148,9 @@ class Migration(migrations.Migration):
                 ("bytes", models.BigIntegerField(db_default=0, help_text="of their documents")),
                 (
                     "began_at",
-                    models.DateTimeField(help_text="when the first of them was recorded", null=True),
+                    models.DateTimeField(
+                        help_text="when the first of them was recorded", null=True
+                    ),
                 ),
                 (
                     "domain",
@@ -148,11 +164,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "host",
-                    models.ForeignKey(on_delete=models.PROTECT, related_name="queues", to="crawling.host"),
+                    models.ForeignKey(
+                        on_delete=models.PROTECT, related_name="queues", to="crawling.host"
+                    ),
                 ),
                 (
                     "run",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="queues", to="crawling.run"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="queues", to="crawling.run"
+                    ),
                 ),
             ],
             options={
@@ -165,8 +185,12 @@ class Migration(migrations.Migration):
                     models.Index(fields=["run", "domain"], name="queues_by_domain"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(fields=("run", "host"), name="one_queue_a_host_and_run"),
-                    models.CheckConstraint(condition=models.Q(("queued__gte", 0)), name="queued_is_never_negative"),
+                    models.UniqueConstraint(
+                        fields=("run", "host"), name="one_queue_a_host_and_run"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("queued__gte", 0)), name="queued_is_never_negative"
+                    ),
                 ],
             },
         ),
@@ -175,12 +199,16 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("sealed", models.TextField()),
                 (
                     "host",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="cookie_jars", to="crawling.host"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="cookie_jars", to="crawling.host"
+                    ),
                 ),
                 (
                     "run",
@@ -193,7 +221,9 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "host"), name="one_jar_a_host_and_run")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("run", "host"), name="one_jar_a_host_and_run")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -201,7 +231,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("fingerprint", models.BigIntegerField()),
                 ("url", models.TextField()),
@@ -219,7 +251,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "via",
-                    models.BigIntegerField(help_text="id of the URL on whose page it was found", null=True),
+                    models.BigIntegerField(
+                        help_text="id of the URL on whose page it was found", null=True
+                    ),
                 ),
                 (
                     "backlinks",
@@ -244,7 +278,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "redirects",
-                    models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found"),
+                    models.SmallIntegerField(
+                        db_default=0, help_text="redirects in a row that led here when it was found"
+                    ),
                 ),
                 (
                     "hops",
@@ -285,11 +321,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "due_at",
-                    models.DateTimeField(help_text="not before, after a failure that may pass", null=True),
+                    models.DateTimeField(
+                        help_text="not before, after a failure that may pass", null=True
+                    ),
                 ),
                 (
                     "status",
-                    models.SmallIntegerField(help_text="of the last try: HTTP's, or a negative FetchStatus", null=True),
+                    models.SmallIntegerField(
+                        help_text="of the last try: HTTP's, or a negative FetchStatus", null=True
+                    ),
                 ),
                 ("error", models.TextField(blank=True, db_default="")),
                 (
@@ -330,7 +370,9 @@ class Migration(migrations.Migration):
                         fields=["queue", "lane", "rank", "id"],
                         name="urls_waiting",
                     ),
-                    models.Index(condition=models.Q(("state", "p")), fields=["shift"], name="urls_in_process"),
+                    models.Index(
+                        condition=models.Q(("state", "p")), fields=["shift"], name="urls_in_process"
+                    ),
                     models.Index(
                         condition=models.Q(("depth", 0)),
                         fields=["run", "queue"],
@@ -352,7 +394,11 @@ class Migration(migrations.Migration):
                         name="urls_that_ended_badly",
                     ),
                 ],
-                "constraints": [models.UniqueConstraint(fields=("run", "fingerprint"), name="a_url_is_seen_once_a_run")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "fingerprint"), name="a_url_is_seen_once_a_run"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(

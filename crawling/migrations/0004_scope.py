@@ -16,7 +16,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("fingerprint", models.BigIntegerField()),
                 ("url", models.TextField()),
@@ -27,17 +29,23 @@ class Migration(migrations.Migration):
                 ("sentence", models.TextField(help_text="what the rule said")),
                 (
                     "revision",
-                    models.CharField(help_text="the rules that it was held against: `rules_key`", max_length=60),
+                    models.CharField(
+                        help_text="the rules that it was held against: `rules_key`", max_length=60
+                    ),
                 ),
                 ("depth", models.SmallIntegerField()),
                 ("hops", models.SmallIntegerField(help_text="of the page that led there")),
                 (
                     "via",
-                    models.BigIntegerField(help_text="id of the URL on whose page it was met first", null=True),
+                    models.BigIntegerField(
+                        help_text="id of the URL on whose page it was met first", null=True
+                    ),
                 ),
                 (
                     "links",
-                    models.IntegerField(help_text="pages it was met on, as far as shifts have told"),
+                    models.IntegerField(
+                        help_text="pages it was met on, as far as shifts have told"
+                    ),
                 ),
                 (
                     "run",
@@ -50,7 +58,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "fingerprint"), name="one_verdict_a_url_and_run")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "fingerprint"), name="one_verdict_a_url_and_run"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -58,7 +70,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("rule", models.CharField(max_length=20)),
                 ("kept", models.IntegerField(db_default=0, help_text="rows")),
@@ -80,7 +94,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "rule"), name="verdicts_are_counted_by_rule")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "rule"), name="verdicts_are_counted_by_rule"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -88,9 +106,14 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
-                ("key", models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`")),
+                (
+                    "key",
+                    models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`"),
+                ),
                 ("pattern", models.TextField()),
                 (
                     "rule",
@@ -127,7 +150,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("run", "key"), name="a_pattern_is_watched_once_a_run")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "key"), name="a_pattern_is_watched_once_a_run"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -135,7 +162,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "kind",

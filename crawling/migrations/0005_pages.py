@@ -24,15 +24,21 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "name",
-                    models.CharField(help_text="in a directory of its run's", max_length=200, unique=True),
+                    models.CharField(
+                        help_text="in a directory of its run's", max_length=200, unique=True
+                    ),
                 ),
                 (
                     "namespace",
-                    models.UUIDField(default=uuid.uuid4, help_text="with an offset it makes a record's id"),
+                    models.UUIDField(
+                        default=uuid.uuid4, help_text="with an offset it makes a record's id"
+                    ),
                 ),
                 ("machine", models.CharField(max_length=64)),
                 ("slot", models.PositiveSmallIntegerField()),
@@ -65,7 +71,9 @@ class Migration(migrations.Migration):
                 ],
                 "constraints": [
                     models.CheckConstraint(
-                        condition=models.Q(("name__regex", "^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$")),
+                        condition=models.Q(
+                            ("name__regex", "^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$")
+                        ),
                         name="archive_files_named_as_ours",
                     ),
                     models.CheckConstraint(
@@ -137,11 +145,15 @@ class Migration(migrations.Migration):
                 ("language", models.TextField(blank=True, db_default="")),
                 (
                     "links",
-                    models.IntegerField(db_default=0, help_text="addresses it leads to, in scope or not"),
+                    models.IntegerField(
+                        db_default=0, help_text="addresses it leads to, in scope or not"
+                    ),
                 ),
                 (
                     "needs_browser",
-                    models.BooleanField(db_default=False, help_text="scripts make its content, and they are not run"),
+                    models.BooleanField(
+                        db_default=False, help_text="scripts make its content, and they are not run"
+                    ),
                 ),
                 (
                     "unread",
@@ -158,11 +170,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "expires_at",
-                    models.DateTimeField(help_text="until when the server lets it count as fresh", null=True),
+                    models.DateTimeField(
+                        help_text="until when the server lets it count as fresh", null=True
+                    ),
                 ),
                 (
                     "etag",
-                    models.TextField(blank=True, db_default="", help_text="the server's mark of this version"),
+                    models.TextField(
+                        blank=True, db_default="", help_text="the server's mark of this version"
+                    ),
                 ),
                 (
                     "unchanged_since",
@@ -183,11 +199,15 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "archive_length",
-                    models.BigIntegerField(help_text="bytes of that record in the file, compressed", null=True),
+                    models.BigIntegerField(
+                        help_text="bytes of that record in the file, compressed", null=True
+                    ),
                 ),
                 (
                     "payload_sha256",
-                    models.BinaryField(help_text="of the payload as it was encoded", max_length=32, null=True),
+                    models.BinaryField(
+                        help_text="of the payload as it was encoded", max_length=32, null=True
+                    ),
                 ),
                 (
                     "reused_from",
@@ -198,7 +218,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "is_revisit",
-                    models.BooleanField(db_default=False, help_text="the payload is in another record"),
+                    models.BooleanField(
+                        db_default=False, help_text="the payload is in another record"
+                    ),
                 ),
                 (
                     "is_personal",
@@ -229,7 +251,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
+                    models.Index(
+                        fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"
+                    ),
                     models.Index(
                         condition=models.Q(("unchanged_since__isnull", False)),
                         fields=["run", "unchanged_since"],
@@ -274,7 +298,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=100)),
                 ("value", models.TextField()),
@@ -289,7 +315,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "url",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="extracted", to="crawling.url"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="extracted", to="crawling.url"
+                    ),
                 ),
             ],
             options={
@@ -301,21 +329,32 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("fingerprint", models.BigIntegerField(unique=True)),
                 ("url", models.TextField()),
                 ("heat", models.FloatField(db_index=True)),
                 (
                     "wanted",
-                    models.BigIntegerField(help_text="times a crawl wanted it that could have had another's"),
+                    models.BigIntegerField(
+                        help_text="times a crawl wanted it that could have had another's"
+                    ),
                 ),
                 (
                     "reused",
-                    models.BigIntegerField(help_text="times it was taken; at the others the server had forbidden it, or the copy was gone"),
+                    models.BigIntegerField(
+                        help_text="times it was taken; at the others the server had forbidden it, or the copy was gone"
+                    ),
                 ),
                 ("wanted_at", models.DateTimeField()),
             ],
         ),
-        *(migrations.RunSQL(BAND.format(band=band, shift=16 * band), f"DROP INDEX pages_by_band_{band}") for band in range(4)),
+        *(
+            migrations.RunSQL(
+                BAND.format(band=band, shift=16 * band), f"DROP INDEX pages_by_band_{band}"
+            )
+            for band in range(4)
+        ),
     ]

@@ -20,7 +20,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "product_token",
@@ -53,7 +55,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "identity",
-                "constraints": [models.CheckConstraint(condition=models.Q(("pk", 1)), name="there_is_one_identity")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("pk", 1)), name="there_is_one_identity"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -61,7 +67,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "network",
@@ -73,20 +81,28 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "port_from",
-                    models.PositiveIntegerField(default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]),
+                    models.PositiveIntegerField(
+                        default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+                    ),
                 ),
                 (
                     "port_to",
-                    models.PositiveIntegerField(default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]),
+                    models.PositiveIntegerField(
+                        default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+                    ),
                 ),
                 (
                     "note",
-                    models.CharField(blank=True, help_text="why, and who asked for it", max_length=200),
+                    models.CharField(
+                        blank=True, help_text="why, and who asked for it", max_length=200
+                    ),
                 ),
             ],
             options={
                 "constraints": [
-                    models.UniqueConstraint(fields=("network", "port_from", "port_to"), name="a_network_is_allowed_once"),
+                    models.UniqueConstraint(
+                        fields=("network", "port_from", "port_to"), name="a_network_is_allowed_once"
+                    ),
                     models.CheckConstraint(
                         condition=models.Q(("port_from__lte", models.F("port_to"))),
                         name="ports_run_upwards",
@@ -99,7 +115,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "network",
@@ -112,7 +130,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "note",
-                    models.CharField(blank=True, help_text="whose it is, and where that stands", max_length=200),
+                    models.CharField(
+                        blank=True, help_text="whose it is, and where that stands", max_length=200
+                    ),
                 ),
             ],
         ),
@@ -121,7 +141,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "path",
@@ -134,7 +156,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "note",
-                    models.CharField(blank=True, help_text="why, and who asked for it", max_length=200),
+                    models.CharField(
+                        blank=True, help_text="why, and who asked for it", max_length=200
+                    ),
                 ),
             ],
             options={
@@ -146,24 +170,34 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "host",
-                    models.CharField(help_text="as crawls name it: a name or an address", max_length=253),
+                    models.CharField(
+                        help_text="as crawls name it: a name or an address", max_length=253
+                    ),
                 ),
                 (
                     "port",
-                    models.PositiveIntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)]),
+                    models.PositiveIntegerField(
+                        validators=[MinValueValidator(1), MaxValueValidator(65535)]
+                    ),
                 ),
                 (
                     "note",
-                    models.CharField(blank=True, help_text="why, and who asked for it", max_length=200),
+                    models.CharField(
+                        blank=True, help_text="why, and who asked for it", max_length=200
+                    ),
                 ),
             ],
             options={
                 "verbose_name_plural": "trusted proxies",
-                "constraints": [models.UniqueConstraint(fields=("host", "port"), name="a_proxy_is_trusted_once")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("host", "port"), name="a_proxy_is_trusted_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -171,7 +205,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
                 ("url", models.TextField()),
@@ -198,23 +234,31 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("event", models.CharField(max_length=20)),
                 (
                     "body",
-                    models.TextField(help_text="the facts, in JSON: what a webhook is sent, byte by byte"),
+                    models.TextField(
+                        help_text="the facts, in JSON: what a webhook is sent, byte by byte"
+                    ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 (
                     "next_try_at",
-                    models.DateTimeField(help_text="empty: it has arrived, or was given up", null=True),
+                    models.DateTimeField(
+                        help_text="empty: it has arrived, or was given up", null=True
+                    ),
                 ),
                 ("delivered_at", models.DateTimeField(null=True)),
                 (
                     "outcome",
-                    models.CharField(blank=True, help_text="of the last attempt, a sentence", max_length=300),
+                    models.CharField(
+                        blank=True, help_text="of the last attempt, a sentence", max_length=300
+                    ),
                 ),
                 (
                     "crawl",
@@ -227,7 +271,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "listener",
-                    models.ForeignKey(on_delete=models.CASCADE, related_name="deliveries", to="crawling.listener"),
+                    models.ForeignKey(
+                        on_delete=models.CASCADE, related_name="deliveries", to="crawling.listener"
+                    ),
                 ),
             ],
             options={
@@ -247,7 +293,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "key",
@@ -269,7 +317,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("machine", models.CharField(max_length=64)),
                 ("at", models.DateTimeField(auto_now_add=True)),
@@ -290,7 +340,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "kind",
@@ -305,7 +357,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "key",
-                    models.CharField(blank=True, help_text="the same for the same question", max_length=64),
+                    models.CharField(
+                        blank=True, help_text="the same for the same question", max_length=64
+                    ),
                 ),
                 ("sealed", models.TextField(help_text="the question: an order may have secrets")),
                 ("asked_at", models.DateTimeField(auto_now_add=True)),

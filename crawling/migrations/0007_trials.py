@@ -17,16 +17,22 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("requests", models.PositiveIntegerField()),
                 (
                     "bound_seconds",
-                    models.FloatField(help_text="a request that has waited longer in all is locked"),
+                    models.FloatField(
+                        help_text="a request that has waited longer in all is locked"
+                    ),
                 ),
                 (
                     "seed",
-                    models.PositiveBigIntegerField(help_text="the same seed makes the same requests"),
+                    models.PositiveBigIntegerField(
+                        help_text="the same seed makes the same requests"
+                    ),
                 ),
                 (
                     "policies",
@@ -59,7 +65,9 @@ class Migration(migrations.Migration):
                 ("started_at", models.DateTimeField(null=True)),
                 (
                     "seen_at",
-                    models.DateTimeField(help_text="the last sign of life of whoever runs it", null=True),
+                    models.DateTimeField(
+                        help_text="the last sign of life of whoever runs it", null=True
+                    ),
                 ),
                 ("finished_at", models.DateTimeField(null=True)),
                 (
@@ -82,7 +90,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 (
                     "policy",
@@ -101,7 +111,9 @@ class Migration(migrations.Migration):
                 ("ended_at", models.DateTimeField()),
                 (
                     "waited_seconds",
-                    models.FloatField(help_text="from being told to wait to having, all its steps added up"),
+                    models.FloatField(
+                        help_text="from being told to wait to having, all its steps added up"
+                    ),
                 ),
                 (
                     "outcome",
@@ -117,7 +129,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "deadlocked",
-                    models.BooleanField(help_text="when the bound was passed, nobody who could finish could have helped it"),
+                    models.BooleanField(
+                        help_text="when the bound was passed, nobody who could finish could have helped it"
+                    ),
                 ),
                 (
                     "pages",
@@ -125,7 +139,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "detail",
-                    models.TextField(blank=True, help_text="what went wrong, where it is no matter of waiting"),
+                    models.TextField(
+                        blank=True, help_text="what went wrong, where it is no matter of waiting"
+                    ),
                 ),
                 (
                     "trial",
@@ -139,7 +155,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["policy", "attempt", "number"],
-                "constraints": [models.UniqueConstraint(fields=("trial", "policy", "number", "attempt"), name="one_row_per_try")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("trial", "policy", "number", "attempt"), name="one_row_per_try"
+                    )
+                ],
             },
         ),
     ]

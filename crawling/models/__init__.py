@@ -1,12 +1,28 @@
 """The rows of crawling, by what they are about."""
 
-from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from crawling.models.access import (
+    AllowedDirectory,
+    AllowedNetwork,
+    Identity,
+    SharedNetwork,
+    TrustedProxy,
+)
 from crawling.models.alerts import Delivery, Listener
 from crawling.models.archive import ArchiveFile
 from crawling.models.checkpoints import Checkpoint
 from crawling.models.disk import DiskSample
 from crawling.models.extracted import ExtractedRow
-from crawling.models.frontier import AddressClock, CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
+from crawling.models.frontier import (
+    AddressClock,
+    CookieJar,
+    Host,
+    HostQueue,
+    LambdaRow,
+    Reranking,
+    RobotsFile,
+    Url,
+    UrlState,
+)
 from crawling.models.hotspots import HotPage
 from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift

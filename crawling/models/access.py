@@ -22,18 +22,29 @@ SYSTEM_DIRECTORIES = ("/proc", "/sys", "/dev", "/etc")
 
 
 class Identity(models.Model):
-    """The one row that says who asks: every request carries it, and robots.txt is read by its token."""
+    """The one row that says who asks: every request carries it, and robots.txt is read by its
+    token.
+    """
 
     product_token = models.CharField(
         max_length=64,
         default="crawlsite",
-        validators=[RegexValidator(rf"\A{PRODUCT_TOKEN.pattern}\Z", "Letters, - and _ only, as robots.txt will name it.")],
+        validators=[
+            RegexValidator(
+                rf"\A{PRODUCT_TOKEN.pattern}\Z",
+                "Letters, - and _ only, as robots.txt will name it.",
+            )
+        ],
         help_text="the name that site owners may write into robots.txt",
     )
     contact_url = models.CharField(
         max_length=210,
         blank=True,
-        validators=[RegexValidator(rf"\A{CONTACT.pattern}\Z", "Give a page (https://…) or a mailbox (mailto:…).")],
+        validators=[
+            RegexValidator(
+                rf"\A{CONTACT.pattern}\Z", "Give a page (https://…) or a mailbox (mailto:…)."
+            )
+        ],
         help_text="where site owners reach you: a page about the crawl, or mailto:you@example.org",
     )
 
@@ -46,42 +57,70 @@ class Identity(models.Model):
 
     @property
     def user_agent(self) -> str:
-        return f"{self.product_token}/1.0 (+{self.contact_url})" if self.contact_url else f"{self.product_token}/1.0"
+        return (
+            f"{self.product_token}/1.0 (+{self.contact_url})"
+            if self.contact_url
+            else f"{self.product_token}/1.0"
+        )
 
 
 def check_network(text: str) -> None:
     try:
         ipaddress.ip_network(text)
     except ValueError as error:
-        raise ValidationError(f"{error}. Write a network like 10.1.0.0/16 or one address like 127.0.0.1.") from error
+        raise ValidationError(
+            f"{error}. Write a network like 10.1.0.0/16 or one address like 127.0.0.1."
+        ) from error
 
 
 class AllowedNetwork(models.Model):
-    """Addresses and ports that may be fetched although they are not public. Only administrators add rows."""
+    """Addresses and ports that may be fetched although they are not public.
 
-    network = models.CharField(max_length=50, validators=[check_network], help_text="like 10.1.0.0/16 or 127.0.0.1")
-    port_from = models.PositiveIntegerField(default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)])
-    port_to = models.PositiveIntegerField(default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)])
+    Only administrators add rows.
+    """
+
+    network = models.CharField(
+        max_length=50, validators=[check_network], help_text="like 10.1.0.0/16 or 127.0.0.1"
+    )
+    port_from = models.PositiveIntegerField(
+        default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+    )
+    port_to = models.PositiveIntegerField(
+        default=80, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+    )
     note = models.CharField(max_length=200, blank=True, help_text="why, and who asked for it")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["network", "port_from", "port_to"], name="a_network_is_allowed_once"),
-            models.CheckConstraint(condition=Q(port_from__lte=F("port_to")), name="ports_run_upwards"),
+            models.UniqueConstraint(
+                fields=["network", "port_from", "port_to"], name="a_network_is_allowed_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(port_from__lte=F("port_to")), name="ports_run_upwards"
+            ),
         ]
 
     def __str__(self) -> str:
-        ports = f"{self.port_from}" if self.port_from == self.port_to else f"{self.port_from}-{self.port_to}"
+        ports = (
+            f"{self.port_from}"
+            if self.port_from == self.port_to
+            else f"{self.port_from}-{self.port_to}"
+        )
         return f"{self.network} port {ports}"
 
     def clean(self) -> None:
         if self.port_from and self.port_to and self.port_from > self.port_to:
-            sentence = f"Enter a port of {self.port_from} or more, as *Port from* is {self.port_from}."
+            sentence = (
+                f"Enter a port of {self.port_from} or more, as *Port from* is {self.port_from}."
+            )
             raise ValidationError({"port_to": sentence})
 
 
 class TrustedProxy(models.Model):
-    """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself. Only administrators add rows."""
+    """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself.
+
+    Only administrators add rows.
+    """
 
     host = models.CharField(max_length=253, help_text="as crawls name it: a name or an address")
     port = models.PositiveIntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)])
@@ -89,17 +128,29 @@ class TrustedProxy(models.Model):
 
     class Meta:
         verbose_name_plural = "trusted proxies"
-        constraints = [models.UniqueConstraint(fields=["host", "port"], name="a_proxy_is_trusted_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["host", "port"], name="a_proxy_is_trusted_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
 class SharedNetwork(models.Model):
-    """Addresses that serve more sites than anybody counts, like a CDN's: these keep no clock. Only administrators add rows."""
+    """Addresses that serve more sites than anybody counts, like a CDN's: these keep no clock.
 
-    network = models.CharField(max_length=50, unique=True, validators=[check_network], help_text="like 203.0.113.0/24 or 2001:db8::/32")
-    note = models.CharField(max_length=200, blank=True, help_text="whose it is, and where that stands")
+    Only administrators add rows.
+    """
+
+    network = models.CharField(
+        max_length=50,
+        unique=True,
+        validators=[check_network],
+        help_text="like 203.0.113.0/24 or 2001:db8::/32",
+    )
+    note = models.CharField(
+        max_length=200, blank=True, help_text="whose it is, and where that stands"
+    )
 
     def __str__(self) -> str:
         return self.network
@@ -121,7 +172,10 @@ def closed_to_crawls(directory: str) -> str:
 
 def check_directory(text: str) -> None:
     if not text.startswith("/") or text != os.path.normpath(text) or text == "/":
-        raise ValidationError("Write a directory's whole path, like /srv/papers, without . or .. in it; / itself is too much.")
+        raise ValidationError(
+            "Write a directory's whole path, like /srv/papers, without . or .. in it; / itself "
+            "is too much."
+        )
     if place := closed_to_crawls(text):
         raise ValidationError(
             f"{place} is not for crawls, and this directory is in it or has it inside. "
@@ -130,9 +184,14 @@ def check_directory(text: str) -> None:
 
 
 class AllowedDirectory(models.Model):
-    """A directory whose files `file:` URLs may name, on every machine with workers. Only administrators add rows."""
+    """A directory whose files `file:` URLs may name, on every machine with workers.
 
-    path = models.CharField(max_length=500, unique=True, validators=[check_directory], help_text="like /srv/papers")
+    Only administrators add rows.
+    """
+
+    path = models.CharField(
+        max_length=500, unique=True, validators=[check_directory], help_text="like /srv/papers"
+    )
     note = models.CharField(max_length=200, blank=True, help_text="why, and who asked for it")
 
     class Meta:

@@ -1,4 +1,7 @@
-"""Who is told what happens, and every telling. Written by `crawling.alerts.listeners`, `.telling` and `.sending`."""
+"""Who is told what happens, and every telling.
+
+Written by `crawling.alerts.listeners`, `.telling` and `.sending`.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,19 @@ from crawling.sealed_text import seal, unseal
 
 
 class Listener(models.Model):
-    """A server that wants to know (a webhook), or a mailbox (mailto:). The secret signs what a webhook is sent."""
+    """A server that wants to know (a webhook), or a mailbox (mailto:).
+
+    The secret signs what a webhook is sent.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     url = models.TextField()
     sealed = models.TextField(help_text="its secret, by `crawling.sealed_text`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -39,7 +47,10 @@ class Listener(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one listener. It is written with the event, and sent afterwards until it has arrived or was tried too often."""
+    """One event for one listener.
+
+    It is written with the event, and sent afterwards until it has arrived or was tried too often.
+    """
 
     listener = models.ForeignKey(Listener, models.CASCADE, related_name="deliveries")
     crawl = models.ForeignKey(CrawlJob, models.SET_NULL, null=True, related_name="+")
@@ -47,14 +58,24 @@ class Delivery(models.Model):
     body = models.TextField(help_text="the facts, in JSON: what a webhook is sent, byte by byte")
     created_at = models.DateTimeField(auto_now_add=True)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_try_at = models.DateTimeField(null=True, help_text="empty: it has arrived, or was given up")
+    next_try_at = models.DateTimeField(
+        null=True, help_text="empty: it has arrived, or was given up"
+    )
     delivered_at = models.DateTimeField(null=True)
-    outcome = models.CharField(max_length=300, blank=True, help_text="of the last attempt, a sentence")
+    outcome = models.CharField(
+        max_length=300, blank=True, help_text="of the last attempt, a sentence"
+    )
 
     class Meta:
         ordering = ["-pk"]
         verbose_name_plural = "deliveries"
-        indexes = [models.Index(fields=["next_try_at"], condition=Q(next_try_at__isnull=False), name="deliveries_to_try")]
+        indexes = [
+            models.Index(
+                fields=["next_try_at"],
+                condition=Q(next_try_at__isnull=False),
+                name="deliveries_to_try",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.event} for {self.listener.name}"

@@ -1,4 +1,8 @@
-"""Files of the archive. Written by `crawling.archive`, but for `committed_length`, which `crawling.frontier` writes with the pages."""
+"""Files of the archive.
+
+Written by `crawling.archive`, but for `committed_length`, which `crawling.frontier` writes with the
+pages.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +23,36 @@ MOST_COMMITTED = 2**40
 
 
 class ArchiveFile(models.Model):
-    """One WARC file. What is beyond `committed_length` was cut off by a crash: no page points there, and the next opening cuts it away.
+    """One WARC file.
 
-    It belongs to a slot of a machine, which one shift at a time has by a lock in the file system. Without a run it is to be removed.
+    What is beyond `committed_length` was cut off by a crash: no page points there, and the next
+    opening cuts it away.
+
+    It belongs to a slot of a machine, which one shift at a time has by a lock in the file system.
+    Without a run it is to be removed.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="archive_files")
     name = models.CharField(max_length=200, unique=True, help_text="in a directory of its run's")
-    namespace = models.UUIDField(default=uuid.uuid4, help_text="with an offset it makes a record's id")
+    namespace = models.UUIDField(
+        default=uuid.uuid4, help_text="with an offset it makes a record's id"
+    )
     machine = models.CharField(max_length=64)
     slot = models.PositiveSmallIntegerField()
     committed_length = models.BigIntegerField(db_default=0)
     opened_at = models.DateTimeField(auto_now_add=True)
-    sealed_at = models.DateTimeField(null=True, help_text="since then it is complete, and nothing is beyond the committed length")
+    sealed_at = models.DateTimeField(
+        null=True, help_text="since then it is complete, and nothing is beyond the committed length"
+    )
 
     class Meta:
-        indexes = [models.Index(fields=["run", "machine", "slot"], condition=models.Q(sealed_at=None), name="archive_files_open")]
+        indexes = [
+            models.Index(
+                fields=["run", "machine", "slot"],
+                condition=models.Q(sealed_at=None),
+                name="archive_files_open",
+            )
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(name__regex=NAME),
@@ -62,7 +80,8 @@ class ArchiveFile(models.Model):
 
 
 def archive_disk() -> Path:
-    """A folder on the disk that the archive is on, or will be: nothing need have been archived yet."""
+    """A folder on the disk that the archive is on, or will be: nothing need have been archived
+    yet."""
     place = Path(settings.ARCHIVE_DIR)
     return next(folder for folder in (place, *place.parents) if folder.exists())
 

@@ -10,28 +10,45 @@ from crawling.models.jobs import Run, Shift
 
 
 class Host(models.Model):
-    """One politeness clock, shared by all crawls: nobody fetches before `due_at`, and only the leasing shift after.
+    """One politeness clock, shared by all crawls: nobody fetches before `due_at`, and only the
+    leasing shift after.
 
-    name: as `Address.host_key` spells it. While `shift` is set the host is leased; a lease that ran out keeps the
-    host quiet until `lease_until` + `delay_seconds`, since its last fetch may have been at the very end.
+    name: as `Address.host_key` spells it. While `shift` is set the host is leased; a lease that ran
+    out keeps the host quiet until `lease_until` + `delay_seconds`, since its last fetch may have
+    been at the very end.
     """
 
     name = models.CharField(max_length=260, unique=True, db_collation="C")
     dns_name = models.CharField(
-        max_length=253, blank=True, db_default="", db_collation="C", help_text="what DNS is asked for; empty: nobody need be asked"
+        max_length=253,
+        blank=True,
+        db_default="",
+        db_collation="C",
+        help_text="what DNS is asked for; empty: nobody need be asked",
     )
     due_at = models.DateTimeField(db_default=TransactionNow())
     delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
-    backoffs = models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do")
-    counted_at = models.DateTimeField(null=True, help_text="when the latest request to it was counted")
+    backoffs = models.IntegerField(
+        db_default=0, help_text="answers in a row by which it said that it has too much to do"
+    )
+    counted_at = models.DateTimeField(
+        null=True, help_text="when the latest request to it was counted"
+    )
     requests_in_minute = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
     requests_in_day = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
-    answered_at = models.DateTimeField(null=True, help_text="when a shift that had an answer let it go; null: it never did")
+    answered_at = models.DateTimeField(
+        null=True, help_text="when a shift that had an answer let it go; null: it never did"
+    )
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, related_name="hosts")
     lease_until = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=Q(shift=None) | Q(lease_until__isnull=False), name="a_leased_host_has_a_lease_end")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(shift=None) | Q(lease_until__isnull=False),
+                name="a_leased_host_has_a_lease_end",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -61,19 +78,31 @@ class RobotsFile(models.Model):
 
 
 class HostQueue(models.Model):
-    """A run's URLs on one host. `queued` counts those that wait; before `due_at` none of them may be tried.
+    """A run's URLs on one host.
 
-    Since when it is due is also its place in line: it is set anew whenever the queue has had its turn.
+    `queued` counts those that wait; before `due_at` none of them may be tried.
+
+    Since when it is due is also its place in line: it is set anew whenever the queue has had its
+    turn.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
     host = models.ForeignKey(Host, models.PROTECT, related_name="queues")
-    process_number = models.PositiveSmallIntegerField(help_text="the process of the run that serves this host")
+    process_number = models.PositiveSmallIntegerField(
+        help_text="the process of the run that serves this host"
+    )
     queued = models.IntegerField(db_default=0)
-    done = models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded")
+    done = models.IntegerField(
+        db_default=0, help_text="URLs that succeeded, failed or were excluded"
+    )
     due_at = models.DateTimeField(db_default=TransactionNow())
-    retry_at = models.DateTimeField(null=True, help_text="not before, while its host lets nothing be fetched; `due_at` is never earlier")
-    outage = models.JSONField(null=True, help_text="`crawling.web.outages.Outage`, while its host lets nothing be fetched")
+    retry_at = models.DateTimeField(
+        null=True,
+        help_text="not before, while its host lets nothing be fetched; `due_at` is never earlier",
+    )
+    outage = models.JSONField(
+        null=True, help_text="`crawling.web.outages.Outage`, while its host lets nothing be fetched"
+    )
     pages = models.IntegerField(db_default=0, help_text="answers had of it")
     bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
     began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")
@@ -91,7 +120,11 @@ class HostQueue(models.Model):
             models.CheckConstraint(condition=Q(queued__gte=0), name="queued_is_never_negative"),
         ]
         indexes = [
-            models.Index(fields=["run", "process_number", "due_at", "id"], condition=Q(queued__gt=0), name="queues_in_turn"),
+            models.Index(
+                fields=["run", "process_number", "due_at", "id"],
+                condition=Q(queued__gt=0),
+                name="queues_in_turn",
+            ),
             models.Index(fields=["run", "domain"], name="queues_by_domain"),
         ]
 
@@ -100,21 +133,28 @@ class HostQueue(models.Model):
 
 
 class CookieJar(models.Model):
-    """What a host has asked to be sent back in a run, sealed: who has a session's cookie is whoever logged in."""
+    """What a host has asked to be sent back in a run, sealed: who has a session's cookie is whoever
+    logged in.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="cookie_jars", db_index=False)
     host = models.ForeignKey(Host, models.CASCADE, related_name="cookie_jars")
     sealed = models.TextField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "host"], name="one_jar_a_host_and_run")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "host"], name="one_jar_a_host_and_run")
+        ]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.host_id}"
 
 
 class UrlState(models.TextChoices):
-    """discovered = the sum of all six (DESIGN's counts). What is quarantined waits for an operator's word, not for a toe."""
+    """discovered = the sum of all six (DESIGN's counts).
+
+    What is quarantined waits for an operator's word, not for a toe.
+    """
 
     QUEUED = "q", "queued"
     IN_PROCESS = "p", "in process"
@@ -125,43 +165,85 @@ class UrlState(models.TextChoices):
 
 
 class Url(models.Model):
-    """One URL of one run; whatever becomes of it stays here. The fingerprint is unique in the run (SEEDS W11)."""
+    """One URL of one run; whatever becomes of it stays here.
+
+    The fingerprint is unique in the run (SEEDS W11).
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="urls", db_index=False)
-    # The database does not hold these two against their tables: to delete a queue or a shift it would read all URLs of all runs.
-    queue = models.ForeignKey(HostQueue, models.CASCADE, related_name="urls", db_index=False, db_constraint=False)
+    # The database does not hold these two against their tables: to delete a queue or a shift it
+    # would read all URLs of all runs.
+    queue = models.ForeignKey(
+        HostQueue, models.CASCADE, related_name="urls", db_index=False, db_constraint=False
+    )
     fingerprint = models.BigIntegerField()
     url = models.TextField()
     depth = models.SmallIntegerField()
     rank = models.FloatField(help_text="lowest first; among equals, first found first")
-    lane = models.SmallIntegerField(db_default=0, help_text="an operator's word before any rank: -1 is fetched first of its host, 1 last")
+    lane = models.SmallIntegerField(
+        db_default=0,
+        help_text="an operator's word before any rank: -1 is fetched first of its host, 1 last",
+    )
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
-    backlinks = models.IntegerField(null=True, help_text="pages that were seen to link to it before it was fetched; best-first counts them")
-    credit = models.FloatField(null=True, help_text="what it held when it was fetched; OPIC's measure of its importance")
-    pattern = models.BigIntegerField(null=True, help_text="key of the pattern it shares with URLs that differ by numbers and ids only")
-    redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
-    hops = models.SmallIntegerField(db_default=0, help_text="links in a row outside the scope, the one that led here included")
+    backlinks = models.IntegerField(
+        null=True,
+        help_text="pages that were seen to link to it before it was fetched; best-first counts "
+        "them",
+    )
+    credit = models.FloatField(
+        null=True, help_text="what it held when it was fetched; OPIC's measure of its importance"
+    )
+    pattern = models.BigIntegerField(
+        null=True,
+        help_text="key of the pattern it shares with URLs that differ by numbers and ids only",
+    )
+    redirects = models.SmallIntegerField(
+        db_default=0, help_text="redirects in a row that led here when it was found"
+    )
+    hops = models.SmallIntegerField(
+        db_default=0, help_text="links in a row outside the scope, the one that led here included"
+    )
     nesting = models.SmallIntegerField(
         db_default=0,
         help_text="sitemap indexes in a row that led here when it was found",
     )
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
-    shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, db_constraint=False, related_name="urls")
+    shift = models.ForeignKey(
+        Shift, models.SET_NULL, null=True, db_index=False, db_constraint=False, related_name="urls"
+    )
     attempts = models.SmallIntegerField(db_default=0)
-    losses = models.SmallIntegerField(db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect")
+    losses = models.SmallIntegerField(
+        db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect"
+    )
     due_at = models.DateTimeField(null=True, help_text="not before, after a failure that may pass")
-    status = models.SmallIntegerField(null=True, help_text="of the last try: HTTP's, or a negative FetchStatus")
+    status = models.SmallIntegerField(
+        null=True, help_text="of the last try: HTTP's, or a negative FetchStatus"
+    )
     error = models.TextField(blank=True, db_default="")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "fingerprint"], name="a_url_is_seen_once_a_run")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "fingerprint"], name="a_url_is_seen_once_a_run")
+        ]
         indexes = [
-            models.Index(fields=["queue", "lane", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
+            models.Index(
+                fields=["queue", "lane", "rank", "id"], condition=Q(state="q"), name="urls_waiting"
+            ),
             models.Index(fields=["shift"], condition=Q(state="p"), name="urls_in_process"),
             models.Index(fields=["run", "queue"], condition=Q(depth=0), name="seeds_of_a_run"),
-            models.Index(fields=["run", "pattern"], condition=Q(state="q", pattern__isnull=False), name="urls_waiting_by_pattern"),
-            models.Index(fields=["run", "pattern", "id"], condition=Q(state="t"), name="urls_quarantined"),
-            models.Index(fields=["run", "status"], condition=Q(state__in=["f", "x"]), name="urls_that_ended_badly"),
+            models.Index(
+                fields=["run", "pattern"],
+                condition=Q(state="q", pattern__isnull=False),
+                name="urls_waiting_by_pattern",
+            ),
+            models.Index(
+                fields=["run", "pattern", "id"], condition=Q(state="t"), name="urls_quarantined"
+            ),
+            models.Index(
+                fields=["run", "status"],
+                condition=Q(state__in=["f", "x"]),
+                name="urls_that_ended_badly",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -169,7 +251,9 @@ class Url(models.Model):
 
 
 class LambdaRow(models.Model):
-    """The Lambda page of a run whose order is OPIC: `crawling.orders.opic.LambdaPage` between two batches."""
+    """The Lambda page of a run whose order is OPIC: `crawling.orders.opic.LambdaPage` between two
+    batches.
+    """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="lambda_page")
     credit = models.FloatField(default=0)
@@ -180,7 +264,9 @@ class LambdaRow(models.Model):
 
 
 class Reranking(models.Model):
-    """A run whose waiting URLs are being ranked anew, because its weights were edited; gone when all are."""
+    """A run whose waiting URLs are being ranked anew, because its weights were edited; gone when
+    all are.
+    """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="reranking")
     fingerprint = models.BigIntegerField(help_text="those of lower ones are ranked anew already")

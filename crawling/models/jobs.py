@@ -1,4 +1,7 @@
-"""A crawl, its runs, a run's processes and their shifts. Written by `crawling.crawls` and `crawling.runs` only."""
+"""A crawl, its runs, a run's processes and their shifts.
+
+Written by `crawling.crawls` and `crawling.runs` only.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ from django.db.models import F, Func, Q
 
 from allocation.models import Process
 
-#: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the function
-SEARCHED = Func(F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField())
+#: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the
+#: function
+SEARCHED = Func(
+    F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField()
+)
 
 #: the constraint that tells when a name is taken
 NAMES_DIFFER = "crawls_differ_by_name"
@@ -27,7 +33,9 @@ class NotDeletedManager(models.Manager[Any]):
 
 
 class CrawlJob(models.Model):
-    """What an operator wants crawled; `crawling.orders.order` says what each field means and checks it."""
+    """What an operator wants crawled; `crawling.orders.order` says what each field means and checks
+    it.
+    """
 
     name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
@@ -43,31 +51,74 @@ class CrawlJob(models.Model):
     archive = models.BooleanField(default=True, help_text="whether every answer is kept as it came")
     obey_nofollow = models.BooleanField(default=False)
     requisites = models.BooleanField(default=False)
-    extract = models.JSONField(default=dict, blank=True, help_text="what is taken out of every HTML page: name to CSS selector")
+    extract = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="what is taken out of every HTML page: name to CSS selector",
+    )
     fetching = models.JSONField(
-        default=dict, blank=True, help_text="the fields of `crawling.orders.sections.fetching`, secrets masked; `sealed` has them"
+        default=dict,
+        blank=True,
+        help_text="the fields of `crawling.orders.sections.fetching`, secrets masked; `sealed` "
+        "has them",
     )
-    ordering = models.JSONField(default=dict, blank=True, help_text="weights and whether paths are ascended")
-    filters = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.filters`")
-    budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.budget`")
-    revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
-    politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
-    reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.orders.sections.reuse`")
-    thresholds = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.thresholds`")
+    ordering = models.JSONField(
+        default=dict, blank=True, help_text="weights and whether paths are ascended"
+    )
+    filters = models.JSONField(
+        default=dict, blank=True, help_text="the fields of `crawling.orders.sections.filters`"
+    )
+    budget = models.JSONField(
+        default=dict, blank=True, help_text="the fields of `crawling.orders.sections.budget`"
+    )
+    revision = models.PositiveIntegerField(
+        db_default=1, default=1, help_text="of the order; each edit makes the next"
+    )
+    politeness = models.JSONField(
+        default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay"
+    )
+    reuse = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="when another crawl's fetch will do: `crawling.orders.sections.reuse`",
+    )
+    thresholds = models.JSONField(
+        default=dict, blank=True, help_text="the fields of `crawling.orders.sections.thresholds`"
+    )
     claim = models.JSONField(help_text="Max: units by resource class")
-    priority = models.SmallIntegerField(default=0, db_default=0, help_text="of its starts at the bank, -10 to 10")
-    retention = models.JSONField(default=dict, blank=True, help_text="which runs are kept: `crawling.orders.retention`")
-    spent_numbers = models.PositiveIntegerField(
-        db_default=0, default=0, help_text="runs up to this number were deleted; none is given again"
+    priority = models.SmallIntegerField(
+        default=0, db_default=0, help_text="of its starts at the bank, -10 to 10"
     )
-    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True, help_text="words to find it by, in order of the alphabet")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
+    retention = models.JSONField(
+        default=dict, blank=True, help_text="which runs are kept: `crawling.orders.retention`"
+    )
+    spent_numbers = models.PositiveIntegerField(
+        db_default=0,
+        default=0,
+        help_text="runs up to this number were deleted; none is given again",
+    )
+    tags = ArrayField(
+        models.CharField(max_length=30),
+        default=list,
+        blank=True,
+        help_text="words to find it by, in order of the alphabet",
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     idempotency_key = models.CharField(
-        max_length=200, blank=True, default="", help_text="a program's name for its request, so that it may send it again"
+        max_length=200,
+        blank=True,
+        default="",
+        help_text="a program's name for its request, so that it may send it again",
     )
-    idempotency_digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for")
-    removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its runs' rows at a time")
+    idempotency_digest = models.CharField(
+        max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for"
+    )
+    removal_asked_at = models.DateTimeField(
+        null=True, help_text="since then it is being deleted, a slice of its runs' rows at a time"
+    )
 
     objects: models.Manager[CrawlJob] = NotDeletedManager()
     all_objects: models.Manager[CrawlJob] = models.Manager()
@@ -77,16 +128,24 @@ class CrawlJob(models.Model):
         verbose_name = "crawl"
         base_manager_name = "all_objects"
         constraints = [
-            models.UniqueConstraint(fields=["name"], condition=Q(removal_asked_at=None), name=NAMES_DIFFER),
             models.UniqueConstraint(
-                fields=["created_by", "idempotency_key"], condition=~Q(idempotency_key=""), name="a_request_makes_one_crawl"
+                fields=["name"], condition=Q(removal_asked_at=None), name=NAMES_DIFFER
+            ),
+            models.UniqueConstraint(
+                fields=["created_by", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="a_request_makes_one_crawl",
             ),
         ]
         indexes = [
             GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
             GinIndex(fields=["tags"], name="crawls_by_tag"),
             models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
-            models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="crawls_to_be_removed"),
+            models.Index(
+                fields=["removal_asked_at"],
+                condition=Q(removal_asked_at__isnull=False),
+                name="crawls_to_be_removed",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -94,7 +153,9 @@ class CrawlJob(models.Model):
 
 
 class RunState(models.TextChoices):
-    """What is stored; that a run *waits* follows from the bank and is added on reading (`selectors`)."""
+    """What is stored; that a run *waits* follows from the bank and is added on reading
+    (`selectors`).
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -117,25 +178,46 @@ WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
 class Run(models.Model):
-    """One execution of a crawl. Its row is the lock that all writes to its part of the frontier take first."""
+    """One execution of a crawl.
+
+    Its row is the lock that all writes to its part of the frontier take first.
+    """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="runs")
     number = models.PositiveIntegerField()
     is_latest = models.BooleanField(default=True, help_text="of its crawl: the one that lists show")
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
-    trouble = models.TextField(blank=True, default="", help_text="why the product paused or stopped it by itself; empty: an operator did")
-    keep_seconds = models.FloatField(null=True, help_text="how long what it holds is to stay reserved when it pauses; empty: not at all")
-    judged_by = models.CharField(
-        max_length=60, blank=True, default="", help_text="the rules that its waiting URLs were last held against: `rules_key`"
+    trouble = models.TextField(
+        blank=True,
+        default="",
+        help_text="why the product paused or stopped it by itself; empty: an operator did",
     )
-    judged_to = models.JSONField(null=True, help_text="how far they have been held against newer ones")
+    keep_seconds = models.FloatField(
+        null=True,
+        help_text="how long what it holds is to stay reserved when it pauses; empty: not at all",
+    )
+    judged_by = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        help_text="the rules that its waiting URLs were last held against: `rules_key`",
+    )
+    judged_to = models.JSONField(
+        null=True, help_text="how far they have been held against newer ones"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    aborted_at = models.DateTimeField(null=True, help_text="since then its fetches are cut off; empty: they are let end")
-    resumed_at = models.DateTimeField(null=True, help_text="when it last went on; what failed before is no reason to rest again")
+    aborted_at = models.DateTimeField(
+        null=True, help_text="since then its fetches are cut off; empty: they are let end"
+    )
+    resumed_at = models.DateTimeField(
+        null=True, help_text="when it last went on; what failed before is no reason to rest again"
+    )
     finished_at = models.DateTimeField(null=True)
-    removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its rows at a time")
+    removal_asked_at = models.DateTimeField(
+        null=True, help_text="since then it is being deleted, a slice of its rows at a time"
+    )
 
     objects: models.Manager[Run] = NotDeletedManager()
     all_objects: models.Manager[Run] = models.Manager()
@@ -144,14 +226,30 @@ class Run(models.Model):
         ordering = ["-pk"]
         base_manager_name = "all_objects"
         constraints = [
-            models.UniqueConstraint(fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"),
-            models.UniqueConstraint(fields=["crawl"], condition=~Q(state__in=ENDED_STATES), name="a_crawl_has_one_live_run"),
-            models.UniqueConstraint(fields=["crawl"], condition=Q(is_latest=True), name="a_crawl_has_one_latest_run"),
+            models.UniqueConstraint(
+                fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"
+            ),
+            models.UniqueConstraint(
+                fields=["crawl"],
+                condition=~Q(state__in=ENDED_STATES),
+                name="a_crawl_has_one_live_run",
+            ),
+            models.UniqueConstraint(
+                fields=["crawl"], condition=Q(is_latest=True), name="a_crawl_has_one_latest_run"
+            ),
         ]
         indexes = [
-            models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
-            models.Index(fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"),
-            models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
+            models.Index(
+                fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"
+            ),
+            models.Index(
+                fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"
+            ),
+            models.Index(
+                fields=["removal_asked_at"],
+                condition=Q(removal_asked_at__isnull=False),
+                name="runs_to_be_removed",
+            ),
             models.Index(
                 fields=["id"],
                 condition=Q(state__in=WINDING_DOWN_STATES),
@@ -173,11 +271,19 @@ class RunProcess(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
     number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")
-    serving = models.BooleanField(db_default=True, help_text="whether hosts are placed on it; not while it finds no worker")
-    bank_process = models.OneToOneField(Process, models.PROTECT, null=True, related_name="run_process")
+    serving = models.BooleanField(
+        db_default=True, help_text="whether hosts are placed on it; not while it finds no worker"
+    )
+    bank_process = models.OneToOneField(
+        Process, models.PROTECT, null=True, related_name="run_process"
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "number"], name="processes_of_a_run_are_numbered")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "number"], name="processes_of_a_run_are_numbered"
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["run"],
@@ -199,12 +305,18 @@ class Shift(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     ending = models.CharField(max_length=200, blank=True, help_text="why it ended")
-    toes = models.JSONField(default=list, blank=True, help_text="what each toe does: its number, step, URL, and since when")
+    toes = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="what each toe does: its number, step, URL, and since when",
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["process", "epoch"], name="one_shift_an_epoch"),
-            models.UniqueConstraint(fields=["process"], condition=Q(ended_at=None), name="one_live_shift_a_process"),
+            models.UniqueConstraint(
+                fields=["process"], condition=Q(ended_at=None), name="one_live_shift_a_process"
+            ),
         ]
 
     def __str__(self) -> str:

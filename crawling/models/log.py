@@ -1,4 +1,7 @@
-"""What happened in a run, a line each, for operators to read. Written by `crawling.run_log` only."""
+"""What happened in a run, a line each, for operators to read.
+
+Written by `crawling.run_log` only.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ class LogLine(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["run", "id"], name="log_of_a_run"),
-            models.Index(fields=["run", "id"], condition=models.Q(level=Level.ERROR), name="errors_of_a_run"),
+            models.Index(
+                fields=["run", "id"], condition=models.Q(level=Level.ERROR), name="errors_of_a_run"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -14,7 +14,10 @@ from crawling.web.truncation import TruncationReason
 
 
 class Page(models.Model):
-    """One answered fetch. A redirect is a page whose `final_url` is its target, fetched in its own turn."""
+    """One answered fetch.
+
+    A redirect is a page whose `final_url` is its target, fetched in its own turn.
+    """
 
     url = models.OneToOneField(Url, models.CASCADE, primary_key=True, related_name="page")
     run = models.ForeignKey(Run, models.CASCADE, related_name="pages", db_index=False)
@@ -26,36 +29,65 @@ class Page(models.Model):
     bytes = models.BigIntegerField()
     fingerprint = models.BigIntegerField(help_text="64 bits of the content (SEEDS W8)")
     digest = models.BinaryField(
-        max_length=32, null=True, help_text="SHA-256 of the content, which settles what two fingerprints leave open"
+        max_length=32,
+        null=True,
+        help_text="SHA-256 of the content, which settles what two fingerprints leave open",
     )
-    duplicate_of = models.BigIntegerField(null=True, help_text="id of the URL that had the same content first in this run")
-    simhash = models.BigIntegerField(null=True, help_text="64 bits that pages of nearly the same text share but for a few")
-    canonical = models.TextField(blank=True, db_default="", help_text="the address by which the page itself wants to be known")
+    duplicate_of = models.BigIntegerField(
+        null=True, help_text="id of the URL that had the same content first in this run"
+    )
+    simhash = models.BigIntegerField(
+        null=True, help_text="64 bits that pages of nearly the same text share but for a few"
+    )
+    canonical = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="the address by which the page itself wants to be known",
+    )
     author = models.TextField(blank=True, db_default="")
     description = models.TextField(blank=True, db_default="")
     abstract = models.TextField(blank=True, db_default="", help_text="how its text begins")
     language = models.TextField(blank=True, db_default="")
     links = models.IntegerField(db_default=0, help_text="addresses it leads to, in scope or not")
-    needs_browser = models.BooleanField(db_default=False, help_text="scripts make its content, and they are not run")
+    needs_browser = models.BooleanField(
+        db_default=False, help_text="scripts make its content, and they are not run"
+    )
     unread = models.CharField(
         max_length=10,
         blank=True,
         db_default="",
-        help_text="a `crawling.web.truncation.TruncationReason`: why not all of it was read; empty: all was",
+        help_text="a `crawling.web.truncation.TruncationReason`: why not all of it was read; "
+        "empty: all was",
     )
     last_modified = models.DateTimeField(null=True, help_text="as the server states it")
-    expires_at = models.DateTimeField(null=True, help_text="until when the server lets it count as fresh")
-    etag = models.TextField(blank=True, db_default="", help_text="the server's mark of this version")
-    unchanged_since = models.BigIntegerField(null=True, help_text="id of an earlier run's URL whose page is still as it was")
+    expires_at = models.DateTimeField(
+        null=True, help_text="until when the server lets it count as fresh"
+    )
+    etag = models.TextField(
+        blank=True, db_default="", help_text="the server's mark of this version"
+    )
+    unchanged_since = models.BigIntegerField(
+        null=True, help_text="id of an earlier run's URL whose page is still as it was"
+    )
     address = models.GenericIPAddressField(help_text="the address that answered")
     fetch_seconds = models.FloatField()
     fetched_at = models.DateTimeField()
-    archive_file = models.ForeignKey(ArchiveFile, models.PROTECT, null=True, related_name="pages", db_index=False)
-    archive_offset = models.BigIntegerField(null=True, help_text="where its response or revisit record begins in that file")
-    archive_length = models.BigIntegerField(null=True, help_text="bytes of that record in the file, compressed")
-    payload_sha256 = models.BinaryField(null=True, max_length=32, help_text="of the payload as it was encoded")
+    archive_file = models.ForeignKey(
+        ArchiveFile, models.PROTECT, null=True, related_name="pages", db_index=False
+    )
+    archive_offset = models.BigIntegerField(
+        null=True, help_text="where its response or revisit record begins in that file"
+    )
+    archive_length = models.BigIntegerField(
+        null=True, help_text="bytes of that record in the file, compressed"
+    )
+    payload_sha256 = models.BinaryField(
+        null=True, max_length=32, help_text="of the payload as it was encoded"
+    )
     reused_from = models.BigIntegerField(
-        null=True, help_text="id of the URL of another crawl that this answer was fetched for; 0: on another server"
+        null=True,
+        help_text="id of the URL of another crawl that this answer was fetched for; 0: on "
+        "another server",
     )
     is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
     is_personal = models.BooleanField(
@@ -66,24 +98,42 @@ class Page(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
-            models.Index(fields=["run", "unchanged_since"], condition=Q(unchanged_since__isnull=False), name="pages_unchanged_since"),
             models.Index(
-                fields=["run", "fingerprint"], condition=Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
+                fields=["run", "unchanged_since"],
+                condition=Q(unchanged_since__isnull=False),
+                name="pages_unchanged_since",
             ),
-            models.Index(fields=["run", "fingerprint"], condition=Q(duplicate_of=None, digest__isnull=False), name="originals_of_a_run"),
+            models.Index(
+                fields=["run", "fingerprint"],
+                condition=Q(is_revisit=False, archive_file__isnull=False),
+                name="archived_payloads",
+            ),
+            models.Index(
+                fields=["run", "fingerprint"],
+                condition=Q(duplicate_of=None, digest__isnull=False),
+                name="originals_of_a_run",
+            ),
             models.Index(
                 fields=["run", "duplicate_of", "url"],
                 include=["bytes"],
                 condition=Q(duplicate_of__isnull=False),
                 name="duplicates_of_a_run",
             ),
-            models.Index(fields=["run", "fetched_at", "url"], condition=Q(status__range=(300, 399)), name="redirects_of_a_run_in_time"),
+            models.Index(
+                fields=["run", "fetched_at", "url"],
+                condition=Q(status__range=(300, 399)),
+                name="redirects_of_a_run_in_time",
+            ),
             models.Index(
                 fields=["run", "fetched_at", "url"],
                 condition=~Q(unread=""),
                 name="pages_read_in_part",
             ),
-            GinIndex(OpClass(Upper("final_url"), name="gin_trgm_ops"), OpClass(Upper("title"), name="gin_trgm_ops"), name="pages_by_words"),
+            GinIndex(
+                OpClass(Upper("final_url"), name="gin_trgm_ops"),
+                OpClass(Upper("title"), name="gin_trgm_ops"),
+                name="pages_by_words",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -96,22 +146,30 @@ class Page(models.Model):
 
 
 class RunStatusCount(models.Model):
-    """How many of a run's URLs ended with a status; written under the run's lock, so one row a status will do."""
+    """How many of a run's URLs ended with a status; written under the run's lock, so one row a
+    status will do.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="status_counts", db_index=False)
-    state = models.CharField(max_length=1, choices=UrlState.choices, help_text="succeeded, failed or excluded")
+    state = models.CharField(
+        max_length=1, choices=UrlState.choices, help_text="succeeded, failed or excluded"
+    )
     status = models.SmallIntegerField()
     urls = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "state", "status"], name="counts_by_status")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "state", "status"], name="counts_by_status")
+        ]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.status}"
 
 
 class RunTotal(models.Model):
-    """The sums of all `RunCount` of a run, kept with them under the run's lock, since of a long run they are many."""
+    """The sums of all `RunCount` of a run, kept with them under the run's lock, since of a long run
+    they are many.
+    """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="total")
     discovered = models.BigIntegerField(db_default=0)
@@ -139,13 +197,21 @@ class RunCount(models.Model):
     succeeded = models.BigIntegerField(db_default=0)
     failed = models.BigIntegerField(db_default=0)
     excluded = models.BigIntegerField(db_default=0)
-    quarantined = models.BigIntegerField(db_default=0, help_text="less those that were let go again")
+    quarantined = models.BigIntegerField(
+        db_default=0, help_text="less those that were let go again"
+    )
     duplicate = models.BigIntegerField(db_default=0)
-    reused = models.BigIntegerField(db_default=0, help_text="of those fetched, the answers taken from other crawls")
+    reused = models.BigIntegerField(
+        db_default=0, help_text="of those fetched, the answers taken from other crawls"
+    )
     bytes = models.BigIntegerField(db_default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "process_number", "minute"], name="counts_by_process_and_minute")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "process_number", "minute"], name="counts_by_process_and_minute"
+            )
+        ]
         indexes = [models.Index(fields=["minute"], name="counts_by_minute")]
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""What people have laid down for crawls: edits of orders, the black list, exceptions from robots.txt.
+"""What people have laid down for crawls: edits of orders, the black list, exceptions from
+robots.txt.
 
 Written by `crawling.crawls` and `crawling.runs`.
 """
@@ -20,35 +21,64 @@ class OrderRevision(models.Model):
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField(help_text="the first edit makes revision 2")
     changes = models.JSONField(help_text="from and to, by field")
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line",
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-number"]
-        constraints = [models.UniqueConstraint(fields=["crawl", "number"], name="revisions_of_a_crawl_are_numbered")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["crawl", "number"], name="revisions_of_a_crawl_are_numbered"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"revision {self.number}"
 
     def in_words(self) -> list[tuple[str, str, str]]:
         """Each field with what it was and what it became."""
-        return [(name, format_value(before), format_value(after)) for name, (before, after) in self.changes.items()]
+        return [
+            (name, format_value(before), format_value(after))
+            for name, (before, after) in self.changes.items()
+        ]
 
 
 class BlackListEntry(models.Model):
-    """What no crawl may fetch. Rows are never changed but to be removed, and then stay: so their numbers name a state of the list."""
+    """What no crawl may fetch.
 
-    kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in BlacklistKind])
+    Rows are never changed but to be removed, and then stay: so their numbers name a state of the
+    list.
+    """
+
+    kind = models.CharField(
+        max_length=10, choices=[(kind.value, kind.value) for kind in BlacklistKind]
+    )
     text = models.CharField(max_length=500)
     reason = models.CharField(max_length=300)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
         constraints = [
-            models.UniqueConstraint(fields=["kind", "text"], condition=Q(removed_at=None), name="the_black_list_holds_an_entry_once")
+            models.UniqueConstraint(
+                fields=["kind", "text"],
+                condition=Q(removed_at=None),
+                name="the_black_list_holds_an_entry_once",
+            )
         ]
 
     def __str__(self) -> str:
@@ -56,18 +86,30 @@ class BlackListEntry(models.Model):
 
 
 class RobotsException(models.Model):
-    """For a while a crawl may fetch what a host's robots.txt forbids, because an administrator says why."""
+    """For a while a crawl may fetch what a host's robots.txt forbids, because an administrator says
+    why.
+    """
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="robots_exceptions")
     host = models.CharField(max_length=260, help_text="as `Address.host_key` spells it")
     reason = models.CharField(max_length=300)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
 
     class Meta:
         ordering = ["-pk"]
-        constraints = [models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="an_exception_lasts_a_while")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="an_exception_lasts_a_while"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.host} for {self.crawl_id}"

@@ -1,4 +1,7 @@
-"""When a crawl starts by itself, and what became of each time. Written by `crawling.crawls.schedules` only."""
+"""When a crawl starts by itself, and what became of each time.
+
+Written by `crawling.crawls.schedules` only.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,28 @@ from crawling.models.jobs import CrawlJob, Run
 
 
 class Schedule(models.Model):
-    """A crawl's schedule; `crawling.orders.schedules` says what the fields mean. The crawl's row is its lock."""
+    """A crawl's schedule; `crawling.orders.schedules` says what the fields mean.
+
+    The crawl's row is its lock.
+    """
 
     crawl = models.OneToOneField(CrawlJob, models.CASCADE, related_name="schedule")
     timing = models.JSONField(help_text="as crawling.orders.schedules.ScheduleTiming has it")
     anchor_at = models.DateTimeField(help_text="intervals are counted from here")
-    next_at = models.DateTimeField(null=True, help_text="when it falls due; empty: it is switched off")
+    next_at = models.DateTimeField(
+        null=True, help_text="when it falls due; empty: it is switched off"
+    )
 
-    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
 
     class Meta:
-        indexes = [models.Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="schedules_by_time")]
+        indexes = [
+            models.Index(
+                fields=["next_at"], condition=Q(next_at__isnull=False), name="schedules_by_time"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"schedule of {self.crawl.name}"
@@ -31,12 +45,16 @@ class ScheduledStart(models.Model):
 
     schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="starts")
     due_at = models.DateTimeField()
-    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="+", help_text="empty: none was started")
+    run = models.ForeignKey(
+        Run, models.SET_NULL, null=True, related_name="+", help_text="empty: none was started"
+    )
     outcome = models.CharField(max_length=300, help_text="a sentence")
 
     class Meta:
         ordering = ["-due_at"]
-        constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="a_time_is_settled_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["schedule", "due_at"], name="a_time_is_settled_once")
+        ]
 
     def __str__(self) -> str:
         return self.outcome

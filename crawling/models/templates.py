@@ -13,7 +13,9 @@ class OrderTemplate(models.Model):
     name = models.CharField(max_length=100, unique=True)
     order = models.JSONField(help_text="fields of `crawling.orders.order`")
     tags = ArrayField(models.CharField(max_length=30), default=list)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

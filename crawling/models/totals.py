@@ -1,4 +1,7 @@
-"""What all crawls together did, by minute. Written by `crawling.housekeeping.minute_totals` only."""
+"""What all crawls together did, by minute.
+
+Written by `crawling.housekeeping.minute_totals` only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests. Written by `crawling.experiments.store` only."""
+"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests.
+
+Written by `crawling.experiments.store` only.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from django.urls import reverse
 
 
 class TrialPolicy(models.TextChoices):
-    """How the bank of a trial decides. all_at_once is a naive bank of which each request asks its whole claim in one step."""
+    """How the bank of a trial decides. all_at_once is a naive bank of which each request asks its
+    whole claim in one step.
+    """
 
     NAIVE = "naive", "plain requests"
     BANKER = "banker", "Banker's algorithm"
@@ -26,7 +31,9 @@ class TrialState(models.TextChoices):
 
 
 class Trial(models.Model):
-    """One trial: the same requests under each of its policies, one policy after the other, each with a pool of its own."""
+    """One trial: the same requests under each of its policies, one policy after the other, each
+    with a pool of its own.
+    """
 
     requests = models.PositiveIntegerField()
     bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
@@ -37,7 +44,13 @@ class Trial(models.Model):
     started_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True, help_text="the last sign of life of whoever runs it")
     finished_at = models.DateTimeField(null=True)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line",
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -54,7 +67,10 @@ class Trial(models.Model):
 
 
 class TrialOutcome(models.TextChoices):
-    """What became of one try. Only `locked` is a matter of waiting; breaches and crashes are classed apart."""
+    """What became of one try.
+
+    Only `locked` is a matter of waiting; breaches and crashes are classed apart.
+    """
 
     COMPLETED = "completed", "Completed"
     LOCKED = "locked", "Locked"
@@ -63,7 +79,10 @@ class TrialOutcome(models.TextChoices):
 
 
 class TrialRequest(models.Model):
-    """One try at one request. A locked request is tried again after the others: then it has a row for each try."""
+    """One try at one request.
+
+    A locked request is tried again after the others: then it has a row for each try.
+    """
 
     trial = models.ForeignKey(Trial, models.CASCADE, related_name="tries", db_index=False)
     policy = models.CharField(max_length=20, choices=TrialPolicy)
@@ -71,15 +90,25 @@ class TrialRequest(models.Model):
     attempt = models.PositiveIntegerField(help_text="1 for the first try")
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField()
-    waited_seconds = models.FloatField(help_text="from being told to wait to having, all its steps added up")
+    waited_seconds = models.FloatField(
+        help_text="from being told to wait to having, all its steps added up"
+    )
     outcome = models.CharField(max_length=20, choices=TrialOutcome)
-    deadlocked = models.BooleanField(help_text="when the bound was passed, nobody who could finish could have helped it")
+    deadlocked = models.BooleanField(
+        help_text="when the bound was passed, nobody who could finish could have helped it"
+    )
     pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")
-    detail = models.TextField(blank=True, help_text="what went wrong, where it is no matter of waiting")
+    detail = models.TextField(
+        blank=True, help_text="what went wrong, where it is no matter of waiting"
+    )
 
     class Meta:
         ordering = ["policy", "attempt", "number"]
-        constraints = [models.UniqueConstraint(fields=["trial", "policy", "number", "attempt"], name="one_row_per_try")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["trial", "policy", "number", "attempt"], name="one_row_per_try"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{TrialOutcome(self.outcome).label}:Request{self.number}"

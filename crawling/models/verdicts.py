@@ -8,36 +8,50 @@ from crawling.models.jobs import Run
 
 
 class Verdict(models.Model):
-    """An address that a rule keeps out of a run, met on `links` pages, on that of the URL `via` first."""
+    """An address that a rule keeps out of a run, met on `links` pages, on that of the URL `via`
+    first.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts", db_index=False)
     fingerprint = models.BigIntegerField()
     url = models.TextField()
     rule = models.CharField(max_length=20, help_text="of `crawling.scope.filters.Rule`")
     sentence = models.TextField(help_text="what the rule said")
-    revision = models.CharField(max_length=60, help_text="the rules that it was held against: `rules_key`")
+    revision = models.CharField(
+        max_length=60, help_text="the rules that it was held against: `rules_key`"
+    )
     depth = models.SmallIntegerField()
     hops = models.SmallIntegerField(help_text="of the page that led there")
-    via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was met first")
+    via = models.BigIntegerField(
+        null=True, help_text="id of the URL on whose page it was met first"
+    )
     links = models.IntegerField(help_text="pages it was met on, as far as shifts have told")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "fingerprint"], name="one_verdict_a_url_and_run")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "fingerprint"], name="one_verdict_a_url_and_run")
+        ]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.url}"
 
 
 class VerdictCount(models.Model):
-    """How many addresses each rule keeps out: those with a row, and those beyond the most rows that a run may have."""
+    """How many addresses each rule keeps out: those with a row, and those beyond the most rows that
+    a run may have.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdict_counts", db_index=False)
     rule = models.CharField(max_length=20)
     kept = models.IntegerField(db_default=0, help_text="rows")
-    more = models.BigIntegerField(db_default=0, help_text="addresses without a row; one met by two shifts counts twice")
+    more = models.BigIntegerField(
+        db_default=0, help_text="addresses without a row; one met by two shifts counts twice"
+    )
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "rule"], name="verdicts_are_counted_by_rule")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "rule"], name="verdicts_are_counted_by_rule")
+        ]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.rule}"

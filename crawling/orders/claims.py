@@ -9,28 +9,56 @@ MIB = 1024 * 1024
 MOST_DOCUMENT_BYTES = 64 * MIB
 
 #: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
-USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 1}
-#: of these a shift begins with one unit and grows; of memory with what its toes' shares take; of all others but STAGED it needs the
-#: whole claim from the start
+USUAL_CLAIM = {
+    "worker": 1,
+    "fetch_slots": 8,
+    "bandwidth": 25_600,
+    "memory": 64,
+    "dns_slots": 8,
+    "archive_writers": 1,
+}
+#: of these a shift begins with one unit and grows; of memory with what its toes' shares take; of
+#: all others but STAGED it needs the whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
-#: what a shift asks for once it has a document that needs it; it asks so for memory beyond the shares, too
+#: what a shift asks for once it has a document that needs it; it asks so for memory beyond the
+#: shares, too
 STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
 #: what an operator may choose from instead of numbers: units by class; None: half of the pool
 PRESETS: dict[str, dict[str, int | None]] = {
-    "gentle": {"worker": 1, "fetch_slots": 2, "bandwidth": 2_048, "memory": 16, "dns_slots": 2, "archive_writers": 1},
+    "gentle": {
+        "worker": 1,
+        "fetch_slots": 2,
+        "bandwidth": 2_048,
+        "memory": 16,
+        "dns_slots": 2,
+        "archive_writers": 1,
+    },
     "normal": {**USUAL_CLAIM},
-    "fast": {"worker": 1, "fetch_slots": None, "bandwidth": None, "memory": None, "dns_slots": None, "archive_writers": 1},
+    "fast": {
+        "worker": 1,
+        "fetch_slots": None,
+        "bandwidth": None,
+        "memory": None,
+        "dns_slots": None,
+        "archive_writers": 1,
+    },
 }
 
 
 def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return Max for every class of the pool by preset. None asks for more than there is, and fast never for less than normal.
+    """Return Max for every class of the pool by preset.
 
-    Half of the pool at most (normal may be more in a tiny one), so that two fast crawls can still work at the same time.
+    None asks for more than there is, and fast never for less than normal.
+
+    Half of the pool at most (normal may be more in a tiny one), so that two fast crawls can still
+    work at the same time.
     """
-    return {name: {key: _share(key, preset, units) for key, units in capacity.items()} for name, preset in PRESETS.items()}
+    return {
+        name: {key: _share(key, preset, units) for key, units in capacity.items()}
+        for name, preset in PRESETS.items()
+    }
 
 
 def _share(key: str, preset: Mapping[str, int | None], capacity: int) -> int:
@@ -38,21 +66,28 @@ def _share(key: str, preset: Mapping[str, int | None], capacity: int) -> int:
     return min(capacity, max(USUAL_CLAIM[key], capacity // 2) if units is None else units)
 
 
-def complete_claim(wanted: Mapping[str, int], capacity: Mapping[str, int]) -> tuple[dict[str, int], dict[str, str]]:
+def complete_claim(
+    wanted: Mapping[str, int], capacity: Mapping[str, int]
+) -> tuple[dict[str, int], dict[str, str]]:
     """Return Max for every class of the pool, and a sentence for each entry that cannot be.
 
     `capacity` is the pool's, by class; classes that `wanted` leaves out take their usual claim.
     """
     errors = {key: _mistake(key, units, capacity) for key, units in wanted.items()}
     usual = {key: min(USUAL_CLAIM.get(key, 0), units) for key, units in capacity.items()}
-    return {**usual, **wanted}, {f"claim.{key}": message for key, message in errors.items() if message}
+    return {**usual, **wanted}, {
+        f"claim.{key}": message for key, message in errors.items() if message
+    }
 
 
 def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
     if key not in capacity:
         return f"the pool has no such resource class; it has {', '.join(capacity)}"
     if units > capacity[key]:
-        return f"{units} is more than the pool has ({capacity[key]}); claim less or ask an administrator for more capacity"
+        return (
+            f"{units} is more than the pool has ({capacity[key]}); claim less or ask an "
+            "administrator for more capacity"
+        )
     if key == "worker" and units != 1:
         return "must be 1: a shift is one worker's work"
     if key in NEEDED and units < 1:
@@ -62,7 +97,9 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
 
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
     """What a shift of this claim asks for at once, all or nothing."""
-    return {key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED}
+    return {
+        key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED
+    }
 
 
 def _at_first(key: str, claim: Mapping[str, int]) -> int:
@@ -72,10 +109,17 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
 
 
 def memory_share(claim: Mapping[str, int]) -> int:
-    """Bytes of a document that each toe may have in hand without asking: 1 MiB, or an even part where the claim is smaller."""
+    """Bytes of a document that each toe may have in hand without asking: 1 MiB, or an even part
+    where the claim is smaller.
+    """
     return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))
 
 
 def largest_document(claim: Mapping[str, int]) -> int:
-    """Bytes at which a document is cut off: all that the claim leaves it when every other toe has its share."""
-    return min(MOST_DOCUMENT_BYTES, claim["memory"] * MIB - memory_share(claim) * (claim["fetch_slots"] - 1))
+    """Bytes at which a document is cut off: all that the claim leaves it when every other toe has
+    its share.
+    """
+    return min(
+        MOST_DOCUMENT_BYTES,
+        claim["memory"] * MIB - memory_share(claim) * (claim["fetch_slots"] - 1),
+    )

@@ -20,9 +20,13 @@ def estimate(order: CrawlOrder) -> list[str]:
 def _pace(order: CrawlOrder) -> str:
     minute, day = (_most(span, order.delay_seconds, limit) for span, limit in _budgets(order))
     if minute is None or day is None:
-        return "A host is asked as fast as it answers, one request at a time; a site whose robots.txt wants a rest gets it."
+        return (
+            "A host is asked as fast as it answers, one request at a time; a site whose "
+            "robots.txt wants a rest gets it."
+        )
     return (
-        f"A host gets at most {minute:,} requests a minute and {day:,} a day; fewer where it is slow or its robots.txt asks for more rest."
+        f"A host gets at most {minute:,} requests a minute and {day:,} a day; fewer where it is "
+        "slow or its robots.txt asks for more rest."
     )
 
 
@@ -43,12 +47,22 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     grows = order.scope == Reach.DOMAIN or order.off_site_hops > 0
     if order.max_pages is None and order.host_max_pages is None:
-        return f"It begins with {known}. No limit on pages is set: it ends when it knows no more addresses."
-    each = min(filter(None, (order.host_max_pages, ceil(order.max_pages / hosts) if order.max_pages else None)))
-    takes = f", which takes at least {_long(each * order.delay_seconds)}" if order.delay_seconds else ""
+        return (
+            f"It begins with {known}. No limit on pages is set: it ends when it knows no more "
+            "addresses."
+        )
+    each = min(
+        filter(
+            None, (order.host_max_pages, ceil(order.max_pages / hosts) if order.max_pages else None)
+        )
+    )
+    takes = (
+        f", which takes at least {_long(each * order.delay_seconds)}" if order.delay_seconds else ""
+    )
     if grows:
         return (
-            f"Were it to find only the {known} that it begins with, each would get about {each:,} requests{takes}; with more hosts, fewer."
+            f"Were it to find only the {known} that it begins with, each would get about "
+            f"{each:,} requests{takes}; with more hosts, fewer."
         )
     return f"On {known} each gets about {each:,} requests{takes}."
 

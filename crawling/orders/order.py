@@ -1,4 +1,7 @@
-"""What an operator may ask of a crawl, and the sentence for each mistake. Every door (page, JSON, command) reads orders here."""
+"""What an operator may ask of a crawl, and the sentence for each mistake.
+
+Every door (page, JSON, command) reads orders here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+)
 
 from allocation.fairness import PRIORITIES
 from crawling.orders.fields import NUMBER, ONE_LINE, Bytes, Count, Text
@@ -38,18 +48,21 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart, ThresholdsPart):
+class CrawlOrder(
+    FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart, ThresholdsPart
+):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.scope.scope`).
-    batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits exact, more is faster.
-    archive: whether every answer is kept as it came, in WARC files.
+    batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits
+    exact, more is faster. archive: whether every answer is kept as it came, in WARC files.
     obey_nofollow: links marked `nofollow`, and all links of pages so marked, are left alone.
     requisites: what pages are shown with (images, sheets, scripts, media) is fetched like any link.
-    extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it takes an attribute.
-    claim: Max, units by resource class; classes that are left out take the pool's usual share.
-    priority: of its starts at the bank: each step is a minute's lead, and 10 is urgent, which may use what is reserved.
-    processes: crawl processes that share the hosts; on one host a second one gains nothing.
+    extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it
+    takes an attribute. claim: Max, units by resource class; classes that are left out take the
+    pool's usual share. priority: of its starts at the bank: each step is a minute's lead, and 10 is
+    urgent, which may use what is reserved. processes: crawl processes that share the hosts; on one
+    host a second one gains nothing.
     Its other fields are those of its parts.
     """
 
@@ -90,7 +103,10 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
     @classmethod
     def _not_a_number(cls, name: str) -> str:
         if name.isascii() and name.isdigit():
-            raise ValueError("must not be a number: crawls have numbers besides, and `crawl stop 2` must mean one of them")
+            raise ValueError(
+                "must not be a number: crawls have numbers besides, and `crawl stop 2` must "
+                "mean one of them"
+            )
         return name
 
     @field_validator("seeds")
@@ -105,7 +121,8 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {
     "missing": "is needed",
-    "extra_forbidden": "is not a field of a crawl order; these are: " + ", ".join(CrawlOrder.model_fields),
+    "extra_forbidden": "is not a field of a crawl order; these are: "
+    + ", ".join(CrawlOrder.model_fields),
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be {ge} or more",
     "less_than_equal": "must be {le} or less",
@@ -122,7 +139,8 @@ SENTENCES = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
-    "dict_type": "must be a table of class and units, of name and selector, or of expression and weight",
+    "dict_type": "must be a table of class and units, of name and selector, or of expression "
+    "and weight",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",
@@ -139,14 +157,18 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"])
-            errors.setdefault(field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
+            errors.setdefault(
+                field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+            )
         return None, errors
     mistakes = order.budget_mistakes()
     return (None, mistakes) if mistakes else (order, {})
 
 
 def read_claim(value: object) -> dict[str, int]:
-    """The claim of an order that has other mistakes, so that all can be told at once; empty if it is no claim at all."""
+    """The claim of an order that has other mistakes, so that all can be told at once; empty if it
+    is no claim at all.
+    """
     try:
         return TypeAdapter(dict[str, Units]).validate_python(value)
     except ValidationError:
@@ -158,5 +180,8 @@ def sentence_for(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
     if kind == "too_short":
         return "needs at least one entry"
     if kind == "too_long":
-        return f"has {context['actual_length']} entries, at most {context['max_length']} are taken; split it over several crawls"
+        return (
+            f"has {context['actual_length']} entries, at most {context['max_length']} are taken; "
+            "split it over several crawls"
+        )
     return SENTENCES[kind].format(**context) if kind in SENTENCES else otherwise

@@ -1,4 +1,6 @@
-"""Which of a host's URLs is visited next (SEEDS B3, B4, W15): the one of least rank, and among equals the one found first."""
+"""Which of a host's URLs is visited next (SEEDS B3, B4, W15): the one of least rank, and among
+equals the one found first.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from crawling.web.expressions import read_expression
 
 
 class Order(StrEnum):
-    """Orders of visits. Exact on one host with batches of one URL; more hosts and larger batches take turns within it."""
+    """Orders of visits.
+
+    Exact on one host with batches of one URL; more hosts and larger batches take turns within it.
+    """
 
     BREADTH_FIRST = "breadth_first"
     DEPTH_FIRST = "depth_first"
@@ -28,8 +33,8 @@ class Order(StrEnum):
 class Ranking:
     """Ranks for the URLs of one run.
 
-    What links give to a URL is its gain: in best-first their number, in OPIC the credit that they carry.
-    level: OPIC's (`crawling.orders.opic.LambdaPage.level`).
+    What links give to a URL is its gain: in best-first their number, in OPIC the credit that they
+    carry. level: OPIC's (`crawling.orders.opic.LambdaPage.level`).
     """
 
     order: Order
@@ -41,7 +46,8 @@ class Ranking:
     def rank(self, url: str, depth: int, gain: float) -> float:
         """The rank of a URL that was found at a depth and has gained so much.
 
-        Depth first, nothing lies deeper than the page just read but its own links, so the deepest URL is always one of those.
+        Depth first, nothing lies deeper than the page just read but its own links, so the deepest
+        URL is always one of those.
         """
         match self.order:
             case Order.BREADTH_FIRST:
@@ -49,7 +55,10 @@ class Ranking:
             case Order.DEPTH_FIRST:
                 return float(-depth)
             case Order.BEST_FIRST:
-                return -(self.links_weight * gain + self.url_weight * importance_of(url, self.importance or {}))
+                return -(
+                    self.links_weight * gain
+                    + self.url_weight * importance_of(url, self.importance or {})
+                )
             case Order.OPIC:
                 return self.level - gain
 

@@ -18,9 +18,24 @@ class Retention(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    keep_runs: Annotated[int, Field(ge=1, le=100_000, description="only the last so many runs are kept"), NUMBER] | None = None
-    keep_days: Annotated[int, Field(ge=1, le=36_500, description="a run goes so many days after its end"), NUMBER] | None = None
-    max_bytes: Annotated[Bytes, Field(description="the oldest runs go once the archive files of all take more")] | None = None
+    keep_runs: (
+        Annotated[
+            int, Field(ge=1, le=100_000, description="only the last so many runs are kept"), NUMBER
+        ]
+        | None
+    ) = None
+    keep_days: (
+        Annotated[
+            int, Field(ge=1, le=36_500, description="a run goes so many days after its end"), NUMBER
+        ]
+        | None
+    ) = None
+    max_bytes: (
+        Annotated[
+            Bytes, Field(description="the oldest runs go once the archive files of all take more")
+        ]
+        | None
+    ) = None
 
     @property
     def is_on(self) -> bool:
@@ -29,7 +44,11 @@ class Retention(BaseModel):
 
 @dataclass(frozen=True)
 class RetainedRun:
-    """A run that is there. ended_at: None while it goes on. needed_by: pages that later runs have in its archive, by their numbers."""
+    """A run that is there.
+
+    ended_at: None while it goes on. needed_by: pages that later runs have in its archive, by their
+    numbers.
+    """
 
     number: int
     ended_at: datetime | None
@@ -39,7 +58,11 @@ class RetainedRun:
 
 @dataclass(frozen=True)
 class RunFate:
-    """What becomes of a run. goes_at: the moment by which it goes if nothing else happens, past if it goes now; None: it stays."""
+    """What becomes of a run.
+
+    goes_at: the moment by which it goes if nothing else happens, past if it goes now; None: it
+    stays.
+    """
 
     number: int
     goes_at: datetime | None
@@ -66,7 +89,8 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
 def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
     """What becomes of each run, the latest first, as they are given.
 
-    The latest stays whatever the rules say, and so does a run in whose archive one that stays has pages.
+    The latest stays whatever the rules say, and so does a run in whose archive one that stays has
+    pages.
     """
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):
@@ -78,7 +102,9 @@ def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[
     return told
 
 
-def _fate(rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime) -> RunFate:
+def _fate(
+    rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime
+) -> RunFate:
     if run.ended_at is None:
         return RunFate(run.number, None, "Stays: it has not ended.")
     if place == 0:
@@ -87,17 +113,31 @@ def _fate(rules: Retention, run: RetainedRun, place: int, total: int, staying: s
     reason = _reason(rules, place, total, last_day, now)
     if reason and (needing := staying & set(run.needed_by)):
         pages = run.needed_by[max(needing)]
-        return RunFate(run.number, None, f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its archive.")
+        return RunFate(
+            run.number,
+            None,
+            f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its "
+            "archive.",
+        )
     if reason:
         return RunFate(run.number, now, f"Goes: {reason}.")
     return RunFate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")
 
 
-def _reason(rules: Retention, place: int, total: int, last_day: datetime | None, now: datetime) -> str:
+def _reason(
+    rules: Retention, place: int, total: int, last_day: datetime | None, now: datetime
+) -> str:
     if rules.keep_runs and place >= rules.keep_runs:
-        return f"only the last {rules.keep_runs:,} runs are kept" if rules.keep_runs > 1 else "only the last run is kept"
+        return (
+            f"only the last {rules.keep_runs:,} runs are kept"
+            if rules.keep_runs > 1
+            else "only the last run is kept"
+        )
     if last_day and last_day <= now:
-        return f"its end was more than {rules.keep_days:,} day{'' if rules.keep_days == 1 else 's'} ago"
+        return (
+            f"its end was more than {rules.keep_days:,} day{'' if rules.keep_days == 1 else 's'} "
+            "ago"
+        )
     if rules.max_bytes and total > rules.max_bytes:
         return f"it and the later ones take {total:,} bytes, and {rules.max_bytes:,} are the most"
     return ""

@@ -1,7 +1,8 @@
 """When a crawl starts by itself: by a cron line or at an interval, in a time zone.
 
-A time that the clock jumps over counts as the moment after the jump, one that it shows twice comes once; both only of lines that name
-their hours. `*` and steps go by time that passes, as in Debian's cron.
+A time that the clock jumps over counts as the moment after the jump, one that it shows twice comes
+once; both only of lines that name their hours. `*` and steps go by time that passes, as in Debian's
+cron.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from crawling.orders.fields import NUMBER
 from crawling.orders.order import sentence_for
 
-#: later than this a start is late, and the schedule says what becomes of it: keepers change, machines are started again
+#: later than this a start is late, and the schedule says what becomes of it: keepers change,
+#: machines are started again
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5
 
@@ -37,11 +39,21 @@ class ScheduleTiming(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    cron: Annotated[str, Field(max_length=100, description="minute, hour, day, month, weekday: `30 2 * * 1-5`")] = ""
-    every_minutes: Annotated[int, Field(ge=5, le=525_600, description="instead: an interval"), NUMBER] | None = None
-    time_zone: Annotated[str, Field(max_length=64, description="whose clock the cron line means: `Europe/Berlin`")] = "UTC"
-    catch_up: Annotated[CatchUp, Field(description="starts that were missed are made up for once, or skipped")] = CatchUp.ONCE
-    is_on: Annotated[bool, Field(description="false: nothing starts until it is switched on")] = True
+    cron: Annotated[
+        str, Field(max_length=100, description="minute, hour, day, month, weekday: `30 2 * * 1-5`")
+    ] = ""
+    every_minutes: (
+        Annotated[int, Field(ge=5, le=525_600, description="instead: an interval"), NUMBER] | None
+    ) = None
+    time_zone: Annotated[
+        str, Field(max_length=64, description="whose clock the cron line means: `Europe/Berlin`")
+    ] = "UTC"
+    catch_up: Annotated[
+        CatchUp, Field(description="starts that were missed are made up for once, or skipped")
+    ] = CatchUp.ONCE
+    is_on: Annotated[bool, Field(description="false: nothing starts until it is switched on")] = (
+        True
+    )
 
     @field_validator("time_zone")
     @classmethod
@@ -54,12 +66,16 @@ class ScheduleTiming(BaseModel):
     @classmethod
     def _readable(cls, line: str) -> str:
         if line and len(line.split()) != CRON_FIELDS:
-            raise ValueError("needs five fields: minute, hour, day, month, weekday, like 30 2 * * 1-5")
+            raise ValueError(
+                "needs five fields: minute, hour, day, month, weekday, like 30 2 * * 1-5"
+            )
         try:
             if line:
                 next(CronSim(line, datetime(2024, 1, 1, tzinfo=UTC)))
         except CronSimError as error:
-            raise ValueError(f"{error}; the fields are minute, hour, day, month, weekday, like 30 2 * * 1-5") from error
+            raise ValueError(
+                f"{error}; the fields are minute, hour, day, month, weekday, like 30 2 * * 1-5"
+            ) from error
         except StopIteration as error:
             raise ValueError("names a day that never comes") from error
         return " ".join(line.split())
@@ -75,15 +91,26 @@ class ScheduleTiming(BaseModel):
         """As a sentence without its full stop."""
         if self.every_minutes is not None:
             return f"Every {self.every_minutes:,} minutes"
-        return f"{CronSim(self.cron, datetime(2024, 1, 1, tzinfo=UTC)).explain()} by the clock of {self.time_zone}"
+        return (
+            f"{CronSim(self.cron, datetime(2024, 1, 1, tzinfo=UTC)).explain()} by the clock of "
+            f"{self.time_zone}"
+        )
 
     def after(self, now: datetime, anchor: datetime) -> Iterator[datetime]:
-        """Every time later than `now`, in the schedule's zone; intervals are counted from `anchor`."""
+        """Every time later than `now`, in the schedule's zone; intervals are counted from
+        `anchor`."""
         zone = ZoneInfo(self.time_zone)
         if self.every_minutes is None:
-            # Within an hour that the clock shows twice, cron's next time may be one of the first pass.
-            return dropwhile(lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone))))
-        return _steps(anchor + (_passed(anchor, now, self.every_minutes) + 1) * _interval(self.every_minutes), self.every_minutes, zone)
+            # Within an hour that the clock shows twice, cron's next time may be one of the first
+            # pass.
+            return dropwhile(
+                lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone)))
+            )
+        return _steps(
+            anchor + (_passed(anchor, now, self.every_minutes) + 1) * _interval(self.every_minutes),
+            self.every_minutes,
+            zone,
+        )
 
     def upcoming(self, now: datetime, anchor: datetime, count: int) -> list[datetime]:
         """The next times."""
@@ -92,35 +119,56 @@ class ScheduleTiming(BaseModel):
     def latest(self, due_at: datetime, now: datetime, anchor: datetime) -> datetime:
         """The last time that has come; `due_at` is one of them."""
         if self.every_minutes is not None:
-            return max(due_at, anchor + _passed(anchor, now, self.every_minutes) * _interval(self.every_minutes))
-        last = next(CronSim(self.cron, now.astimezone(ZoneInfo(self.time_zone)) + timedelta(seconds=1), reverse=True))
+            return max(
+                due_at,
+                anchor + _passed(anchor, now, self.every_minutes) * _interval(self.every_minutes),
+            )
+        last = next(
+            CronSim(
+                self.cron,
+                now.astimezone(ZoneInfo(self.time_zone)) + timedelta(seconds=1),
+                reverse=True,
+            )
+        )
         return max(due_at, last) if last <= now else due_at
 
 
 class DueStart(NamedTuple):
-    """What is to be done about times that have come: the last of them, whether a run is to start for it, and the time after."""
+    """What is to be done about times that have come: the last of them, whether a run is to start
+    for it, and the time after.
+    """
 
     at: datetime
     starts: bool
     next_at: datetime
 
 
-def settle(timing: ScheduleTiming, *, due_at: datetime, anchor: datetime, now: datetime) -> DueStart:
-    """Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed ten times is not run ten times."""
+def settle(
+    timing: ScheduleTiming, *, due_at: datetime, anchor: datetime, now: datetime
+) -> DueStart:
+    """Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed
+    ten times is not run ten times.
+    """
     last = timing.latest(due_at, now, anchor)
     is_late = now - last > LATE_AFTER
-    return DueStart(last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor)))
+    return DueStart(
+        last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor))
+    )
 
 
 def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:
-    """Return the schedule, or None and a sentence by field; what is wrong with the whole stands at `cron`."""
+    """Return the schedule, or None and a sentence by field; what is wrong with the whole stands at
+    `cron`.
+    """
     try:
         return ScheduleTiming.model_validate(dict(fields)), {}
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"]) or "cron"
-            unknown = "is not a field of a schedule; these are: " + ", ".join(ScheduleTiming.model_fields)
+            unknown = "is not a field of a schedule; these are: " + ", ".join(
+                ScheduleTiming.model_fields
+            )
             sentence = sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
             errors.setdefault(field, unknown if mistake["type"] == "extra_forbidden" else sentence)
         return None, errors

@@ -21,7 +21,8 @@ def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
         return True
     turn = context.port.ask(partial(take_turn, dial, gap))
     if turn is None or not turn.is_taken:
-        visit.clock.come_back_in((turn.seconds if turn else 0.0) + LATER_SECONDS * random.random())  # noqa: S311  # no secret
+        # no secret
+        visit.clock.come_back_in((turn.seconds if turn else 0.0) + LATER_SECONDS * random.random())  # noqa: S311
         return False
     if turn.seconds > 0:
         visit.route.turn = dial
@@ -31,17 +32,23 @@ def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
 
 def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
     """Wait for the host's turn: for a request that follows another within one step."""
-    while not context.pace.ending.is_set() and not wait_for_next_turn(visit, dial, context, or_wait=True):
+    while not context.pace.ending.is_set() and not wait_for_next_turn(
+        visit, dial, context, or_wait=True
+    ):
         pass
 
 
-def wait_for_next_turn(visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False) -> bool:
-    """Wait for the next turn, AHEAD_SECONDS at most; False: there are none to be had at the moment, or, with `or_wait`, in the moments that
-    have passed until there are."""
+def wait_for_next_turn(
+    visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False
+) -> bool:
+    """Wait for the next turn, AHEAD_SECONDS at most; False: there are none to be had at the moment,
+    or, with `or_wait`, in the moments that have passed until there are."""
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap:
         return True
-    turn = context.port.ask(partial(take_turn, dial, gap)) or AddressTurn(LATER_SECONDS, is_taken=False)
+    turn = context.port.ask(partial(take_turn, dial, gap)) or AddressTurn(
+        LATER_SECONDS, is_taken=False
+    )
     if turn.is_taken or or_wait:
         context.pace.pause(turn.seconds)
     return turn.is_taken

@@ -1,4 +1,6 @@
-"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of what is granted."""
+"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of what is
+granted.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class RequestPolicy:
         may_have = self.recipients.may_have_password(address)
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
-    def headers(self, address: Address, session: HostSession, how: RequestOptions) -> dict[str, str]:
+    def headers(
+        self, address: Address, session: HostSession, how: RequestOptions
+    ) -> dict[str, str]:
         headers = {
             "User-Agent": self.user_agent,
             "Accept": "*/*",
@@ -67,13 +71,17 @@ class RequestPolicy:
         may_have = self.recipients.may_have_headers(address)
         own = dict(self.fetching.headers_for(of_a_seed=may_have))
         replaced = {name.lower() for name in own}
-        headers = {name: value for name, value in headers.items() if name.lower() not in replaced} | own
+        headers = {
+            name: value for name, value in headers.items() if name.lower() not in replaced
+        } | own
         secret = self.password_for(address)
         if secret and (answer := session.authorization(secret, address, how.method)):
             headers["Authorization"] = answer
         if how.body is not None:
             is_json = how.body[:1] in (b"{", b"[")
-            headers["Content-Type"] = "application/json" if is_json else "application/x-www-form-urlencoded"
+            headers["Content-Type"] = (
+                "application/json" if is_json else "application/x-www-form-urlencoded"
+            )
         return headers
 
 
@@ -116,11 +124,15 @@ class Client:
     def asks_like_others(self, host_key: str) -> bool:
         """Whether what a host answers to this crawl is what it answers to every other."""
         asks = self.fetching
-        return not (self.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials)
+        return not (
+            self.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials
+        )
 
     def session_of(self, host_key: str) -> HostSession:
         """What is known of a host; only the thread that has the host may ask."""
-        return self.sessions.setdefault(host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None))
+        return self.sessions.setdefault(
+            host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None)
+        )
 
     def get(
         self,
@@ -135,15 +147,19 @@ class Client:
     ) -> Fetched:
         """Fetch from a vetted address, within bandwidth and memory.
 
-        keep: with the exchange, for the archive. judge: says of an answer's head whether to read on.
-        asking: headers that ask for less than the whole document. form: what to post there.
+        keep: with the exchange, for the archive. judge: says of an answer's head whether to read
+        on. asking: headers that ask for less than the whole document. form: what to post there.
         Raises LeaseLost.
         """
         if self.lease_is_lost():
             raise LeaseLost
         if address.scheme in FETCHERS:
             fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
-            return replace(fetched, exchange=exchange_of(fetched.body)) if keep and succeeded(fetched.status) else fetched
+            return (
+                replace(fetched, exchange=exchange_of(fetched.body))
+                if keep and succeeded(fetched.status)
+                else fetched
+            )
         way, refusal = self._way()
         if refusal:
             return refusal
@@ -164,20 +180,26 @@ class Client:
         if fetched.status == HTTPStatus.UNAUTHORIZED:
             session.challenges[address.origin] = fetched.headers.get("WWW-Authenticate", "")
         if fetched.status == HTTPStatus.NOT_MODIFIED and not asking:
-            return replace(fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED)
+            return replace(
+                fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED
+            )
         if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
             fetched.close()
             return _proxy_failed("it wants other credentials")
         return fetched
 
-    def _how(self, session: HostSession, way: ProxyRoute | None, form: bytes | None) -> RequestOptions:
+    def _how(
+        self, session: HostSession, way: ProxyRoute | None, form: bytes | None
+    ) -> RequestOptions:
         asks = self.fetching
         timeouts = (asks.connect_seconds, asks.first_byte_seconds)
         return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
 
     def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
         if self.proxy and address.scheme != "file":
-            return _proxy_failed(f"{address.scheme} does not go through proxies, and this crawl uses one")
+            return _proxy_failed(
+                f"{address.scheme} does not go through proxies, and this crawl uses one"
+            )
         task = FetchTask(
             address,
             dial,
@@ -199,8 +221,12 @@ class Client:
         if proxy is None:
             return None, None
         found = self.resolve(proxy.host)
-        trusted = [AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses]
-        vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(found.addresses, proxy.port)
+        trusted = [
+            AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses
+        ]
+        vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(
+            found.addresses, proxy.port
+        )
         if vetted.permitted:
             return ProxyRoute(proxy, vetted.permitted[0]), None
         return None, _proxy_failed(found.error or vetted.reason)

@@ -27,14 +27,29 @@ from crawling.web.http_caching.revalidation import read_etag
 from crawling.web.links import Links
 from crawling.web.politeness import retry_after
 from crawling.web.simhash import simhash
-from crawling.web.statuses import MOST_INDEXES, MOST_REDIRECTS, UNWANTED, FetchStatus, explain, is_redirect, may_pass, succeeded
+from crawling.web.statuses import (
+    MOST_INDEXES,
+    MOST_REDIRECTS,
+    UNWANTED,
+    FetchStatus,
+    explain,
+    is_redirect,
+    may_pass,
+    succeeded,
+)
 
 NOTHING = Document()
 ABSTRACT_LENGTH = 300
 
 
 def conclude(
-    claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, context: FetchContext, *, sitemaps: Sequence[str] = ()
+    claimed: ClaimedUrl,
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    context: FetchContext,
+    *,
+    sitemaps: Sequence[str] = (),
 ) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
@@ -44,21 +59,40 @@ def conclude(
     if may_pass(fetched.status):
         retry = retry_after(claimed.attempts)
         if retry is not None:
-            return UrlOutcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
+            return UrlOutcome(
+                claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry
+            )
     if fetched.status < 0:
         state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
         return UrlOutcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, context.links.reading)
-    answer = _answer(address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal)
-    parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
+    answer = _answer(
+        address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal
+    )
+    parcel = _parcel(
+        claimed, fetched, answer.digest, [*document.links, *([target] if target else [])]
+    )
     if astray := _astray(claimed, address, fetched, target, document):
-        return UrlOutcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
-    links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links)
+        return UrlOutcome(
+            claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel
+        )
+    links, refusals = _links(
+        claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links
+    )
     if document.is_index:
         links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return UrlOutcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
+    return UrlOutcome(
+        claimed.id,
+        state,
+        fetched.status,
+        error,
+        answer=answer,
+        links=links,
+        refusals=refusals,
+        parcel=parcel,
+    )
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
@@ -70,13 +104,21 @@ def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     return maps.found
 
 
-def _parcel(claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]) -> CapturedExchange | None:
+def _parcel(
+    claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]
+) -> CapturedExchange | None:
     if not fetched.exchange:
         return None
     outlinks = [link.url for link in links]
     sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
     return CapturedExchange(
-        claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks, sha256=sha256
+        claimed.url,
+        claimed.depth,
+        claimed.attempts,
+        fetched.exchange,
+        fetched.unchanged_since,
+        outlinks=outlinks,
+        sha256=sha256,
     )
 
 
@@ -112,24 +154,40 @@ def _astray(
 def _read(address: Address, fetched: Fetched, reading: ReadingRules) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
-    return read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset, reading))
+    return read_document(
+        DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset, reading)
+    )
 
 
 def _links(
-    claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, judge: LinkJudge
+    claimed: ClaimedUrl,
+    address: Address,
+    written: Sequence[Address],
+    target: Address | None,
+    judge: LinkJudge,
 ) -> tuple[list[Candidate], list[Refusal]]:
     """What the frontier gets of a page, and what the rules keep out.
 
-    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`.
+    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live
+    at `www`.
     """
     depth = claimed.depth + 1
     gate = _Gate(claimed, judge)
     scheme = claimed.url.partition(":")[0]
-    links = gate.candidates([link for link in written if may_lead(scheme, link.scheme)], depth, counts_all=judge.counts_links)
+    links = gate.candidates(
+        [link for link in written if may_lead(scheme, link.scheme)],
+        depth,
+        counts_all=judge.counts_links,
+    )
     if judge.ascends:
-        links += [replace(candidate, is_link=False) for candidate in gate.candidates(directories_above(address), depth)]
+        links += [
+            replace(candidate, is_link=False)
+            for candidate in gate.candidates(directories_above(address), depth)
+        ]
     if target:
-        ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+        ruling = gate.judge(
+            target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
+        )
         if ruling:
             links.append(
                 Candidate(
@@ -151,18 +209,30 @@ class _Gate:
         self._claimed, self._judge = claimed, judge
         self.refusals: list[Refusal] = []
 
-    def candidates(self, links: Iterable[Address], depth: int, *, counts_all: bool = False) -> list[Candidate]:
-        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it knows.
+    def candidates(
+        self, links: Iterable[Address], depth: int, *, counts_all: bool = False
+    ) -> list[Candidate]:
+        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it
+        knows.
 
         What it was told of is not judged again: most links of most pages are old news.
         """
         news = links if counts_all else self._judge.seen.unseen(links, depth)
-        admitted = {link: ruling.hops for link in news if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
+        admitted = {
+            link: ruling.hops
+            for link in news
+            if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))
+        }
         self._judge.seen.remember(admitted, depth)
-        made = (_candidate(link, depth, hops, self._claimed, self._judge) for link, hops in admitted.items())
+        made = (
+            _candidate(link, depth, hops, self._claimed, self._judge)
+            for link, hops in admitted.items()
+        )
         return [candidate for candidate in made if candidate]
 
-    def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
+    def judge(
+        self, link: Address, *, depth: int, hops: int, is_seed: bool = False
+    ) -> Ruling | None:
         """The ruling that lets a link in; None: it stays out."""
         if not is_seed and self._judge.refusals.again(link.url):
             return None
@@ -170,17 +240,31 @@ class _Gate:
         if ruling.admits:
             return ruling
         refusal = self._judge.refusals.first(
-            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._judge.filters.is_final(ruling)
+            link,
+            ruling,
+            depth=depth,
+            hops=hops,
+            via=self._claimed.id,
+            is_final=self._judge.filters.is_final(ruling),
         )
         self.refusals += [refusal] if refusal else []
         return None
 
 
-def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, judge: LinkJudge) -> Candidate | None:
+def _candidate(
+    link: Address, depth: int, hops: int, claimed: ClaimedUrl, judge: LinkJudge
+) -> Candidate | None:
     judged = judge.traps.judge(link)
     if judged.is_banned:
         return None
-    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)
+    return Candidate(
+        link,
+        depth,
+        claimed.id,
+        pattern=judged.pattern.key if judged.pattern else None,
+        trap=judged.trap,
+        hops=hops,
+    )
 
 
 def _answer(
@@ -194,7 +278,9 @@ def _answer(
 ) -> ServerAnswer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
-    is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
+    is_content = bool(fetched.body) and (
+        200 <= fetched.status < 300 or fetched.unchanged_since is not None
+    )
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,

@@ -29,7 +29,10 @@ T = TypeVar("T")
 
 
 class ShiftPort:
-    """What a fetch thread asks of its shift, and what it hands over. As it is here, there is no shift around: a test fetch."""
+    """What a fetch thread asks of its shift, and what it hands over.
+
+    As it is here, there is no shift around: a test fetch.
+    """
 
     def ask(self, question: Callable[[], T]) -> T | None:
         """What the database answers; None: it is not there, or has nothing to say."""
@@ -78,9 +81,16 @@ class CrawlPace:
             self.ending.wait(seconds)
 
     def address_gap(self, dial: str, configured_delay: float) -> float:
-        """Seconds between two requests to an address; 0: it has no clock. A host without a delay has none for its address either."""
+        """Seconds between two requests to an address; 0: it has no clock.
+
+        A host without a delay has none for its address either.
+        """
         gap = min(self.politeness.address_delay_seconds, configured_delay)
-        return 0.0 if gap and any(ip_address(dial) in network for network in self.shared_networks) else gap
+        return (
+            0.0
+            if gap and any(ip_address(dial) in network for network in self.shared_networks)
+            else gap
+        )
 
 
 @dataclass
@@ -89,7 +99,8 @@ class RobotsPolicy:
 
     #: the crawler's name in robots.txt files
     token: str
-    #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the shift's own thread alone changes it
+    #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the
+    #: shift's own thread alone changes it
     unbound: frozenset[str] = frozenset()
     #: status and body, by origin, of those that were asked for in a way that is this crawl's own
     own: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -130,7 +141,9 @@ class LinkJudge:
         self.refusals.forget()
 
     def forget(self) -> None:
-        """Judge links as if they were met for the first time: other rules hold, or those of a page were not kept."""
+        """Judge links as if they were met for the first time: other rules hold, or those of a page
+        were not kept.
+        """
         self.refusals.forget()
         self.seen.forget()
 
@@ -146,20 +159,40 @@ class FetchContext:
     #: documents' exchanges are kept
     archives: bool = False
 
-    def get_document(self, address: Address, dial: str, *, asking: Mapping[str, str] | None = None, form: bytes | None = None) -> Fetched:
+    def get_document(
+        self,
+        address: Address,
+        dial: str,
+        *,
+        asking: Mapping[str, str] | None = None,
+        form: bytes | None = None,
+    ) -> Fetched:
         """Fetch a URL of the crawl's: no more of it than its filters let in."""
         granted = self.client.max_document_bytes
         most = min(granted, self.links.filters.max_document_bytes or granted)
-        fetched = self.client.get(address, dial, most, keep=self.archives, judge=self._judge_answer, asking=asking, form=form)
+        fetched = self.client.get(
+            address,
+            dial,
+            most,
+            keep=self.archives,
+            judge=self._judge_answer,
+            asking=asking,
+            form=form,
+        )
         if fetched.status == FetchStatus.TOO_BIG and most < granted:
             error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
             return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
         return fetched
 
-    def _judge_answer(self, content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+    def _judge_answer(
+        self, content_type: str, length: int | None
+    ) -> tuple[FetchStatus, str] | None:
         if length and length > self.client.max_document_bytes:
             return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
         ruling = self.links.filters.judge_answer(content_type, length)
         if ruling is None:
             return None
-        return FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE, describe_ruling(ruling)
+        return (
+            FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE,
+            describe_ruling(ruling),
+        )

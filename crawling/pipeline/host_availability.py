@@ -1,4 +1,6 @@
-"""Whether a host lets itself be fetched from, how long to wait until it does, and when it is given up."""
+"""Whether a host lets itself be fetched from, how long to wait until it does, and when it is given
+up.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class HostAvailability:
     given_up: Fetched | None = None
 
     def suspend(self, fetched: Fetched) -> None:
-        """The host lets nothing be fetched: wait with all of its URLs for as long as the outage says, or give it up."""
+        """The host lets nothing be fetched: wait with all of its URLs for as long as the outage
+        says, or give it up.
+        """
         tries = self.outage.tries + 1 if self.outage else 1
         self._note_outage(fetched, pause_after(tries, random.random()))  # noqa: S311  # no secret
         if self.outage and not self.given_up:
@@ -60,7 +64,12 @@ class HostAvailability:
     def _note_outage(self, fetched: Fetched, pause_seconds: float) -> None:
         now, error = datetime.now(UTC), fetched.error or explain(fetched.status)
         self.outage = outage_after(
-            self.outage, fetched.status, error, now=now, pause_seconds=pause_seconds, patience_seconds=self._patience
+            self.outage,
+            fetched.status,
+            error,
+            now=now,
+            pause_seconds=pause_seconds,
+            patience_seconds=self._patience,
         )
         self.is_kept = False
         if self.outage.gives_up_at <= now:

@@ -1,4 +1,5 @@
-"""When a host may be asked again: its delay, its wishes, and what the crawl's budget for it leaves."""
+"""When a host may be asked again: its delay, its wishes, and what the crawl's budget for it
+leaves."""
 
 from __future__ import annotations
 
@@ -14,8 +15,11 @@ from crawling.web.politeness import BACKOFFS, backoff_after, delay_after, read_r
 
 @dataclass
 class HostClock:
-    """Of one visit. `configured_delay` and `politeness` are written by the shift alone, which follows the crawl's order, and the rest
-    by the thread that has the visit: neither can undo what the other wrote. All times are monotonic seconds."""
+    """Of one visit.
+
+    `configured_delay` and `politeness` are written by the shift alone, which follows the crawl's
+    order, and the rest by the thread that has the visit: neither can undo what the other wrote. All
+    times are monotonic seconds."""
 
     #: when the next request may begin
     free_at: float
@@ -45,7 +49,9 @@ class HostClock:
 
     @property
     def delay(self) -> float:
-        """Seconds from the end of a fetch to the next; of two origins on a host the longer delay counts."""
+        """Seconds from the end of a fetch to the next; of two origins on a host the longer delay
+        counts.
+        """
         return delay_after(
             configured=self.configured_delay,
             crawl_delay=self.asked_delay,
@@ -54,7 +60,9 @@ class HostClock:
         )
 
     def rest(self, status: int, seconds: float, *, retry_after: str = "") -> None:
-        """A fetch has just ended: wait for the delay, or for longer where the host says that it has too much to do."""
+        """A fetch has just ended: wait for the delay, or for longer where the host says that it has
+        too much to do.
+        """
         self.last_fetch_seconds = seconds
         if status in BACKOFFS:
             self.backoffs += 1
@@ -62,7 +70,8 @@ class HostClock:
             self.backoffs = 0
         now = datetime.now(UTC)
         asked = read_retry_after(retry_after, now)
-        backoff = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311  # no secret
+        # no secret
+        backoff = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311
         self.spent, self.is_counted = self.spent.plus_one(now), False
         self.host_free_at = time.monotonic() + max(self.delay, backoff)
         self.keep_budget()
@@ -77,9 +86,13 @@ class HostClock:
         self.free_at = max(self.free_at, time.monotonic() + seconds)
 
     def keep_budget(self) -> None:
-        """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""
+        """Wait for the host, and for the next minute or day where the crawl's budget for it is
+        spent.
+        """
         wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
-        self.free_at = max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at
+        self.free_at = (
+            max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at
+        )
         self.free_at = max(self.free_at, self.closed_until)
 
     def skip(self) -> None:

@@ -24,11 +24,17 @@ REST_SECONDS = 60.0
 def must_log_in(address: Address, context: FetchContext) -> bool:
     """Whether a page of this host may be fetched only after a login that has not been yet."""
     url = context.client.fetching.login_url
-    return url is not None and read_address(url).origin == address.origin and not context.client.session_of(address.host_key).is_logged_in
+    return (
+        url is not None
+        and read_address(url).origin == address.origin
+        and not context.client.session_of(address.host_key).is_logged_in
+    )
 
 
 def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
-    """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay.
+    """Fetch the form, fill it in, send it; or say why that did not go.
+
+    These are fetches, each followed by the host's delay.
 
     A fault of a moment lets the host wait. Any other pauses the run.
     """
@@ -39,7 +45,9 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
         return
     told = f"Logging in at {context.client.fetching.login_url} failed: {trouble}"
     if visit.repeats.login_status in OUTAGES or may_pass(visit.repeats.login_status):
-        visit.availability.suspend(Fetched(visit.repeats.login_status, error=f"{told.rstrip('.')}."))
+        visit.availability.suspend(
+            Fetched(visit.repeats.login_status, error=f"{told.rstrip('.')}.")
+        )
         if not visit.availability.given_up:
             return
         visit.availability.given_up = None  # an operator may know better
@@ -62,7 +70,9 @@ def _log_in(visit: Visit, address: Address, dial: str, context: FetchContext) ->
         return f"its form is sent to another site, {form.address.origin}"
     context.pace.pause(visit.clock.delay)
     wait_for_turn(visit, dial, context)
-    answer, where = _follow(_get(visit, context, form.address, dial, form.body), form.address, dial, visit, context)
+    answer, where = _follow(
+        _get(visit, context, form.address, dial, form.body), form.address, dial, visit, context
+    )
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
     if fill_in(parse_html(answer.body, answer.charset).document, where.url, fields):
@@ -70,8 +80,12 @@ def _log_in(visit: Visit, address: Address, dial: str, context: FetchContext) ->
     return ""
 
 
-def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, context: FetchContext) -> tuple[Fetched, Address]:
-    """Go where the site leads after its form, as long as that is the site itself; another site does not hear of the login."""
+def _follow(
+    answer: Fetched, where: Address, dial: str, visit: Visit, context: FetchContext
+) -> tuple[Fetched, Address]:
+    """Go where the site leads after its form, as long as that is the site itself; another site does
+    not hear of the login.
+    """
     for _ in range(MOST_HOPS):
         if not is_redirect(answer.status):
             break
@@ -87,7 +101,9 @@ def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, context: F
     return answer, where
 
 
-def _get(visit: Visit, context: FetchContext, address: Address, dial: str, form: bytes | None = None) -> Fetched:
+def _get(
+    visit: Visit, context: FetchContext, address: Address, dial: str, form: bytes | None = None
+) -> Fetched:
     """One fetch, which the host's clock and budget count."""
     fetched = context.client.get(address, dial, MAX_BYTES, form=form)
     visit.rest(fetched)

@@ -17,17 +17,33 @@ from dnscache.resolver import Resolution
 THIS_MACHINE = "127.0.0.1"
 
 
-def refusal_by_rules(claimed: ClaimedUrl, address: Address, context: FetchContext) -> Fetched | None:
-    """Why the rules, as they are at this moment, keep us from fetching, if they do. Nothing was asked of the host yet."""
-    ruling = context.links.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+def refusal_by_rules(
+    claimed: ClaimedUrl, address: Address, context: FetchContext
+) -> Fetched | None:
+    """Why the rules, as they are at this moment, keep us from fetching, if they do.
+
+    Nothing was asked of the host yet.
+    """
+    ruling = context.links.filters.judge(
+        address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
+    )
     return None if ruling.admits else Fetched(status_of(ruling), error=describe_ruling(ruling))
 
 
-def address_to_dial(resolution: Resolution, port: int, dialling: DialPolicy) -> tuple[str, Fetched | None]:
+def address_to_dial(
+    resolution: Resolution, port: int, dialling: DialPolicy
+) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none."""
     if resolution.status is not DnsStatus.OK:
-        status = FetchStatus.NAME_UNANSWERED if resolution.status.is_failure else FetchStatus.NAME_UNKNOWN
-        return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
+        status = (
+            FetchStatus.NAME_UNANSWERED
+            if resolution.status.is_failure
+            else FetchStatus.NAME_UNKNOWN
+        )
+        return "", Fetched(
+            status,
+            error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})",
+        )
     vetted = dialling.vet(resolution.addresses, port)
     if not vetted.permitted:
         status = FetchStatus.ADDRESS_REFUSED
@@ -35,9 +51,17 @@ def address_to_dial(resolution: Resolution, port: int, dialling: DialPolicy) -> 
     return vetted.permitted[0], None
 
 
-def way_to(address: Address, resolution: Resolution, context: FetchContext) -> tuple[str, Fetched | None]:
-    """Return the address to connect to, or why there is none; for this machine's own files that is this machine."""
-    return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, context.client.dialling)
+def way_to(
+    address: Address, resolution: Resolution, context: FetchContext
+) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or why there is none; for this machine's own files that is
+    this machine.
+    """
+    return (
+        (THIS_MACHINE, None)
+        if address.scheme == "file"
+        else address_to_dial(resolution, address.port, context.client.dialling)
+    )
 
 
 def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
@@ -47,7 +71,9 @@ def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
 
 
 def without_robots(answered: int) -> Fetched:
-    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309, 2.3.1.4)."""
+    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309,
+    2.3.1.4).
+    """
     status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)
     told = f"The site's robots.txt could not be had ({why.rstrip('.')})."
     return Fetched(status, error=status.sentence if answered == status else told)

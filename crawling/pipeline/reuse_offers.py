@@ -1,4 +1,6 @@
-"""Pages of other crawls and of earlier runs that are offered to a shift's toes instead of a request (SEEDS P6, B8)."""
+"""Pages of other crawls and of earlier runs that are offered to a shift's toes instead of a request
+(SEEDS P6, B8).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,19 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 
 
 class ReuseOffers:
-    """By id of the URL that wants it. The shift's own thread makes and settles offers; toes take them."""
+    """By id of the URL that wants it.
+
+    The shift's own thread makes and settles offers; toes take them.
+    """
 
     def __init__(self) -> None:
         self._pages: dict[int, tuple[Page, Page]] = {}
         self._own: set[int] = set()
 
     def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
-        """Offer pages of other crawls, or of earlier runs, and look up now in whose records their payloads are: toes ask no database."""
+        """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
+        payloads are: toes ask no database.
+        """
         for url_id, page in pages.items():
             self._pages[url_id] = page, original_of(page)
         if not of_others:
@@ -28,8 +35,8 @@ class ReuseOffers:
     def take(self, url_id: int, *, archives: bool, room: MemoryBudget, most: int) -> Fetched | None:
         """Read what is offered for a URL from the archive; None: it has to be fetched.
 
-        archives: the exchange is wanted, too. room: for it, which the caller leaves when it is done.
-        most: bytes that the crawl can have in hand of one document.
+        archives: the exchange is wanted, too. room: for it, which the caller leaves when it is
+        done. most: bytes that the crawl can have in hand of one document.
         """
         pages = self._pages.get(url_id)
         size = bytes_to_read(pages[0]) if pages else 0
@@ -37,7 +44,13 @@ class ReuseOffers:
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
-        """Withdraw the offers for URLs that are done; returns those URLs by id of which another crawl's page was offered."""
-        done = {url_id: pages[0].url.url for url_id in url_ids if (pages := self._pages.pop(url_id, None))}
+        """Withdraw the offers for URLs that are done; returns those URLs by id of which another
+        crawl's page was offered.
+        """
+        done = {
+            url_id: pages[0].url.url
+            for url_id in url_ids
+            if (pages := self._pages.pop(url_id, None))
+        }
         own, self._own = self._own & done.keys(), self._own - done.keys()
         return {url_id: url for url_id, url in done.items() if url_id not in own}

@@ -21,8 +21,11 @@ from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
 MOST_COOKIE_TURNS = 3
 
 
-def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext) -> Fetched:
-    """Fetch the URL. If the server says that what we have is still right, the answer has the body that we have.
+def fetch_anew(
+    visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
+) -> Fetched:
+    """Fetch the URL. If the server says that what we have is still right, the answer has the body
+    that we have.
 
     A seed that has something to be posted is fetched by POST.
     """
@@ -31,8 +34,14 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, c
         return context.get_document(address, dial, form=posted.encode())
     earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
     stored = _stored(earlier, context) if earlier else None
-    fetched = context.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
-    return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
+    fetched = context.get_document(
+        address, dial, asking=earlier.questions if earlier and stored else None
+    )
+    return (
+        _carried_over(fetched, stored)
+        if stored and fetched.status == NOT_MODIFIED_STATUS
+        else fetched
+    )
 
 
 def _stored(earlier: EarlierAnswer, context: FetchContext) -> StoredDocument | None:
@@ -45,17 +54,30 @@ def _stored(earlier: EarlierAnswer, context: FetchContext) -> StoredDocument | N
 def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
     return replace(
         fetched,
-        headers=CaseInsensitiveDict(renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())),
+        headers=CaseInsensitiveDict(
+            renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())
+        ),
         body=stored.body,
         unchanged_since=stored.page,
     )
 
 
-def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
-    """Whether the answer only sets cookies and sends back to the same URL, which then is asked for again, but not for ever."""
-    if not context.client.fetching.keeps_cookies or not is_redirect(fetched.status) or "Set-Cookie" not in fetched.headers:
+def sets_cookies_first(
+    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> bool:
+    """Whether the answer only sets cookies and sends back to the same URL, which then is asked for
+    again, but not for ever.
+    """
+    if (
+        not context.client.fetching.keeps_cookies
+        or not is_redirect(fetched.status)
+        or "Set-Cookie" not in fetched.headers
+    ):
         return False
-    visit.repeats.sent_back = (claimed.id, visit.repeats.sent_back[1] + 1 if visit.repeats.sent_back[0] == claimed.id else 1)
+    visit.repeats.sent_back = (
+        claimed.id,
+        visit.repeats.sent_back[1] + 1 if visit.repeats.sent_back[0] == claimed.id else 1,
+    )
     if visit.repeats.sent_back[1] > MOST_COOKIE_TURNS:
         return False
     try:
@@ -64,8 +86,12 @@ def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetc
         return False
 
 
-def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
-    """Whether the host wants to know who asks, and the order says who: then the URL is asked for once more, after the host's delay."""
+def must_answer(
+    visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
+) -> bool:
+    """Whether the host wants to know who asks, and the order says who: then the URL is asked for
+    once more, after the host's delay.
+    """
     is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.repeats.answered != claimed.id
     if not is_asked or not context.client.policy.password_for(address):
         return False

@@ -1,4 +1,6 @@
-"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and what is answered is archived."""
+"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and
+what is answered is archived.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,22 @@ from crawling.web.politeness import backoff_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus, is_answer
 
-#: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
+#: another host that is free within this is waited for; one that somebody else has, or that rests
+#: for longer, is asked for later
 SOON_SECONDS = 2.0
 LATER_SECONDS = 1.0
-#: a host that was not to be had so often counts as one that does not answer; its robots.txt is asked for again in a minute
+#: a host that was not to be had so often counts as one that does not answer; its robots.txt is
+#: asked for again in a minute
 MOST_TRIES = 20
 
 
 def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
-    """Fetch the origin's robots.txt and keep it. These are fetches: the host is left alone for its delay after each.
+    """Fetch the origin's robots.txt and keep it.
 
-    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for the rest of the way in a moment.
+    These are fetches: the host is left alone for its delay after each.
+
+    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for
+    the rest of the way in a moment.
     """
     answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
     if answer is None:
@@ -55,22 +62,31 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     elif robots.unavailable and context.robots.binds(address.host_key):
         visit.availability.suspend(without_robots(status))
         return
-    elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:  # it may still refuse all pages
+    # it may still refuse all pages
+    elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:
         visit.availability.recover()
     set_robots(visit, address.origin, robots)
     visit.clock.rest_for_delay()  # it may be longer by now
 
 
-def _hop(visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int) -> Fetched | None:
-    """The answer of one hop; None: its host cannot be asked now. What was answered on the way is not asked for again."""
+def _hop(
+    visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int
+) -> Fetched | None:
+    """The answer of one hop; None: its host cannot be asked now.
+
+    What was answered on the way is not asked for again.
+    """
     if hop.url in visit.robots.hops:
         return visit.robots.hops[hop.url]
     if hop.host_key != address.host_key:
         answer = _elsewhere(visit, hop, context)
     else:
         refusal = None
-        if hop.port != address.port:  # vetted anew even on the same host: what is allowed, is allowed by port
-            dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
+        # vetted anew even on the same host: what is allowed, is allowed by port
+        if hop.port != address.port:
+            dial, refusal = address_to_dial(
+                context.port.resolve(hop.hostname), hop.port, context.client.dialling
+            )
         if number and not refusal:
             context.pace.pause(visit.clock.host_free_at - time.monotonic())
             wait_for_turn(visit, dial, context)
@@ -82,14 +98,27 @@ def _hop(visit: Visit, address: Address, dial: str, context: FetchContext, hop: 
 
 
 def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
-    """Ask another host, as its own clock allows; never waits for somebody who has it, while this visit has a host itself."""
-    if hop.url == f"{hop.origin}/robots.txt" and (known := context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))):
+    """Ask another host, as its own clock allows; never waits for somebody who has it, while this
+    visit has a host itself.
+    """
+    if hop.url == f"{hop.origin}/robots.txt" and (
+        known := context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
+    ):
         return Fetched(known[0], body=known[1])
-    dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
+    dial, refusal = address_to_dial(
+        context.port.resolve(hop.hostname), hop.port, context.client.dialling
+    )
     if refusal:
         return refusal
-    seconds = SOON_SECONDS + AHEAD_SECONDS + context.client.fetching.connect_seconds + context.client.fetching.document_seconds
-    found = context.port.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
+    seconds = (
+        SOON_SECONDS
+        + AHEAD_SECONDS
+        + context.client.fetching.connect_seconds
+        + context.client.fetching.document_seconds
+    )
+    found = context.port.ask(
+        lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
+    )
     if not found:
         visit.robots.tries += 1
         status = FetchStatus.ROBOTS_UNAVAILABLE
@@ -98,7 +127,8 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
     rest = context.pace.delay_seconds
     try:
         context.pace.pause(host.wait_seconds)
-        # The host is ours for a while only, so where turns are given out far ahead it goes back unasked.
+        # The host is ours for a while only, so where turns are given out far ahead it goes back
+        # unasked.
         if not wait_for_next_turn(visit, dial, context):
             rest = 0.0
             return None
@@ -112,10 +142,15 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
 
 
 def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
-    """One request, whose exchange goes to the archive like a document's; no page's row will point at it."""
+    """One request, whose exchange goes to the archive like a document's; no page's row will point
+    at it.
+    """
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
     if fetched.exchange:
-        context.port.archive(CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
+        context.port.archive(
+            CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False),
+            _answer(hop, dial, fetched),
+        )
     return fetched
 
 

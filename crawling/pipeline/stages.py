@@ -12,7 +12,12 @@ from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.login import log_in, must_log_in
-from crawling.pipeline.preconditions import refusal_by_robots, refusal_by_rules, way_to, without_robots
+from crawling.pipeline.preconditions import (
+    refusal_by_robots,
+    refusal_by_rules,
+    way_to,
+    without_robots,
+)
 from crawling.pipeline.revalidation import fetch_anew, must_answer, sets_cookies_first
 from crawling.pipeline.robots import learn_robots
 from crawling.pipeline.visit import Visit
@@ -36,11 +41,12 @@ class UnreadAnswer:
 
 
 def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
-    """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
-    credentials), the address serves another host before, the host's next address is to be tried, or the shift ends.
+    """Try the visit's next URL; None: nothing is settled yet, because something had to be done
+    first (robots.txt, a login, credentials), the address serves another host before, the host's
+    next address is to be tried, or the shift ends.
 
-    The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
-    must not be asked sooner). What needs no fetch costs no delay.
+    The visit is free again one delay after the end of whatever was fetched (never counted from its
+    start: a slow server must not be asked sooner). What needs no fetch costs no delay.
     """
     assert visit.route.resolution is not None
     claimed = visit.urls[0]
@@ -78,11 +84,19 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     if fetched and visit.availability.given_up:
         fetched.close()
         return _given_up(claimed, visit.availability.given_up)
-    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
+    return (
+        UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots))
+        if fetched
+        else None
+    )
 
 
-def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext) -> UrlOutcome | None:
-    """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is given up."""
+def _unasked(
+    visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
+) -> UrlOutcome | None:
+    """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is
+    given up.
+    """
     if unwanted := refusal_by_rules(claimed, address, context):
         return conclude(claimed, address, "", unwanted, context)
     if visit.availability.given_up:
@@ -95,7 +109,10 @@ def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
 
 
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
-    """Whether robots.txt says something by now. If not it was asked for, or the host waits until it can be had."""
+    """Whether robots.txt says something by now.
+
+    If not it was asked for, or the host waits until it can be had.
+    """
     robots = visit.robots.by_origin.get(address.origin)
     if robots is None:
         if acquire_turn(visit, dial, context):
@@ -113,7 +130,14 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
     report_step(FetchStep.EXTRACTING)
     outcome = None
     try:
-        outcome = conclude(catch.claimed, catch.address, catch.dial, catch.fetched, context, sitemaps=catch.sitemaps)
+        outcome = conclude(
+            catch.claimed,
+            catch.address,
+            catch.dial,
+            catch.fetched,
+            context,
+            sitemaps=catch.sitemaps,
+        )
         if outcome.answer:
             visit.robots.mapped.add(catch.address.origin)
         return outcome
@@ -122,23 +146,31 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
             catch.fetched.exchange.close()
 
 
-def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext) -> Fetched | None:
+def _fetched(
+    visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
+) -> Fetched | None:
     """What the host answers; None: nothing that settles the URL."""
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched)
     keep_cookies(visit, address, context)
     if fetched.status == FetchStatus.MEMORY_BUSY and context.pace.ending.is_set():
         return None  # the shift gives it back untried
-    if fetched.status in OUTAGES and (address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED):
+    if fetched.status in OUTAGES and (
+        address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
+    ):
         visit.urls.appendleft(claimed)
-        if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial)):  # else at its next address
+        # else at its next address
+        if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial)):
             visit.availability.suspend(fetched)
         return None
     if fetched.is_stale:
-        visit.urls.appendleft(claimed)  # once more after the host's delay: nothing was sent over a new connection
+        # once more after the host's delay: nothing was sent over a new connection
+        visit.urls.appendleft(claimed)
         return None
     note_answer(visit, fetched)
-    if must_answer(visit, claimed, address, fetched, context) or sets_cookies_first(visit, claimed, address, fetched, context):
+    if must_answer(visit, claimed, address, fetched, context) or sets_cookies_first(
+        visit, claimed, address, fetched, context
+    ):
         fetched.close()
         visit.urls.appendleft(claimed)
         return None
@@ -146,18 +178,23 @@ def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, con
 
 
 def note_answer(visit: Visit, fetched: Fetched) -> None:
-    """Whether a page's answer ends an outage, or is a host's wish to be left alone, which may last longer than the crawl waits."""
+    """Whether a page's answer ends an outage, or is a host's wish to be left alone, which may last
+    longer than the crawl waits.
+    """
     answered = fetched.http_status or fetched.status
     if answered in THROTTLES:
         status = FetchStatus.HOST_BUSY
-        visit.availability.note_throttling(Fetched(status, error=f"The host asks for a rest ({explain(answered)})."))
+        visit.availability.note_throttling(
+            Fetched(status, error=f"The host asks for a rest ({explain(answered)}).")
+        )
     elif answered > 0:
         visit.availability.recover()
 
 
 def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
-    """Sitemaps go with the first page of their origin: links need a page that they were found on. Pages that are read at the same
-    time may all have them; the frontier takes each once."""
+    """Sitemaps go with the first page of their origin: links need a page that they were found on.
+
+    Pages that are read at the same time may all have them; the frontier takes each once."""
     return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []
 
 

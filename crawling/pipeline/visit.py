@@ -34,15 +34,21 @@ class HostRoute:
         return self.resolution is not None and now < self.resolved_until
 
     def resolve(self, resolution: Resolution) -> None:
-        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
+        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until
+        the URLs in hand are fetched.
+        """
         self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
 
     def demote(self, address: str) -> bool:
-        """Prefer the host's other addresses to this one; whether to go on at once with another, which is so once for each."""
+        """Prefer the host's other addresses to this one; whether to go on at once with another,
+        which is so once for each.
+        """
         assert self.resolution is not None
         is_new = address not in self.unreachable
         self.unreachable.add(address)
-        addresses = sorted(self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable)
+        addresses = sorted(
+            self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable
+        )
         self.resolution = replace(self.resolution, addresses=tuple(addresses))
         return is_new and dialled(addresses[0]) not in self.unreachable
 
@@ -94,19 +100,40 @@ class Visit:
     unread: int = 0
 
     @classmethod
-    def of(cls, host: LeasedHost, *, delay_seconds: float = 0.0, politeness: Politeness | None = None, penalty_until: float = 0.0) -> Visit:
+    def of(
+        cls,
+        host: LeasedHost,
+        *,
+        delay_seconds: float = 0.0,
+        politeness: Politeness | None = None,
+        penalty_until: float = 0.0,
+    ) -> Visit:
         """Begin a visit to a host that was leased just now."""
         now = time.monotonic()
         free_at = now + host.wait_seconds
-        clock = HostClock(free_at, delay_seconds, politeness or Politeness(), backoffs=host.backoffs, spent=host.spent)
+        clock = HostClock(
+            free_at,
+            delay_seconds,
+            politeness or Politeness(),
+            backoffs=host.backoffs,
+            spent=host.spent,
+        )
         availability = HostAvailability(clock, was_heard=host.was_heard, outage=host.outage)
         clock.keep_budget()
         return cls(host, now, clock, availability, penalty_until=penalty_until)
 
     def penalise(self, held_seconds: float, *, toes: int) -> None:
-        """The visit, or one of its documents, has kept one of the toes for so long: let others go first for as long as is fair."""
-        self.penalty_until = max(self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, toes))
+        """The visit, or one of its documents, has kept one of the toes for so long: let others go
+        first for as long as is fair.
+        """
+        self.penalty_until = max(
+            self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, toes)
+        )
 
     def rest(self, fetched: Fetched) -> None:
-        """A fetch has just ended: leave the host alone for its delay, or for longer where it says that it has too much to do."""
-        self.clock.rest(fetched.status, fetched.seconds, retry_after=fetched.headers.get("Retry-After", ""))
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it says
+        that it has too much to do.
+        """
+        self.clock.rest(
+            fetched.status, fetched.seconds, retry_after=fetched.headers.get("Retry-After", "")
+        )

@@ -1,1 +1,3 @@
-"""The process that resolves names before they are needed: the frontier says which, the bank how many at a time."""
+"""The process that resolves names before they are needed: the frontier says which, the bank how
+many at a time.
+"""

@@ -1,4 +1,6 @@
-"""One process a machine resolves ahead: the one whose connection to PostgreSQL holds the machine's lock."""
+"""One process a machine resolves ahead: the one whose connection to PostgreSQL holds the machine's
+lock.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def is_any_taken() -> bool:
 
 
 class MachineLock:
-    """Held for as long as the connection lives; so one that is held now is held by nobody who died."""
+    """Held for as long as the connection lives; so one that is held now is held by nobody who
+    died."""
 
     def __init__(self, machine: str) -> None:
         self._machine = machine
@@ -35,14 +38,21 @@ class MachineLock:
         self._is_held = False
 
     def is_held(self) -> bool:
-        """Try to take the seat, or make sure of still having it. Raises psycopg.OperationalError without a database."""
+        """Try to take the seat, or make sure of still having it.
+
+        Raises psycopg.OperationalError without a database.
+        """
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+            self._connection = psycopg.connect(
+                **connection.get_connection_params(), autocommit=True
+            )
             self._is_held = False
         if self._is_held:
             self._connection.execute("SELECT 1")
         else:
-            row = self._connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]).fetchone()
+            row = self._connection.execute(
+                "SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]
+            ).fetchone()
             self._is_held = bool(row and row[0])
         return self._is_held
 

@@ -1,4 +1,6 @@
-"""The working life of a pre-resolver: names of hosts that come due are resolved while a bank grant lasts."""
+"""The working life of a pre-resolver: names of hosts that come due are resolved while a bank grant
+lasts.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,16 @@ TICK_SECONDS = 0.2
 WRITE_SECONDS = 0.1
 #: the sum of all weights walks through the memory, which is not worth it every second
 WEIGH_SECONDS = 30.0
-#: what may pass by itself; anything else is a fault of ours and ends the process, which the supervisor starts again
+#: what may pass by itself; anything else is a fault of ours and ends the process, which the
+#: supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
 
 
 class PreResolverProcess:
-    """One machine's. Its death costs nothing but speed: the gate opens, and shifts resolve their own names."""
+    """One machine's.
+
+    Its death costs nothing but speed: the gate opens, and shifts resolve their own names.
+    """
 
     def __init__(self, machine: str, resolver: Resolver | None = None) -> None:
         self._machine = machine
@@ -48,7 +54,12 @@ class PreResolverProcess:
         self._resolver.writer = self._writer
         self._seat, self._slots = MachineLock(machine), LookupSlots(machine)
         self._tally = LookupCounter()
-        self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=lambda found: None, slots=lambda: self._slots.held)
+        self._pre = PreResolver(
+            self._resolver,
+            candidates=self._candidates,
+            deliver=lambda found: None,
+            slots=lambda: self._slots.held,
+        )
         self._due: list[tuple[str, float]] = []
         self._place, self._machines = 0, 1
         self._look_at = self._read_at = self._weigh_at = self._saved = 0.0
@@ -81,12 +92,18 @@ class PreResolverProcess:
             ending.wait(TICK_SECONDS)
 
     def _look(self, now: float) -> None:
-        """Every second: the seat, the bank, a sign of life. Another process of this machine that has the seat is left alone."""
+        """Every second: the seat, the bank, a sign of life.
+
+        Another process of this machine that has the seat is left alone.
+        """
         if not self._seat.is_held():
             return
         if not self._began:
             self._slots.settle()
-            logger.info("resolving ahead", extra={"machine": self._machine, "answers": self._resolver.warm_start()})
+            logger.info(
+                "resolving ahead",
+                extra={"machine": self._machine, "answers": self._resolver.warm_start()},
+            )
             self._began = True
         held = self._slots.held
         self._slots.look(wanted=Run.objects.filter(state__in=WORKING_STATES).exists())
@@ -98,12 +115,19 @@ class PreResolverProcess:
     def _beat(self, now: float) -> None:
         space = self._resolver.memory.space
         if now >= self._weigh_at:
-            self._weigh_at, self._saved = now + WEIGH_SECONDS, space.threads_saved(self._resolver.clock())
+            self._weigh_at, self._saved = (
+                now + WEIGH_SECONDS,
+                space.threads_saved(self._resolver.clock()),
+            )
             keep_history(self._resolver.memory)
         self._tally.note_look_ups(self._pre.counts)
         self._tally.tell()
         self._place, self._machines = beat.send_heartbeat(
-            self._machine, slots=self._slots.held, lanes=self._pre.lanes(), names=len(space.entries), threads_saved=self._saved
+            self._machine,
+            slots=self._slots.held,
+            lanes=self._pre.lanes(),
+            names=len(space.entries),
+            threads_saved=self._saved,
         )
 
     def _candidates(self, until: float) -> list[tuple[str, float]]:
@@ -111,7 +135,11 @@ class PreResolverProcess:
         now = time.monotonic()
         if now - self._read_at >= TICK_SECONDS:
             self._read_at = now
-            pinned = [(name, self._resolver.clock()) for name in pinned_names()] if self._place == 0 else []
+            pinned = (
+                [(name, self._resolver.clock()) for name in pinned_names()]
+                if self._place == 0
+                else []
+            )
             self._due = [*pinned, *names_due(until, place=self._place, machines=self._machines)]
         return self._due
 

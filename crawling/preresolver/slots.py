@@ -1,4 +1,6 @@
-"""What a pre-resolver holds at the bank: look-ups in flight, as a process of its own that no run belongs to."""
+"""What a pre-resolver holds at the bank: look-ups in flight, as a process of its own that no run
+belongs to.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,19 @@ logger = logging.getLogger(__name__)
 #: what such a process is known by in the bank; the keeper makes no shift of it
 NAMES_REF = "names/"
 CLASS = "dns_slots"
-#: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and of two names in a hundred that are
-#: silent, each burns a slot for eight seconds, so with a quarter of the slots names were what crawls waited for
+#: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and
+#: of two names in a hundred that are silent, each burns a slot for eight seconds, so with a quarter
+#: of the slots names were what crawls waited for
 SHARE = 2
 
 
 class LookupSlots:
-    """`held` look-ups may be in flight. Like a shift it gives everything back when its slice is over and others wait.
+    """`held` look-ups may be in flight.
 
-    So every process of the bank ends in finite time, which is what makes a safe state worth something.
+    Like a shift it gives everything back when its slice is over and others wait.
+
+    So every process of the bank ends in finite time, which is what makes a safe state worth
+    something.
     """
 
     def __init__(self, machine: str) -> None:
@@ -49,7 +55,10 @@ class LookupSlots:
             finish_process(process=row.pk)
 
     def look(self, *, wanted: bool) -> None:
-        """Ask for slots, take up what was granted, keep it or hand it in. To be called every second; never waits."""
+        """Ask for slots, take up what was granted, keep it or hand it in.
+
+        To be called every second; never waits.
+        """
         if self.held:
             self._keep(wanted=wanted)
         elif wanted:
@@ -60,7 +69,13 @@ class LookupSlots:
     def hand_in(self, reason: str) -> None:
         """Give everything back."""
         self.held = 0
-        release_resources(process=self._process, epoch=self._epoch, release_id=uuid4(), amounts=None, reason=reason)
+        release_resources(
+            process=self._process,
+            epoch=self._epoch,
+            release_id=uuid4(),
+            amounts=None,
+            reason=reason,
+        )
 
     @property
     def _reference(self) -> str:
@@ -75,13 +90,19 @@ class LookupSlots:
         elif now - self._renewed_at > settings.BANK_LEASE_SECONDS / 3:
             self._renewed_at = now
             if not renew_lease(process=self._process, epoch=self._epoch):
-                logger.warning("the lease of the pre-resolver was lost", extra={"epoch": self._epoch})
+                logger.warning(
+                    "the lease of the pre-resolver was lost", extra={"epoch": self._epoch}
+                )
                 self.held = 0
 
     def _ask(self) -> None:
-        """Registered anew after each turn: what has ended is finished, so that nothing idle stands in the bank."""
+        """Registered anew after each turn: what has ended is finished, so that nothing idle stands
+        in the bank.
+        """
         pool = default_pool()
-        units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False)).get(CLASS, 0)
+        units = dict(
+            zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False)
+        ).get(CLASS, 0)
         if not units:
             return
         claim = {CLASS: max(1, units // SHARE)}
@@ -95,15 +116,24 @@ class LookupSlots:
         )
         self._process = process.pk
         try:
-            claimed = dict(zip(pool.classes.values_list("key", flat=True), process.max_claim, strict=False))
-            request_resources(process=process.pk, amounts={CLASS: claimed[CLASS]}, request_id=uuid4(), kind=RequestKind.START)
+            claimed = dict(
+                zip(pool.classes.values_list("key", flat=True), process.max_claim, strict=False)
+            )
+            request_resources(
+                process=process.pk,
+                amounts={CLASS: claimed[CLASS]},
+                request_id=uuid4(),
+                kind=RequestKind.START,
+            )
         except (AlreadyWaiting, AlreadyStarted):
             pass  # asked for a second ago; has it been granted since?
         self._take_up(claimed[CLASS])
 
     def _take_up(self, units: int) -> None:
         row = Process.objects.get(pk=self._process)
-        if row.lease_until is not None and take_lease(process=row.pk, epoch=row.epoch, worker=f"names@{self._machine}"[:64]):
+        if row.lease_until is not None and take_lease(
+            process=row.pk, epoch=row.epoch, worker=f"names@{self._machine}"[:64]
+        ):
             self.held, self._epoch = units, row.epoch
             self._began_at = self._renewed_at = time.monotonic()
 

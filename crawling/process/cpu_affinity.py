@@ -1,7 +1,8 @@
 """One core of the processor for the threads of a shift.
 
-Python runs one thread of a process at a time. Where the system spreads them over cores, each change of threads finds the interpreter's
-data in another core's cache: that took a third of a crawl's time (docs/decisions/0041).
+Python runs one thread of a process at a time. Where the system spreads them over cores, each change
+of threads finds the interpreter's data in another core's cache: that took a third of a crawl's time
+(docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 @contextmanager
 def on_one_core() -> Iterator[int | None]:
-    """Keep this thread, and those that it starts, on a core that no other shift of the machine has, and say on which; None: on any,
-    since all are taken or there is only one."""
+    """Keep this thread, and those that it starts, on a core that no other shift of the machine has,
+    and say on which; None: on any, since all are taken or there is only one."""
     taken = next(filter(None, map(_take, CORES)), None) if len(CORES) > 1 else None
     if taken is None:
         yield None
@@ -35,7 +36,9 @@ def on_one_core() -> Iterator[int | None]:
 
 
 def _take(core: int) -> tuple[int, socket.socket] | None:
-    """Bind a name in the kernel's own space of socket names: it goes with the process, however that ends."""
+    """Bind a name in the kernel's own space of socket names: it goes with the process, however that
+    ends.
+    """
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         name.bind(NAME.format(core))
@@ -47,7 +50,9 @@ def _take(core: int) -> tuple[int, socket.socket] | None:
 
 @contextmanager
 def on_any_core() -> Iterator[None]:
-    """Let this thread run beside the others of its shift, for work in which it leaves the interpreter to them."""
+    """Let this thread run beside the others of its shift, for work in which it leaves the
+    interpreter to them.
+    """
     before = os.sched_getaffinity(0) if CORES else ()
     _stay_on(CORES)
     try:

@@ -1,4 +1,6 @@
-"""How much memory a work process may have, set with the kernel: a document that wants more costs its own URL, and nobody else anything."""
+"""How much memory a work process may have, set with the kernel: a document that wants more costs
+its own URL, and nobody else anything.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,14 @@ import threading
 from pathlib import Path
 
 MIB = 1024 * 1024
-#: beside what a process has from its worker: its own code and connections, and what is made of documents
+#: beside what a process has from its worker: its own code and connections, and what is made of
+#: documents
 BESIDE_BYTES = 150 * MIB
 #: the system's 8 MiB for each thread would be most of what a limit allows
 STACK_BYTES = 2 * MIB
-#: glibc's mallopt: a piece of so many bytes is given back to the system as soon as it is free. Setting
-#: it ends glibc's own adjustment of the next, at 128 KiB of which each page's memory would be given
-#: back and taken anew: 110 page faults and 0.3 ms a page of 96 KB
+#: glibc's mallopt: a piece of so many bytes is given back to the system as soon as it is free.
+#: Setting it ends glibc's own adjustment of the next, at 128 KiB of which each page's memory would
+#: be given back and taken anew: 110 page faults and 0.3 ms a page of 96 KB
 M_MMAP_THRESHOLD, LARGE_BYTES = -3, 256 * 1024
 #: so much free memory an arena keeps
 M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB
@@ -28,7 +31,10 @@ _libc = ctypes.CDLL(None)
 
 
 class MemoryLimit:
-    """Of this process, from where it stands now. Where the system does not tell that (Linux does), there is none."""
+    """Of this process, from where it stands now.
+
+    Where the system does not tell that (Linux does), there is none.
+    """
 
     def __init__(self) -> None:
         self._begins_with = _data_bytes()
@@ -40,11 +46,18 @@ class MemoryLimit:
             _libc.mallopt(M_ARENA_MAX, ARENAS)
 
     def allow(self, held_bytes: int) -> None:
-        """Let the process have so much for documents, as the bank granted it; an allocation beyond that raises MemoryError."""
-        wanted = self._begins_with + BESIDE_BYTES + threading.active_count() * STACK_BYTES + held_bytes
+        """Let the process have so much for documents, as the bank granted it; an allocation beyond
+        that raises MemoryError.
+        """
+        wanted = (
+            self._begins_with + BESIDE_BYTES + threading.active_count() * STACK_BYTES + held_bytes
+        )
         if self._begins_with and wanted != self._set:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-            resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+            resource.setrlimit(
+                resource.RLIMIT_DATA,
+                (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard),
+            )
             self._set = wanted
 
     def end(self) -> None:

@@ -1,7 +1,9 @@
-"""Which shifts are at work on this machine: a file of each, locked by its process for as long as that lives.
+"""Which shifts are at work on this machine: a file of each, locked by its process for as long as
+that lives.
 
-The kernel lets a lock go however a process ends. So a shift whose process and whose worker were both killed is found by the next worker of
-the machine within seconds; elsewhere nobody can know before its lease has run out.
+The kernel lets a lock go however a process ends. So a shift whose process and whose worker were
+both killed is found by the next worker of the machine within seconds; elsewhere nobody can know
+before its lease has run out.
 """
 
 from __future__ import annotations
@@ -29,13 +31,17 @@ class DeadShift(NamedTuple):
 
 @contextmanager
 def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
-    """Show until the block ends that this process works on a shift; one that ends by an exception, as PostgreSQL's death, may not be
-    closed, and is told of as absent. Where no file can be kept, the lease alone tells."""
+    """Show until the block ends that this process works on a shift; one that ends by an exception,
+    as PostgreSQL's death, may not be closed, and is told of as absent. Where no file can be kept,
+    the lease alone tells."""
     path = _folder() / f"{process_id}-{epoch}"
     try:
         file = _locked_file(path, worker)
     except OSError as error:
-        logger.warning("no file tells that this shift is at work here", extra={"path": str(path), "error": str(error)})
+        logger.warning(
+            "no file tells that this shift is at work here",
+            extra={"path": str(path), "error": str(error)},
+        )
         yield
         return
     try:
@@ -46,8 +52,9 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def absent(but: str = "") -> Iterator[DeadShift]:
-    """The shifts that nobody works on any more, without those of the worker `but`. Each file is taken away once the caller asks for
-    the next one."""
+    """The shifts that nobody works on any more, without those of the worker `but`.
+
+    Each file is taken away once the caller asks for the next one."""
     for path in sorted(_folder().glob("[0-9]*-*")):
         with suppress(FileNotFoundError, BlockingIOError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -64,7 +71,9 @@ def absent(but: str = "") -> Iterator[DeadShift]:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """It gets its name when it is locked: nobody ever sees it without a lock while its process lives."""
+    """It gets its name when it is locked: nobody ever sees it without a lock while its process
+    lives.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"new-{os.getpid()}")
     file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

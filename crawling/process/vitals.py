@@ -1,7 +1,9 @@
-"""What a work process shows of itself in memory that the worker above it can read, whatever state it is in.
+"""What a work process shows of itself in memory that the worker above it can read, whatever state
+it is in.
 
-A parser that holds the interpreter's lock stops every thread of the process, the one that renews the lease included. So that process
-cannot report itself: the worker looks at this page of memory instead, and at the processor time that the kernel counts for each thread.
+A parser that holds the interpreter's lock stops every thread of the process, the one that renews
+the lease included. So that process cannot report itself: the worker looks at this page of memory
+instead, and at the processor time that the kernel counts for each thread.
 """
 
 from __future__ import annotations
@@ -16,14 +18,17 @@ from typing import NamedTuple
 
 #: monotonic seconds of the last beat; whether the thread that beats waits for PostgreSQL
 HEAD = struct.Struct("<d?7x")
-#: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used before it
+#: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
+#: before it
 SLOT = struct.Struct("<qqd")
 #: more than a crawl may have fetch slots
 MOST_SLOTS = 1024
 
 
 class UrlInHand(NamedTuple):
-    """A URL that a thread had in hand, and the processor seconds that the thread had used before it."""
+    """A URL that a thread had in hand, and the processor seconds that the thread had used before
+    it.
+    """
 
     thread: int
     url_id: int
@@ -65,7 +70,10 @@ class Vitals:
 
     def hands(self) -> list[UrlInHand]:
         """What the threads have in hand, or had when the process ended."""
-        found = (UrlInHand(*SLOT.unpack_from(self._memory, HEAD.size + number * SLOT.size)) for number in range(MOST_SLOTS))
+        found = (
+            UrlInHand(*SLOT.unpack_from(self._memory, HEAD.size + number * SLOT.size))
+            for number in range(MOST_SLOTS)
+        )
         return [hand for hand in found if hand.url_id]
 
 

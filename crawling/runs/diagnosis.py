@@ -42,9 +42,11 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first, in so many seconds (negative: since so many). `taken_by`: another crawl that is fetching from it.
-    `status`: how the URL that waits there for another try ended last. `is_held`: its name is not known yet.
-    `outage`: what it was found to be like, in a sentence, if it lets nothing be fetched."""
+    """The host that is free first, in so many seconds (negative: since so many).
+
+    `taken_by`: another crawl that is fetching from it. `status`: how the URL that waits there for
+    another try ended last. `is_held`: its name is not known yet. `outage`: what it was found to be
+    like, in a sentence, if it lets nothing be fetched."""
 
     name: str
     seconds: float
@@ -58,9 +60,10 @@ class NextHost:
 class RunFacts:
     """What is known of a run that has not ended.
 
-    paused: who or what paused it, in a sentence. wait: why its request at the bank waits, and what ends that.
-    granted_seconds: for how long a grant has not been taken up. quiet_seconds: since a live shift wrote last.
-    lease_seconds: until a live shift's lease runs out. workers: None if Redis cannot be asked.
+    paused: who or what paused it, in a sentence. wait: why its request at the bank waits, and what
+    ends that. granted_seconds: for how long a grant has not been taken up. quiet_seconds: since a
+    live shift wrote last. lease_seconds: until a live shift's lease runs out. workers: None if
+    Redis cannot be asked.
     """
 
     state: str
@@ -79,7 +82,10 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Stall:
-    """The verdict. `remedy` is what an operator can do about it, empty where there is nothing to do."""
+    """The verdict.
+
+    `remedy` is what an operator can do about it, empty where there is nothing to do.
+    """
 
     cause: StallCause
     sentence: str
@@ -111,22 +117,39 @@ def verdict(facts: RunFacts) -> Stall:
 
 def _ending(facts: RunFacts) -> Stall:
     if facts.quiet_seconds is not None and facts.quiet_seconds > QUIET_SECONDS:
-        return Stall(StallCause.STUCK, f"It is {facts.state}, but its shift has written nothing for {_time(facts.quiet_seconds)}.", KILL)
+        return Stall(
+            StallCause.STUCK,
+            f"It is {facts.state}, but its shift has written nothing for "
+            f"{_time(facts.quiet_seconds)}.",
+            KILL,
+        )
     cause = StallCause.PAUSING if facts.state == "pausing" else StallCause.STOPPING
     return Stall(cause, "The fetches under way are being finished first.")
 
 
-KILL = "End the worker's process; the fetches in hand are tried again. Send the evidence to whoever looks after the crawler."
-START_WORKER = "Start a worker: `make run` starts as many as WORKERS says; on a machine of your own, the worker line of the Procfile."
+KILL = (
+    "End the worker's process; the fetches in hand are tried again. Send the evidence to whoever "
+    "looks after the crawler."
+)
+START_WORKER = (
+    "Start a worker: `make run` starts as many as WORKERS says; on a machine of your own, the "
+    "worker line of the Procfile."
+)
 START_KEEPER = "Start the keeper: `make run` does; on a machine of your own, `manage.py keeper`."
 
 
 def _at_work(facts: RunFacts, quiet: float) -> Stall:
     if facts.lease_seconds is not None and facts.lease_seconds < 0:
         if not facts.is_keeper_there:
-            return Stall(StallCause.NO_KEEPER, "Its worker is gone, and there is no keeper to take its units back.", START_KEEPER)
+            return Stall(
+                StallCause.NO_KEEPER,
+                "Its worker is gone, and there is no keeper to take its units back.",
+                START_KEEPER,
+            )
         return Stall(
-            StallCause.WORKER_LOST, f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about to be handed on."
+            StallCause.WORKER_LOST,
+            f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about "
+            "to be handed on.",
         )
     if quiet <= QUIET_SECONDS:
         return Stall(StallCause.FETCHING, "Fetching.")
@@ -134,14 +157,24 @@ def _at_work(facts: RunFacts, quiet: float) -> Stall:
         return _held(facts.next_host)
     if facts.next_host and facts.next_host.seconds > NO_REST_SECONDS:
         return _resting(facts.next_host)
-    return Stall(StallCause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL)
+    return Stall(
+        StallCause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL
+    )
 
 
 def _granted(facts: RunFacts, seconds: float) -> Stall:
     if facts.workers == 0:
-        return Stall(StallCause.NO_WORKER, f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.", START_WORKER)
+        return Stall(
+            StallCause.NO_WORKER,
+            f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.",
+            START_WORKER,
+        )
     if seconds > OVERDUE_SECONDS and not facts.is_keeper_there:
-        return Stall(StallCause.NO_KEEPER, f"Granted {_time(seconds)} ago, but there is no keeper to tell a worker of it.", START_KEEPER)
+        return Stall(
+            StallCause.NO_KEEPER,
+            f"Granted {_time(seconds)} ago, but there is no keeper to tell a worker of it.",
+            START_KEEPER,
+        )
     if seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
@@ -155,7 +188,9 @@ def _empty(facts: RunFacts) -> Stall:
     if facts.quarantined:
         some = f"{facts.quarantined:,} URL{'s' if facts.quarantined != 1 else ''}"
         return Stall(
-            StallCause.EMPTY, f"Nothing is queued; {some} in quarantine would be.", "Approve or ban the possible traps on the crawl's page."
+            StallCause.EMPTY,
+            f"Nothing is queued; {some} in quarantine would be.",
+            "Approve or ban the possible traps on the crawl's page.",
         )
     return Stall(StallCause.EMPTY, "Nothing is queued; it is about to finish.")
 
@@ -163,7 +198,9 @@ def _empty(facts: RunFacts) -> Stall:
 def _at_host(facts: RunFacts, host: NextHost) -> Stall:
     if host.taken_by:
         return Stall(
-            StallCause.HOST_TAKEN, f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
+            StallCause.HOST_TAKEN,
+            f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, "
+            "and they take turns.",
         )
     if host.is_held:
         return _held(host)
@@ -173,22 +210,36 @@ def _at_host(facts: RunFacts, host: NextHost) -> Stall:
 
 
 def _held(host: NextHost) -> Stall:
-    again = f" It is asked for again in {_time(host.seconds)}." if host.seconds > NO_REST_SECONDS else ""
+    again = (
+        f" It is asked for again in {_time(host.seconds)}."
+        if host.seconds > NO_REST_SECONDS
+        else ""
+    )
     return Stall(
         StallCause.NAME,
         f"{host.name} waits for its name: no name server has answered yet.{again}",
-        "See on the page DNS whether name servers answer; *Why is it waiting?* there knows more of the name.",
+        "See on the page DNS whether name servers answer; *Why is it waiting?* there knows more "
+        "of the name.",
     )
 
 
 def _resting(host: NextHost) -> Stall:
     if host.outage:
-        remedy = "See whether the host can be reached. *Retry failed* asks for its URLs again once they have failed."
-        return Stall(StallCause.HOST_DOWN, f"{host.name} lets nothing be fetched. {host.outage}", remedy, host.seconds)
+        remedy = (
+            "See whether the host can be reached. *Retry failed* asks for its URLs again once "
+            "they have failed."
+        )
+        return Stall(
+            StallCause.HOST_DOWN,
+            f"{host.name} lets nothing be fetched. {host.outage}",
+            remedy,
+            host.seconds,
+        )
     if host.status in THROTTLES:
         return Stall(
             StallCause.THROTTLED,
-            f"{host.name} answered {host.status}: too much for it. It is asked again in {_time(host.seconds)}.",
+            f"{host.name} answered {host.status}: too much for it. It is asked again in "
+            f"{_time(host.seconds)}.",
             "A longer delay between fetches would be kinder to it.",
             host.seconds,
         )
@@ -198,18 +249,27 @@ def _resting(host: NextHost) -> Stall:
             f"{host.name}: {explain(host.status)} It is tried again in {_time(host.seconds)}.",
             seconds=host.seconds,
         )
-    return Stall(StallCause.RESTING, f"{host.name} may be fetched from in {_time(host.seconds)}.", seconds=host.seconds)
+    return Stall(
+        StallCause.RESTING,
+        f"{host.name} may be fetched from in {_time(host.seconds)}.",
+        seconds=host.seconds,
+    )
 
 
 def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if not facts.is_keeper_there:
-        return Stall(StallCause.NO_KEEPER, "There is no keeper to ask the bank for its next shift.", START_KEEPER)
+        return Stall(
+            StallCause.NO_KEEPER,
+            "There is no keeper to ask the bank for its next shift.",
+            START_KEEPER,
+        )
     if facts.workers == 0:
         return Stall(StallCause.NO_WORKER, "There is no worker for crawls.", START_WORKER)
     if due_seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"Work has been due for {_time(due_seconds)}, and nobody has asked the bank for a shift.",
+            f"Work has been due for {_time(due_seconds)}, and nobody has asked the bank for a "
+            "shift.",
             "Look at the keeper's log.",
         )
     return Stall(StallCause.STARTING, "It is about to ask the bank for a shift.")

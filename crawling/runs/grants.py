@@ -1,6 +1,7 @@
 """A run's dealings with the bank. No transaction here touches both the bank's rows and the crawl's.
 
-So each step may be repeated after a crash between two of them; the keeper does (`crawling.scheduler`).
+So each step may be repeated after a crash between two of them; the keeper does
+(`crawling.scheduler`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ from crawling.run_log import write
 
 logger = logging.getLogger(__name__)
 
-#: what the bank knows a run's processes by; those of trials, pre-resolvers and test fetches have other references, and no shifts
+#: what the bank knows a run's processes by; those of trials, pre-resolvers and test fetches have
+#: other references, and no shifts
 RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
 SOON_SECONDS = 1.0
@@ -57,12 +59,15 @@ def default_pool() -> Pool:
     return pool
 
 
-#: a process of a run that the bank does not know, or not any more: a run that had ended goes on (`retrying`)
+#: a process of a run that the bank does not know, or not any more: a run that had ended goes on
+#: (`retrying`)
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
 def enroll(run: Run) -> None:
-    """Register the run's processes in the bank, each once. A claim that the pool can no longer serve fails the run.
+    """Register the run's processes in the bank, each once.
+
+    A claim that the pool can no longer serve fails the run.
 
     One that has finished is not used again: another comes in its place, whose shifts count on.
     """
@@ -80,7 +85,9 @@ def enroll(run: Run) -> None:
 
 @transaction.atomic
 def _fail(run: Run, reason: str) -> None:
-    if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(state=RunState.FAILED, reason=reason):
+    if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
+        state=RunState.FAILED, reason=reason
+    ):
         notify_listeners(run, AlertEvent.FAILED, reason)
 
 
@@ -89,7 +96,8 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
-    # The keeper and whoever started the run may both come here at once; the bank makes one process of that.
+    # The keeper and whoever started the run may both come here at once; the bank makes one process
+    # of that.
     return register_process(
         pool=pool.pk,
         label=_label(process),
@@ -113,19 +121,32 @@ def ask_for_shifts(run: Run) -> None:
 
 
 def ask_for_shift(process: RunProcess) -> None:
-    """Ask the bank for the start of a shift, if the process has something due. Asking twice does no harm."""
+    """Ask the bank for the start of a shift, if the process has something due.
+
+    Asking twice does no harm.
+    """
     run = Run.objects.get(pk=process.run_id)
     due_in = seconds_until_due(process)
-    if run.state not in WORKING_STATES or process.bank_process_id is None or due_in is None or due_in > SOON_SECONDS:
+    if (
+        run.state not in WORKING_STATES
+        or process.bank_process_id is None
+        or due_in is None
+        or due_in > SOON_SECONDS
+    ):
         return
     if _goes_on_with_what_it_kept(process.bank_process_id):
         return
     try:
         outcome = request_resources(
-            process=process.bank_process_id, amounts=start_amounts(run.crawl.claim), request_id=uuid4(), kind=RequestKind.START
+            process=process.bank_process_id,
+            amounts=start_amounts(run.crawl.claim),
+            request_id=uuid4(),
+            kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        return  # another was faster, and asked for what is wanted; a bank that is busy is asked again by the keeper
+        # another was faster, and asked for what is wanted; a bank that is busy is asked again by
+        # the keeper
+        return
     if not outcome.granted:
         write(run.pk, f"Waiting at the bank: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
@@ -133,7 +154,10 @@ def ask_for_shift(process: RunProcess) -> None:
 
 
 def _goes_on_with_what_it_kept(bank_process: int) -> bool:
-    """Begin a shift with reserved units, if there are any. A reservation that stands in its own way is given up."""
+    """Begin a shift with reserved units, if there are any.
+
+    A reservation that stands in its own way is given up.
+    """
     if not Process.objects.filter(pk=bank_process, kept_until__isnull=False).exists():
         return False
     try:
@@ -142,13 +166,21 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
         return False
     except ResumeWouldBeUnsafe:
         epoch = Process.objects.values_list("epoch", flat=True).get(pk=bank_process)
-        release_resources(process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="could not go on with what it kept")
+        release_resources(
+            process=bank_process,
+            epoch=epoch,
+            release_id=uuid4(),
+            amounts=None,
+            reason="could not go on with what it kept",
+        )
         return False
     return True
 
 
 def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
-    """End a shift in the bank: everything goes back, unless an operator paused the run and wants it kept, and that is safe."""
+    """End a shift in the bank: everything goes back, unless an operator paused the run and wants it
+    kept, and that is safe.
+    """
     run = Run.objects.get(pk=process.run_id)
     if run.state in PAUSE_STATES and run.keep_seconds is not None:
         try:
@@ -157,23 +189,37 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
             write(run.pk, f"Not reserved, but given back: {error}", level=Level.WARNING)
         else:
             pool = Process.objects.values_list("pool", flat=True).get(pk=bank_process)
-            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {listed(format_amounts(pool, kept.amounts))}.")
+            write(
+                run.pk,
+                f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: "
+                f"{listed(format_amounts(pool, kept.amounts))}.",
+            )
             # Another process of the run may have settled it before.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return
-    release_resources(process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift")
+    release_resources(
+        process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift"
+    )
 
 
 def paused_sentence(run: Run) -> str:
     """Say why it is paused, if no operator did it, or what has become of its holdings."""
     if run.trouble:
         return run.trouble
-    if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))["latest"]:
+    if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
+        "latest"
+    ]:
         return f"Paused by an operator; what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
     if Process.objects.filter(run_process__run=run, holding=True).exists():
-        return f"Paused by an operator; what it holds is {'being given back' if run.keep_seconds is None else 'about to be reserved'}."
+        return (
+            "Paused by an operator; what it holds is "
+            f"{'being given back' if run.keep_seconds is None else 'about to be reserved'}."
+        )
     if run.keep_seconds is not None:
-        return "Paused by an operator; nothing is reserved: it held nothing, its shift was lost, or keeping was not safe (see its log)."
+        return (
+            "Paused by an operator; nothing is reserved: it held nothing, its shift was lost, or "
+            "keeping was not safe (see its log)."
+        )
     return "Paused by an operator; everything it held is given back."
 
 
@@ -186,5 +232,7 @@ def cancel_waiting(run: Run) -> None:
 
 def leave_bank(run: Run) -> None:
     """End the run's processes in the bank; whatever they still hold goes back."""
-    for process_id in run.processes.exclude(bank_process=None).values_list("bank_process", flat=True):
+    for process_id in run.processes.exclude(bank_process=None).values_list(
+        "bank_process", flat=True
+    ):
         finish_process(process=process_id)

@@ -18,14 +18,17 @@ from crawling.runs.shift_lifecycle import continue_shift, lose_shift
 logger = logging.getLogger(__name__)
 
 
-#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P` an operator's or a crash's doing
+#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P`
+#: an operator's or a crash's doing
 GOING = ("08", "57P")
 #: the worker of a shift that was granted and that nobody has taken up
 UNTAKEN = ""
 
 
 def lost_a_server(error: BaseException | None) -> bool:
-    """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows locked, which no page can bring about."""
+    """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows
+    locked, which no page can bring about.
+    """
     if isinstance(error, RedisGone | InterfaceError):
         return True
     if not isinstance(error, OperationalError):
@@ -34,8 +37,11 @@ def lost_a_server(error: BaseException | None) -> bool:
     return state is None or state in IN_THE_WAY or state.startswith(GOING)
 
 
-def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None) -> None:
-    """The shift's operating-system process has ended: close its books, give back its units, and go on.
+def shift_was_lost(
+    process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None
+) -> None:
+    """The shift's operating-system process has ended: close its books, give back its units, and go
+    on.
 
     worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
     as there is after a failover that lost commits, is left alone.
@@ -47,7 +53,9 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, bla
     logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
     lose_shift(process, epoch, ending, worker=worker, is_dead=True, blame=blame)
     if any(is_holder(process=process_id, epoch=epoch, worker=name) for name in (worker, UNTAKEN)):
-        release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
+        release_resources(
+            process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending
+        )
     continue_shift(process)
 
 
@@ -69,7 +77,9 @@ def _process_of(bank_process: int) -> RunProcess | None:
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:
-    """The bank took a shift's units back because its lease ran out: close its books; its hosts rest until their own leases end."""
+    """The bank took a shift's units back because its lease ran out: close its books; its hosts rest
+    until their own leases end.
+    """
     process = _process_of(process_id)
     if process is None:
         return

@@ -19,7 +19,8 @@ from crawling.runs.waiting_urls import FrontierFilter, found_ids
 
 #: as many in one transaction: a shift that wants the lock meanwhile waits no longer than that takes
 BATCH = 2_000
-#: more at once would keep the browser waiting; whoever asks is told that there is more, and asks again
+#: more at once would keep the browser waiting; whoever asks is told that there is more, and asks
+#: again
 MOST = 50_000
 DONE = {
     UrlAction.FIRST: "sent ahead of all others of the host",
@@ -31,8 +32,9 @@ DONE = {
 
 
 def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
-    """Do it to those of the URLs that it fits; returns how many. A crawl at work goes by it with its next claim, and the keeper
-    asks for a shift if it had none.
+    """Do it to those of the URLs that it fits; returns how many.
+
+    A crawl at work goes by it with its next claim, and the keeper asks for a shift if it had none.
 
     Raises WrongState if the run has ended: nothing of it is fetched any more.
     """
@@ -40,27 +42,48 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
         with locked_run(run.pk) as locked:
             _check(locked)
-            if count := handle(locked, deed, some):  # told with each batch: the run may end, or we, before the next
-                note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
-                write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
+            # told with each batch: the run may end, or we, before the next
+            if count := handle(locked, deed, some):
+                note(
+                    by,
+                    run.crawl,
+                    f"frontier: {deed.value.replace('_', ' ')}",
+                    {"urls": (count, count)},
+                )
+                write(
+                    run.pk,
+                    f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by "
+                    f"{by or 'the command line'}.",
+                )
         total += count
     if deed == UrlAction.TAKE_OUT:
         settle_run(run.pk)  # nothing may be left, and it may be waiting at the bank
     return total
 
 
-def handle_all(run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None) -> tuple[int, bool]:
-    """The same to all that is found, up to MOST; returns how many, and whether there are more. Raises SearchTookTooLong, too."""
+def handle_all(
+    run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
+) -> tuple[int, bool]:
+    """The same to all that is found, up to MOST; returns how many, and whether there are more.
+
+    Raises SearchTookTooLong, too.
+    """
     ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
     return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
 def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
-    """How many `handle_all` would change at once at most, and whether there are more. Raises SearchTookTooLong."""
+    """How many `handle_all` would change at once at most, and whether there are more.
+
+    Raises SearchTookTooLong.
+    """
     found = len(found_ids(run, replace(wanted, after=None), most=MOST + 1))
     return min(found, MOST), found > MOST
 
 
 def _check(run: Run) -> None:
     if run.state in ENDED_STATES:
-        raise WrongState(f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or retry what failed.")
+        raise WrongState(
+            f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or "
+            "retry what failed."
+        )

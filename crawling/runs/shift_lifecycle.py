@@ -1,4 +1,6 @@
-"""The beginning and the end of a shift, however it ends, and what a run becomes when no shift is left."""
+"""The beginning and the end of a shift, however it ends, and what a run becomes when no shift is
+left.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sent
 from crawling.runs.takeover import rejoin
 
 STOPPED = "Stopped by an operator; its pages are kept."
-ABORTED = "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
+ABORTED = (
+    "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
+)
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
 
@@ -42,7 +46,9 @@ class FetchThreadLine(NamedTuple):
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
-    """Open the shift of an epoch whose lease was taken. None: the run does not want one, or this epoch had one already.
+    """Open the shift of an epoch whose lease was taken.
+
+    None: the run does not want one, or this epoch had one already.
 
     What an earlier shift of the process left in process goes back to its queues first.
     """
@@ -58,14 +64,19 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
             return None
         rejoin(run, process)
         write(run.pk, f"Shift began on {worker}{_which(process)}.")
-        Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
+        Run.objects.filter(pk=run.pk).update(
+            state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now()
+        )
     return shift
 
 
 def end_shift(shift: Shift, ending: str) -> None:
-    """Close the shift's books: untried URLs go back, and the run becomes what follows from that. Safe to repeat.
+    """Close the shift's books: untried URLs go back, and the run becomes what follows from that.
 
-    The shift has let its hosts go itself, each with its own waiting time; the bank's units are released by the caller.
+    Safe to repeat.
+
+    The shift has let its hosts go itself, each with its own waiting time; the bank's units are
+    released by the caller.
     """
     with locked_run(shift.process.run_id):
         _close(shift, ending)
@@ -87,9 +98,9 @@ def lose_shift(
 ) -> None:
     """Close the books of a shift that cannot do it itself.
 
-    is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
-    stay leased until the lease has run out and the delay after it. worker: only if it was that one's.
-    blame: against what it counts; None: all it had in process.
+    is_dead: its operating-system process is known to have ended, so its hosts are free after one
+    delay. Otherwise they stay leased until the lease has run out and the delay after it. worker:
+    only if it was that one's. blame: against what it counts; None: all it had in process.
     """
     shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
     if worker is not None:
@@ -103,8 +114,14 @@ def lose_shift(
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
-    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200], toes=[]):
-        write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
+    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
+        ended_at=Now(), ending=ending[:200], toes=[]
+    ):
+        write(
+            shift.process.run_id,
+            f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.",
+            level=level,
+        )
 
 
 def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) -> None:
@@ -117,9 +134,11 @@ def _which(process: RunProcess) -> str:
 
 
 def settle_run(run_id: int) -> Run:
-    """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the bank if it has ended.
+    """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the
+    bank if it has ended.
 
-    An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and then a shift is alive.
+    An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and
+    then a shift is alive.
     """
     with locked_run(run_id) as run:
         if not Shift.objects.filter(process__run=run, ended_at=None).exists():
@@ -136,7 +155,12 @@ def _settle(run: Run) -> None:
         return
     run.state, run.reason = new
     # A trouble stands in the log already, and begins with what the run does about it.
-    write(run.pk, f"{run.state.capitalize()}." if run.reason == run.trouble else f"{run.state.capitalize()}. {run.reason}")
+    write(
+        run.pk,
+        f"{run.state.capitalize()}."
+        if run.reason == run.trouble
+        else f"{run.state.capitalize()}. {run.reason}",
+    )
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
         notify_listeners(run, AlertEvent(run.state), run.reason)
@@ -159,14 +183,18 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
 
 
 def _ended(run: Run, limit: str) -> tuple[RunState, str]:
-    """A run that fetched nothing with success has failed. limit: the sentence of the limit that ended it, or empty."""
+    """A run that fetched nothing with success has failed.
+
+    limit: the sentence of the limit that ended it, or empty.
+    """
     if vain := in_vain(run):
         return RunState.FAILED, f"{limit} {vain}".lstrip()
     return RunState.FINISHED, limit or ending_of(run)
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
-    """After a shift has closed its books: settle the run, give back what the shift holds, and ask for the next one.
+    """After a shift has closed its books: settle the run, give back what the shift holds, and ask
+    for the next one.
 
     A run that has ended takes its processes out of the bank with all they hold, in one step.
     """
@@ -181,7 +209,9 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
 
 
 def continue_shift(process: RunProcess) -> None:
-    """After a shift has left the bank: settle the run, say what became of its units, and ask for the next shift if work is due."""
+    """After a shift has left the bank: settle the run, say what became of its units, and ask for
+    the next shift if work is due.
+    """
     _go_on(settle_run(process.run_id), process)
 
 

@@ -45,14 +45,18 @@ def possible(state: str) -> list[str]:
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
-    """Let the crawl rest after the fetches under way; its frontier stays, and what it holds is given back.
+    """Let the crawl rest after the fetches under way; its frontier stays, and what it holds is
+    given back.
 
-    With `keep_seconds` what it holds stays reserved so long, if that leaves everybody else safe when its shift ends;
-    otherwise it is given back after all, and the run's log says why. Raises WrongState, BadKeepTime.
+    With `keep_seconds` what it holds stays reserved so long, if that leaves everybody else safe
+    when its shift ends; otherwise it is given back after all, and the run's log says why. Raises
+    WrongState, BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
-    return _wind_down(crawl, "pause", "Finishing the fetches under way before it pauses.", by, keep_seconds)
+    return _wind_down(
+        crawl, "pause", "Finishing the fetches under way before it pauses.", by, keep_seconds
+    )
 
 
 def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
@@ -61,7 +65,10 @@ def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """End the run and cut its fetches off; what is not written down counts for nothing. Raises WrongState."""
+    """End the run and cut its fetches off; what is not written down counts for nothing.
+
+    Raises WrongState.
+    """
     return _wind_down(crawl, "abort", "Cutting off the fetches under way.", by)
 
 
@@ -72,13 +79,17 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     return run
 
 
-def _wind_down(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
+def _wind_down(
+    crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None
+) -> Run:
     run = _move(crawl, word, reason, by, keep_seconds)
     cancel_waiting(run)
     return settle_run(run.pk)
 
 
-def _move(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
+def _move(
+    crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None
+) -> Run:
     verb = VERBS[word]
     to = verb.to
     latest = crawl.runs.first()
@@ -92,16 +103,21 @@ def _move(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
-            to, reason = RunState.RUNNING, "Fetching."  # it was about to pause, and its shift may not even have noticed
+            # it was about to pause, and its shift may not even have noticed
+            to, reason = RunState.RUNNING, "Fetching."
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
-        run.save(update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at", "aborted_at"])
+        run.save(
+            update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at", "aborted_at"]
+        )
     return run
 
 
 def _check(crawl: CrawlJob, run: Run, verb: RunAction) -> None:
     if run.state not in verb.allowed_from:
         possible = " or ".join(sorted(verb.allowed_from))
-        raise WrongState(f"{crawl.name} is {run.state} and cannot be {verb.done}; only a {possible} crawl can.")
+        raise WrongState(
+            f"{crawl.name} is {run.state} and cannot be {verb.done}; only a {possible} crawl can."
+        )
     if run.aborted_at:
         raise WrongState(f"{crawl.name} is being aborted already.")

@@ -1,4 +1,6 @@
-"""The hosts of a process that finds no worker go to the others of its run, and come back with its next shift (SEEDS W14)."""
+"""The hosts of a process that finds no worker go to the others of its run, and come back with its
+next shift (SEEDS W14).
+"""
 
 from __future__ import annotations
 
@@ -11,20 +13,24 @@ from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.run_log import write
 
-#: a process whose hosts could have been fetched from for so long, but that had no shift, is given up on for now
+#: a process whose hosts could have been fetched from for so long, but that had no shift, is given
+#: up on for now
 ABSENT_SECONDS = 15.0
 
-#: processes that have had something due for long and no shift, while another process of the run has one
+#: processes that have had something due for long and no shift, while another process of the run has
+#: one
 ABSENT = f"""
 SELECT DISTINCT p.id FROM crawling_shift live JOIN crawling_runprocess o ON o.id = live.process_id
 JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id
 JOIN crawling_run r ON r.id = p.run_id
 WHERE live.ended_at IS NULL AND o.serving AND p.serving AND r.state IN ('queued', 'running')
   AND NOT EXISTS (SELECT FROM crawling_shift s WHERE s.process_id = p.id
-                  AND (s.ended_at IS NULL OR s.ended_at > clock_timestamp() - make_interval(secs => %(absent)s)))
+                  AND (s.ended_at IS NULL OR s.ended_at > clock_timestamp() -
+                      make_interval(secs => %(absent)s)))
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = p.run_id AND q.process_number = p.number AND q.queued > 0
-                AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() - make_interval(secs => %(absent)s))
+                AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() -
+                    make_interval(secs => %(absent)s))
 ORDER BY p.id
 """  # noqa: S608  # FREE_AT is a constant
 
@@ -49,10 +55,15 @@ def _take_over(run: Run, number: int) -> None:
 
 
 def rejoin(run: Run, process: RunProcess) -> None:
-    """A process has a shift again: what belongs to it comes back. The caller holds the run's lock."""
+    """A process has a shift again: what belongs to it comes back.
+
+    The caller holds the run's lock.
+    """
     if process.serving:
         return
     process.serving = True
     RunProcess.objects.filter(pk=process.pk).update(serving=True)
     moved = place_anew(run, serving_numbers(run.pk))
-    write(run.pk, f"Process {process.number} has a worker again; its hosts come back to it ({moved}).")
+    write(
+        run.pk, f"Process {process.number} has a worker again; its hosts come back to it ({moved})."
+    )

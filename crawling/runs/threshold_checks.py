@@ -18,7 +18,8 @@ MINUTE = timedelta(minutes=1)
 
 
 def enforce_thresholds(run: Run, now: datetime) -> str:
-    """Pause or stop the run if it has reached a threshold, and return the sentence that says so; empty: it goes on.
+    """Pause or stop the run if it has reached a threshold, and return the sentence that says so;
+    empty: it goes on.
 
     The disk is that of the worker that asks, where the run's answers are kept.
     """
@@ -35,7 +36,8 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
         return ""
     since = now - part.error_minutes * MINUTE
     if run.resumed_at:
-        # Counts are by the minute: that in which it went on may hold the errors for which it rested.
+        # Counts are by the minute: that in which it went on may hold the errors for which it
+        # rested.
         since = max(since, run.resumed_at.replace(second=0, microsecond=0) + MINUTE)
     sums = RunCount.objects.filter(run=run, minute__gte=since).aggregate(
         failed=Sum("failed", default=0), succeeded=Sum("succeeded", default=0)
@@ -47,4 +49,6 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
 def _room(part: ThresholdsPart) -> str:
     if part.min_free_bytes is None:
         return ""
-    return too_little_room(part, free=shutil.disk_usage(archive_disk()).free, where=str(settings.ARCHIVE_DIR))
+    return too_little_room(
+        part, free=shutil.disk_usage(archive_disk()).free, where=str(settings.ARCHIVE_DIR)
+    )

@@ -1,4 +1,6 @@
-"""Why a run that wants to work is not fetching at the moment: who holds what it waits for, or until when it rests."""
+"""Why a run that wants to work is not fetching at the moment: who holds what it waits for, or until
+when it rests.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,12 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.runs.diagnosis import GRANTED
 from crawling.web.outages import Outage, read_outage
 
-#: the run's host that is free first, the seconds until then, the other crawl that has it leased, if one has, and whether it waits for
-#: its name
+#: the run's host that is free first, the seconds until then, the other crawl that has it leased, if
+#: one has, and whether it waits for its name
 NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
-    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8, c.name, NOT {PASSES_GATE},
+    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8,
+        c.name, NOT {PASSES_GATE},
     q.outage::text
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
@@ -31,11 +34,14 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, 4
 """  # noqa: S608  # constants
 
-#: a host of the run's that anybody may fetch from now, if there is one: found without a look at all others
+#: a host of the run's that anybody may fetch from now, if there is one: found without a look at all
+#: others
 FREE_HOST = f"""
 SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
-    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp()
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q
+    JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL
+        AND greatest(q.due_at, h.due_at) <= clock_timestamp()
         AND {PASSES_GATE}
     LIMIT 1
 ) AS free (queue, name, seconds, crawl, is_held, outage)
@@ -50,10 +56,12 @@ r.state IN ('queued', 'running') AND NOT EXISTS (
 #: runs that wait at the bank, found from the requests that wait
 AT_BANK = f"""
 SELECT DISTINCT r.id, TRUE FROM allocation_request w
-JOIN crawling_runprocess p ON p.bank_process_id = w.process_id JOIN crawling_run r ON r.id = p.run_id
+JOIN crawling_runprocess p ON p.bank_process_id = w.process_id
+JOIN crawling_run r ON r.id = p.run_id
 WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
 """  # noqa: S608  # a constant
-#: runs that neither wait at the bank nor have anything from it, found from processes that are idle or not enrolled
+#: runs that neither wait at the bank nor have anything from it, found from processes that are idle
+#: or not enrolled
 BESIDE_BANK = f"""
 SELECT DISTINCT r.id, FALSE FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.id = ANY(ARRAY(
@@ -76,8 +84,10 @@ class WaitReason(NamedTuple):
 
 
 class NextHostQueue(NamedTuple):
-    """A run's host queue that is free in so many seconds. taken_by: the other crawl that has the host leased; is_held: it waits for
-    its name; outage: what the host was found to be like when it was last tried, if it let nothing be fetched."""
+    """A run's host queue that is free in so many seconds.
+
+    taken_by: the other crawl that has the host leased; is_held: it waits for its name; outage: what
+    the host was found to be like when it was last tried, if it let nothing be fetched."""
 
     run: int
     queue: int
@@ -88,22 +98,34 @@ class NextHostQueue(NamedTuple):
     outage: Outage | None
 
 
-def wait_reasons(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, WaitReason]:
-    """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work.
+def wait_reasons(
+    runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None
+) -> dict[int, WaitReason]:
+    """Return, by run id, why those of the runs have no shift at the moment.
 
-    waits: what the runs' processes wait for at the bank, of whoever has asked already: to know means to look at the whole bank.
+    Each is a run that may work.
+
+    waits: what the runs' processes wait for at the bank, of whoever has asked already: to know
+    means to look at the whole bank.
     """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
-    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).select_related("bank_process")
+    processes = (
+        RunProcess.objects.filter(run__in=runs)
+        .exclude(run__in=working)
+        .select_related("bank_process")
+    )
     idle = {process.run_id: process for process in processes}
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
     why = {run: WaitReason(states[run], "It is about to ask the bank for a shift.") for run in idle}
     at_bank = {run: WaitReason(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
-    run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
+    run_of = {
+        process.bank_process_id: process.run_id for process in processes if process.bank_process_id
+    }
     at_bank.update(
-        (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()
+        (run_of[process], WaitReason("waiting", wait.reason))
+        for process, wait in (waits_of(run_of) if waits is None else waits).items()
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(idle.keys() - at_bank.keys()))
@@ -112,7 +134,9 @@ def wait_reasons(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = N
 
 
 def waiting_runs() -> list[int]:
-    """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at the whole bank."""
+    """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at
+    the whole bank.
+    """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
         rows = cursor.fetchall()
@@ -141,14 +165,20 @@ def _next(*row: Any) -> NextHostQueue:
 def _at_host(state: str, host: NextHostQueue) -> WaitReason:
     if host.taken_by:
         return WaitReason(
-            "waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
+            "waiting",
+            f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, "
+            "and they take turns.",
         )
     if host.is_held:
-        return WaitReason(state, f"{host.name} waits for its name: no name server has answered yet.")
+        return WaitReason(
+            state, f"{host.name} waits for its name: no name server has answered yet."
+        )
     if host.seconds > 1 and host.outage:
         return WaitReason(state, f"Waiting for {host.name}. {host.outage.sentence}")
     if host.seconds > 1:
-        return WaitReason(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
+        return WaitReason(
+            state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s."
+        )
     return WaitReason(state, "It is about to ask the bank for a shift.")
 
 

@@ -1,4 +1,6 @@
-"""A run's frontier, to be looked through: what waits, host by host in the order of visits, and what is out of it."""
+"""A run's frontier, to be looked through: what waits, host by host in the order of visits, and what
+is out of it.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,18 @@ WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", 
 PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200
 
-#: Queue by queue along the index `urls_waiting`, so that no list sorts what waits; a lateral join keeps the order of its left side.
+#: Queue by queue along the index `urls_waiting`, so that no list sorts what waits; a lateral join
+#: keeps the order of its left side.
 IN_ORDER = f"""
 SELECT u.id FROM (
     SELECT id FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0 AND id >= %(queue)s
-       AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s)) ORDER BY id
+       AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s))
+           ORDER BY id
 ) AS q CROSS JOIN LATERAL (
     SELECT id FROM crawling_url WHERE queue_id = q.id AND state = '{UrlState.QUEUED}'
         AND (%(text)s = '' OR position(%(text)s IN lower(url)) > 0)
-       AND (q.id <> %(queue)s OR (lane, rank, id) > (%(lane)s, %(rank)s, %(id)s)) ORDER BY lane, rank, id LIMIT %(most)s
+       AND (q.id <> %(queue)s OR (lane, rank, id) > (%(lane)s, %(rank)s, %(id)s))
+           ORDER BY lane, rank, id LIMIT %(most)s
 ) AS u LIMIT %(most)s
 """  # noqa: S608 - the states are constants
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
@@ -34,7 +39,11 @@ START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
 
 @dataclass(frozen=True)
 class FrontierFilter:
-    """What is looked for. host: all of its name. text: part of the address, in any case. after: the id of the last URL seen."""
+    """What is looked for.
+
+    host: all of its name. text: part of the address, in any case. after: the id of the last URL
+    seen.
+    """
 
     place: str = WAITING
     host: str = ""
@@ -45,14 +54,22 @@ class FrontierFilter:
     def read(cls, query: Any) -> FrontierFilter:
         """Of an address or a form; nonsense counts as nothing."""
         place, after = query.get("place", ""), query.get("after", "")
-        host, text = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_TEXT] for name in ("host", "q"))
+        host, text = (
+            str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_TEXT]
+            for name in ("host", "q")
+        )
         return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))
 
 
 def frontier_of(run: Run, wanted: FrontierFilter, *, most: int) -> tuple[list[Url], int | None]:
-    """Up to `most` URLs, each with its host as `host_name`, and the id to go on after. Raises SearchTookTooLong."""
+    """Up to `most` URLs, each with its host as `host_name`, and the id to go on after.
+
+    Raises SearchTookTooLong.
+    """
     ids = found_ids(run, wanted, most=most + 1)
-    rows = Url.objects.filter(pk__in=ids[:most]).annotate(host_name=F("queue__host__name")).in_bulk()
+    rows = (
+        Url.objects.filter(pk__in=ids[:most]).annotate(host_name=F("queue__host__name")).in_bulk()
+    )
     return [rows[pk] for pk in ids[:most] if pk in rows], ids[most - 1] if len(ids) > most else None
 
 
@@ -61,15 +78,43 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
     with time_limit() as cursor:
         if wanted.place != WAITING:
             return list(_others(run, wanted).order_by("pk").values_list("pk", flat=True)[:most])
-        last = Url.objects.filter(pk=wanted.after, run=run).values("queue_id", "lane", "rank", "id").first() if wanted.after else None
-        after = {"queue": last["queue_id"], "lane": last["lane"], "rank": last["rank"], "id": last["id"]} if last else START
-        cursor.execute(IN_ORDER, {**after, "run": run.pk, "host": wanted.host, "text": wanted.text.lower(), "most": most})
+        last = (
+            Url.objects.filter(pk=wanted.after, run=run)
+            .values("queue_id", "lane", "rank", "id")
+            .first()
+            if wanted.after
+            else None
+        )
+        after = (
+            {
+                "queue": last["queue_id"],
+                "lane": last["lane"],
+                "rank": last["rank"],
+                "id": last["id"],
+            }
+            if last
+            else START
+        )
+        cursor.execute(
+            IN_ORDER,
+            {
+                **after,
+                "run": run.pk,
+                "host": wanted.host,
+                "text": wanted.text.lower(),
+                "most": most,
+            },
+        )
         return [row[0] for row in cursor.fetchall()]
 
 
 def _others(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     """What is not waiting: few in number, or found along an index of its own."""
-    found = taken_out(run) if wanted.place == TAKEN_OUT else Url.objects.filter(run=run, state=_state(wanted.place))
+    found = (
+        taken_out(run)
+        if wanted.place == TAKEN_OUT
+        else Url.objects.filter(run=run, state=_state(wanted.place))
+    )
     if wanted.host:
         found = found.filter(queue__host__name=wanted.host)
     if wanted.text:

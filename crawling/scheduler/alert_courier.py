@@ -17,7 +17,8 @@ QUEUE = "chores"
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
-#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost every ten minutes
+#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
+#: every ten minutes
 SILENT = timedelta(seconds=90)
 
 
@@ -33,7 +34,12 @@ def wake_courier() -> None:
         remove(job)  # left over from a worker that was killed
     try:
         queue.enqueue_call(
-            SEND_DUE, job_id=JOB, unique=True, timeout=LONGEST_SECONDS, result_ttl=0, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+            SEND_DUE,
+            job_id=JOB,
+            unique=True,
+            timeout=LONGEST_SECONDS,
+            result_ttl=0,
+            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
         )
     except DuplicateJobError:
         return  # somebody else was faster
@@ -42,4 +48,6 @@ def wake_courier() -> None:
 def _is_in_hand(job: Job) -> bool:
     """Whether a worker that lives is at it."""
     status, heard_at = job.get_status(), job.last_heartbeat
-    return status == JobStatus.STARTED and heard_at is not None and timezone.now() - heard_at < SILENT
+    return (
+        status == JobStatus.STARTED and heard_at is not None and timezone.now() - heard_at < SILENT
+    )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from crawling.frontier.free_hosts import FREE_AT
 from crawling.frontier.waiting_names import HELD_UNTIL
 
-#: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an array
-#: they are looked up one by one: the planner takes them for thousands, and would read all runs.
+#: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
+#: array they are looked up one by one: the planner takes them for thousands, and would read all
+#: runs.
 IDLE = """
 crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id = ANY(ARRAY(

@@ -1,4 +1,6 @@
-"""What the keeper does about runs: starts what is due, settles what a crash left unsettled, counts the workers."""
+"""What the keeper does about runs: starts what is due, settles what a crash left unsettled, counts
+the workers.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,9 @@ def settle_leftovers() -> None:
     for run_id in _some(STAYING):
         leave_bank(Run.objects.get(pk=run_id))
     # A dying shift may have had its slot still when its run ended.
-    for run_id in ArchiveFile.objects.filter(sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES).values_list(
-        "run", flat=True
-    ):
+    for run_id in ArchiveFile.objects.filter(
+        sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES
+    ).values_list("run", flat=True):
         seal_all(run_id)
 
 
@@ -81,7 +83,9 @@ def forget_cold_pages() -> None:
 
 
 def count_workers() -> None:
-    """Let the `worker` class have as many units as there are workers, so that a grant always finds one."""
+    """Let the `worker` class have as many units as there are workers, so that a grant always finds
+    one.
+    """
     pool = default_pool()
     workers = live_workers()
     units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
@@ -90,4 +94,6 @@ def count_workers() -> None:
     try:
         set_capacity(pool=pool.pk, capacity={"worker": workers})
     except AllocationError as error:
-        logger.debug("worker capacity stays for now", extra={"workers": workers, "error": str(error)})
+        logger.debug(
+            "worker capacity stays for now", extra={"workers": workers, "error": str(error)}
+        )

@@ -1,4 +1,6 @@
-"""What would grow for ever: messages of the bank that were delivered, and sessions that have expired."""
+"""What would grow for ever: messages of the bank that were delivered, and sessions that have
+expired.
+"""
 
 from __future__ import annotations
 

@@ -38,12 +38,19 @@ class Leadership:
         self._connection: psycopg.Connection | None = None
 
     def is_held(self) -> bool:
-        """Try to become the leader, or make sure of still being it. Raises psycopg.OperationalError without a database."""
+        """Try to become the leader, or make sure of still being it.
+
+        Raises psycopg.OperationalError without a database.
+        """
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+            self._connection = psycopg.connect(
+                **connection.get_connection_params(), autocommit=True
+            )
             self._is_leader = False
         if not self._is_leader:
-            row = self._connection.execute("SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK]).fetchone()
+            row = self._connection.execute(
+                "SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK]
+            ).fetchone()
             self._is_leader = bool(row and row[0])
             if self._is_leader:
                 self._connection.execute(f"LISTEN {CHANNEL}")

@@ -31,7 +31,10 @@ GRACE_SECONDS = 5 * 60
 
 
 def live_workers() -> int:
-    """How many workers there are for shifts. One that was killed counts until its entry in Redis expires: half a minute."""
+    """How many workers there are for shifts.
+
+    One that was killed counts until its entry in Redis expires: half a minute.
+    """
     queue = django_rq.get_queue(QUEUE)
     clean_worker_registry(queue)  # RQ itself does it every ten minutes
     return int(Worker.count(queue=queue))
@@ -93,8 +96,11 @@ def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> No
         _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:
         job = queue.fetch_job(job_id)
-        if job is None or not (waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)):
-            # left over from a job that ended, or from a database that has been restored since: not what is wanted now
+        if job is None or not (
+            waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)
+        ):
+            # left over from a job that ended, or from a database that has been restored since: not
+            # what is wanted now
             if job is not None:
                 remove(job)
             _enqueue(queue, job_id, process, epoch)
@@ -103,7 +109,12 @@ def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> No
 def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
     timeout = int(LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS) + GRACE_SECONDS
     queue.enqueue_call(
-        RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=timeout, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+        RUN_SHIFT,
+        args=(process, epoch),
+        job_id=job_id,
+        unique=True,
+        timeout=timeout,
+        failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
     )
 
 
@@ -118,4 +129,5 @@ def resend() -> None:
         process__run_ref__startswith=RUN_REF,
     )
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
-        enqueue_shift(process, epoch, leave_started=False)  # whoever had started it would have taken it up by now
+        # whoever had started it would have taken it up by now
+        enqueue_shift(process, epoch, leave_started=False)

@@ -1,4 +1,6 @@
-"""The keeper's day: each duty in its own rhythm, and no fault of one keeps the others from their turn."""
+"""The keeper's day: each duty in its own rhythm, and no fault of one keeps the others from their
+turn.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ logger = logging.getLogger(__name__)
 FLOOR_SECONDS = 0.5
 #: a duty that takes longer is told of in the log
 SLOW_SECONDS = 0.1
-#: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the supervisor starts again
+#: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the
+#: supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
 
@@ -140,7 +143,9 @@ def make_round(rounds: list[Duty], now: float) -> None:
         try:
             duty.do()
         except PASSING as error:
-            logger.warning("a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)})
+            logger.warning(
+                "a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)}
+            )
             connections.close_all()
         took = time.monotonic() - began
         if took > SLOW_SECONDS:

@@ -9,13 +9,16 @@ from rq import Queue
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 
-#: a worker takes a job off the queue and begins it within milliseconds; one that was killed in between leaves it there
+#: a worker takes a job off the queue and begins it within milliseconds; one that was killed in
+#: between leaves it there
 ON_ITS_WAY = timedelta(seconds=5)
 
 
 def waits(queue: Queue, job: Job) -> bool:
-    """Whether a worker will come to the job: it is in the queue, or was taken off it just now. What the job says of itself is not enough,
-    since a worker that is killed before it begins changes nothing of that."""
+    """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
+
+    What the job says of itself is not enough, since a worker that is killed before it begins
+    changes nothing of that."""
     if job.get_status() != JobStatus.QUEUED:
         return False
     if queue.get_job_position(job.id) is not None:
@@ -27,11 +30,15 @@ def waits(queue: Queue, job: Job) -> bool:
 
 
 def remove(job: Job) -> None:
-    """Delete a job whose worker may be lost. RQ's own way raises ValueError for a minute, once it has let expire what it knows of the
+    """Delete a job whose worker may be lost.
+
+    RQ's own way raises ValueError for a minute, once it has let expire what it knows of the
     execution and not yet forgotten that there was one."""
     for execution_id in job.execution_registry.get_execution_ids():
         with job.connection.pipeline() as pipeline:
-            Execution(id=execution_id, job_id=job.id, connection=job.connection).delete(job, pipeline)
+            Execution(id=execution_id, job_id=job.id, connection=job.connection).delete(
+                job, pipeline
+            )
             pipeline.execute()
     job.delete()
     Queue(job.origin, job.connection).intermediate_queue.remove(job.id)

@@ -45,7 +45,9 @@ def read_entry(kind: BlacklistKind, text: str) -> str:
             return text
         if kind is BlacklistKind.PREFIX:
             return read_address(text).url
-        address = read_address(f"http://{text.removeprefix('.') if kind is BlacklistKind.DOMAIN else text}/")
+        address = read_address(
+            f"http://{text.removeprefix('.') if kind is BlacklistKind.DOMAIN else text}/"
+        )
     except (BadExpression, BadUrl) as error:
         raise BadEntry(str(error)) from error
     if address.target != "/":
@@ -54,7 +56,10 @@ def read_entry(kind: BlacklistKind, text: str) -> str:
 
 
 class BlackList:
-    """Finds the entry that covers an address. A domain covers all names below it; a host is a name, with its port if that is unusual."""
+    """Finds the entry that covers an address.
+
+    A domain covers all names below it; a host is a name, with its port if that is unusual.
+    """
 
     def __init__(self, entries: Iterable[BlacklistMatch] = ()) -> None:
         self._hosts: dict[str, BlacklistMatch] = {}
@@ -87,5 +92,11 @@ class BlackList:
                     yield entry
                 name = name.partition(".")[2]
         if self._prefixes:
-            yield from (entry for entry in self._prefixes.get(address.origin, ()) if address.url.startswith(entry.text))
-        yield from (entry for entry in self._expressions if read_expression(entry.text).search(address.url))
+            yield from (
+                entry
+                for entry in self._prefixes.get(address.origin, ())
+                if address.url.startswith(entry.text)
+            )
+        yield from (
+            entry for entry in self._expressions if read_expression(entry.text).search(address.url)
+        )

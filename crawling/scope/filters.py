@@ -1,4 +1,6 @@
-"""Why, and why not, a URL belongs to a crawl: rules in a fixed order, named and numbered, of which the first that knows decides."""
+"""Why, and why not, a URL belongs to a crawl: rules in a fixed order, named and numbered, of which
+the first that knows decides.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ class Ruling(NamedTuple):
 class UrlFilters:
     """The rules of one crawl as its order has them, and the black list of all crawls.
 
-    `judge` asks what can be known before a fetch; `judge_answer` what the head of an answer tells besides.
+    `judge` asks what can be known before a fetch; `judge_answer` what the head of an answer tells
+    besides.
     """
 
     scope: Scope
@@ -69,7 +72,9 @@ class UrlFilters:
 
     @classmethod
     def of_order(cls, scope: Scope, black_list: BlackList, part: Mapping[str, Any]) -> UrlFilters:
-        """part: the fields of `crawling.orders.sections.filters`; those that are not there filter nothing."""
+        """part: the fields of `crawling.orders.sections.filters`; those that are not there filter
+        nothing.
+        """
         return cls(
             scope,
             black_list,
@@ -84,14 +89,18 @@ class UrlFilters:
     def with_seeds(self, seeds: Sequence[Address]) -> UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))
 
-    def judge(self, address: Address, *, depth: int, hops: int = 0, is_seed: bool = False) -> Ruling:
+    def judge(
+        self, address: Address, *, depth: int, hops: int = 0, is_seed: bool = False
+    ) -> Ruling:
         """hops: those of the page that leads there."""
         if black := self.black_list.find(address):
             return Ruling(False, Rule.BLACK_LIST, black.sentence)
         if is_seed:
             return Ruling(True, Rule.SEED)
         if self.schemes and address.scheme not in self.schemes:
-            return Ruling(False, Rule.SCHEME, f"only {' and '.join(sorted(self.schemes))} may be fetched")
+            return Ruling(
+                False, Rule.SCHEME, f"only {' and '.join(sorted(self.schemes))} may be fetched"
+            )
         if not self.scope.admits_depth(depth):
             return Ruling(False, Rule.DEPTH, self.scope.why_not_so_deep())
         if excluding := self.exclude.find(address.url):
@@ -102,23 +111,57 @@ class UrlFilters:
         beyond = 0 if self.scope.reaches(address) else hops + 1
         if beyond > self.off_site_hops:
             why = self.scope.why_not(address, depth)
-            allowed = f", and it is {beyond} links outside, where {self.off_site_hops} are allowed" if self.off_site_hops else ""
+            allowed = (
+                f", and it is {beyond} links outside, where {self.off_site_hops} are allowed"
+                if self.off_site_hops
+                else ""
+            )
             return Ruling(False, Rule.SCOPE, why + allowed, beyond)
         if not self.include:
-            return Ruling(True, Rule.SCOPE, f"{beyond} of {self.off_site_hops} links outside the scope" if beyond else "", beyond)
+            return Ruling(
+                True,
+                Rule.SCOPE,
+                f"{beyond} of {self.off_site_hops} links outside the scope" if beyond else "",
+                beyond,
+            )
         including = self.include.find(address.url)
-        return Ruling(bool(including), Rule.INCLUDE, including or "it holds none of the expressions to include", beyond)
+        return Ruling(
+            bool(including),
+            Rule.INCLUDE,
+            including or "it holds none of the expressions to include",
+            beyond,
+        )
 
     def is_final(self, ruling: Ruling) -> bool:
-        """Whether a link that was refused would be refused on every page: then depth and hops were not asked."""
+        """Whether a link that was refused would be refused on every page: then depth and hops were
+        not asked.
+        """
         return ruling.rule in OF_THE_URL or (ruling.rule is Rule.SCOPE and not self.off_site_hops)
 
     def judge_answer(self, content_type: str, length: int | None) -> Ruling | None:
-        """The rule that keeps us from reading a document of this type and stated length; None: it may be read."""
-        if self.types and not any(_is_of(content_type or "application/octet-stream", wanted) for wanted in self.types):
-            return Ruling(False, Rule.TYPE, f"it is {content_type or 'of no stated type'}, and only {', '.join(self.types)} may be fetched")
-        if self.max_document_bytes is not None and length is not None and length > self.max_document_bytes:
-            return Ruling(False, Rule.SIZE, f"it has {length:,} bytes, and documents are limited to {self.max_document_bytes:,}")
+        """The rule that keeps us from reading a document of this type and stated length; None: it
+        may be read.
+        """
+        if self.types and not any(
+            _is_of(content_type or "application/octet-stream", wanted) for wanted in self.types
+        ):
+            return Ruling(
+                False,
+                Rule.TYPE,
+                f"it is {content_type or 'of no stated type'}, and only {', '.join(self.types)} "
+                "may be fetched",
+            )
+        if (
+            self.max_document_bytes is not None
+            and length is not None
+            and length > self.max_document_bytes
+        ):
+            return Ruling(
+                False,
+                Rule.SIZE,
+                f"it has {length:,} bytes, and documents are limited to "
+                f"{self.max_document_bytes:,}",
+            )
         return None
 
 

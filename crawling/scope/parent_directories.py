@@ -6,7 +6,9 @@ from crawling.web.addresses import Address
 
 
 def directories_above(address: Address) -> list[Address]:
-    """The directories that a URL lies in, nearest first: of `/a/b/page.html` they are `/a/b/`, `/a/` and `/`."""
+    """The directories that a URL lies in, nearest first: of `/a/b/page.html` they are `/a/b/`,
+    `/a/` and `/`.
+    """
     target = address.target
     origin = address.url.removesuffix(target)
     path = target.partition("?")[0]

@@ -26,11 +26,13 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is near enough to a seed, down to a depth. A seed has depth 0; a link is one deeper than its page.
+    """What is near enough to a seed, down to a depth.
 
-    roots: what the seeds stand for, by reach: their host keys; their directories, like `example.org/manual/`; or their
-    domains under the public suffix list, so that `docs.example.org` takes in `www.example.org`. A literal address has no domain
-    and stands for its host key alone.
+    A seed has depth 0; a link is one deeper than its page.
+
+    roots: what the seeds stand for, by reach: their host keys; their directories, like
+    `example.org/manual/`; or their domains under the public suffix list, so that `docs.example.org`
+    takes in `www.example.org`. A literal address has no domain and stands for its host key alone.
     """
 
     reach: Reach
@@ -92,7 +94,9 @@ def _directory(address: Address) -> str:
 
 @lru_cache(maxsize=10_000)
 def domain_of(hostname: str) -> str:
-    """The registrable domain; a name that is a public suffix itself stands alone; empty for a literal address."""
+    """The registrable domain; a name that is a public suffix itself stands alone; empty for a
+    literal address.
+    """
     try:
         ip_address(hostname.strip("[]"))
     except ValueError:
@@ -102,5 +106,6 @@ def domain_of(hostname: str) -> str:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """Read when a crawl first asks for a domain: it takes a tenth of a second and some megabytes."""
+    """Read when a crawl first asks for a domain: it takes a tenth of a second and some
+    megabytes."""
     return PublicSuffixList(accept_unknown=True)

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawling.web.politeness import MAX_ATTEMPTS
-from crawling.web.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, OUTAGES, UNWANTED, FetchStatus, is_redirect, may_pass, succeeded
+from crawling.web.statuses import (
+    MOST_REDIRECTS,
+    NOT_MODIFIED_STATUS,
+    OUTAGES,
+    UNWANTED,
+    FetchStatus,
+    is_redirect,
+    may_pass,
+    succeeded,
+)
 
 
 class StatusPolicy(StrEnum):
@@ -118,7 +127,9 @@ class StatusPolicyRow:
 def status_rows() -> Iterator[StatusPolicyRow]:
     """HTTP's statuses that a crawl meets, then our own for what is not HTTP."""
     for status, meaning in MEANINGS.items():
-        yield StatusPolicyRow(status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, ""))
+        yield StatusPolicyRow(
+            status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, "")
+        )
     for ours in FetchStatus:
         yield StatusPolicyRow(ours, ours.sentence, "", handling(ours), "")
 
@@ -128,9 +139,12 @@ def as_markdown() -> str:
     lines = [
         "# Statuses",
         "",
-        "`python manage.py statuses --markdown` prints this page. *The book* is table 1.1 of SEEDS B, a",
-        "chapter on crawlers; a **bold** rule differs from the book's. Any other 2xx is read, any other 4xx",
-        "dropped, any other 5xx asked for again. A URL that fails on its last try stays failed until it is",
+        "`python manage.py statuses --markdown` prints this page. *The book* is table 1.1 of "
+        "SEEDS B, a",
+        "chapter on crawlers; a **bold** rule differs from the book's. Any other 2xx is read, "
+        "any other 4xx",
+        "dropped, any other 5xx asked for again. A URL that fails on its last try stays failed "
+        "until it is",
         "retried by hand.",
         "",
         "| status | means | the book | crawlsite | why another |",
@@ -138,5 +152,7 @@ def as_markdown() -> str:
     ]
     for row in status_rows():
         ours = f"**{row.ours}**" if row.differs else row.ours
-        lines.append(f"| {row.status} | {row.meaning} | {row.book or '–'} | {ours} | {row.why or '–'} |")
+        lines.append(
+            f"| {row.status} | {row.meaning} | {row.book or '–'} | {ours} | {row.why or '–'} |"
+        )
     return "\n".join([*lines, ""])

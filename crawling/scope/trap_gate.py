@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from crawling.scope.trap_patterns import MOST_SESSIONS, Pattern, pattern_of, suspicion, without_session
+from crawling.scope.trap_patterns import (
+    MOST_SESSIONS,
+    Pattern,
+    pattern_of,
+    suspicion,
+    without_session,
+)
 from crawling.web.addresses import Address
 
 #: addresses without their sessions' ids, remembered by a shift
@@ -25,7 +31,8 @@ class TrapState(StrEnum):
 
 
 class PatternRuling(NamedTuple):
-    """A link's pattern, and what becomes of it: `trap` is the pattern that it is quarantined for."""
+    """A link's pattern, and what becomes of it: `trap` is the pattern that it is quarantined
+    for."""
 
     pattern: Pattern | None = None
     trap: Pattern | None = None
@@ -37,7 +44,10 @@ NOTHING = PatternRuling()
 
 @dataclass
 class TrapGate:
-    """Shared by a shift's toes. `states`, by a pattern's key, and `year` are the shift's to renew."""
+    """Shared by a shift's toes.
+
+    `states`, by a pattern's key, and `year` are the shift's to renew.
+    """
 
     year: int = 2026
     states: Mapping[int, TrapState] = field(default_factory=dict)
@@ -47,7 +57,9 @@ class TrapGate:
     def judge(self, link: Address) -> PatternRuling:
         """Look at a link that was not seen before."""
         pattern = pattern_of(link)
-        suspicious = suspicion(link, year=self.year) or (self._repeated_session(link) if pattern else None)
+        suspicious = suspicion(link, year=self.year) or (
+            self._repeated_session(link) if pattern else None
+        )
         if not pattern and not suspicious:
             return NOTHING
         for known in (pattern, suspicious):

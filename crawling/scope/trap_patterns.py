@@ -1,4 +1,7 @@
-"""Which URLs look like the endless ones of a trap, and which pattern a URL belongs to. Pure: the caller says which year it is."""
+"""Which URLs look like the endless ones of a trap, and which pattern a URL belongs to.
+
+Pure: the caller says which year it is.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,13 @@ DIGITS = re.compile(r"[0-9]+")
 HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
 VALUES = re.compile(r"(?<=[=])[^&;#]+")
 NUMBERED = re.compile(r"(?:/#){3,}")
-CALENDAR = re.compile(r"calendar|kalender|month|date|day|event|year|week|agenda|archive", re.IGNORECASE)
+CALENDAR = re.compile(
+    r"calendar|kalender|month|date|day|event|year|week|agenda|archive", re.IGNORECASE
+)
 YEAR = re.compile(r"(?<![0-9])([12][0-9]{3})(?![0-9])")
 SESSION = re.compile(
-    r"(?:[;?&](?:jsessionid|phpsessid|aspsessionid[a-z]*|sessionid|session_id|sess|sid|cfid|cftoken|zenid|oscsid)=[0-9a-z_.%-]{8,})"
+    r"(?:[;?&](?:jsessionid|phpsessid|aspsessionid[a-z]*|sessionid|session_id|sess|sid|cfid|"
+    r"cftoken|zenid|oscsid)=[0-9a-z_.%-]{8,})"
     r"|/\(s\([0-9a-z]{20,}\)\)"
     r"|/(?:jsessionid|phpsessid|sessionid|session_id|session|sess|sid)[/=~_-][0-9a-z]{16,}+"
     r"(?=[/?]|$)",
@@ -52,14 +58,19 @@ REASONS = {
     "repeats": f"the same directory stands {MOST_REPEATS} times in the path",
     "deep": f"more than {MOST_SEGMENTS} directories stand below each other",
     "long": f"the address is longer than {LONGEST_URL:,} characters",
-    "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years ahead",
+    "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years "
+    "ahead",
     "session": f"only the id of a session makes it another address than {MOST_SESSIONS} known ones",
-    "yield": f"of {MOST_ON_TRIAL} or more pages fetched, fewer than {LEAST_YIELD:.0%} held anything new, and they lead to ever more",
+    "yield": f"of {MOST_ON_TRIAL} or more pages fetched, fewer than {LEAST_YIELD:.0%} held "
+    "anything new, and they lead to ever more",
 }
 
 
 class Pattern(NamedTuple):
-    """Addresses of one host that differ by numbers, ids and values only. `rule`: why they are suspicious at sight; "": they are not."""
+    """Addresses of one host that differ by numbers, ids and values only.
+
+    `rule`: why they are suspicious at sight; "": they are not.
+    """
 
     key: int
     text: str
@@ -67,7 +78,9 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(address: Address) -> Pattern | None:
-    """The pattern that a URL shares with others; None: there is nothing in it that a program may count on."""
+    """The pattern that a URL shares with others; None: there is nothing in it that a program may
+    count on.
+    """
     target = address.target
     return _pattern(address, _folded(target)) if "=" in target or DIGITS.search(target) else None
 
@@ -77,7 +90,14 @@ def suspicion(address: Address, *, year: int) -> Pattern | None:
     target = address.target
     segments = target.partition("?")[0].split("/")
     if len(segments) - len(set(segments)) >= MOST_REPEATS - 1:
-        often = next((segment for segment, n in Counter(segments).items() if n >= MOST_REPEATS and not segment.isdigit()), None)
+        often = next(
+            (
+                segment
+                for segment, n in Counter(segments).items()
+                if n >= MOST_REPEATS and not segment.isdigit()
+            ),
+            None,
+        )
         if often is not None:
             return _pattern(address, f"/…/{often}/…/{often}/…", "repeats")
     if len(segments) > MOST_SEGMENTS:
@@ -96,11 +116,15 @@ def without_session(address: Address) -> tuple[str, Pattern] | None:
     if not match:
         return None
     bare = SESSION.sub("", target)
-    return address.origin + bare, _pattern(address, f"{_folded(bare)} with {match[0].strip(';?&/').partition('=')[0]}", "session")
+    return address.origin + bare, _pattern(
+        address, f"{_folded(bare)} with {match[0].strip(';?&/').partition('=')[0]}", "session"
+    )
 
 
 def _is_far_off(target: str, year: int) -> bool:
-    return any(not FIRST_YEAR <= int(stated) <= year + YEARS_AHEAD for stated in YEAR.findall(target))
+    return any(
+        not FIRST_YEAR <= int(stated) <= year + YEARS_AHEAD for stated in YEAR.findall(target)
+    )
 
 
 def _folded(target: str) -> str:

@@ -1,4 +1,6 @@
-"""A shift's archive: asks the bank for a writer once a document is in hand, and says what may be recorded."""
+"""A shift's archive: asks the bank for a writer once a document is in hand, and says what may be
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -21,31 +23,41 @@ from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 
-#: documents in hand wait so long for the bank to let an archive file be opened; then their URLs are told so, and tried again later
+#: documents in hand wait so long for the bank to let an archive file be opened; then their URLs are
+#: told so, and tried again later
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
-#: a toe puts an outcome behind its document at once; without it after so many looks the shift fails. Not after so many seconds: of
-#: those a machine that was suspended for a while has none left
+#: a toe puts an outcome behind its document at once; without it after so many looks the shift
+#: fails. Not after so many seconds: of those a machine that was suspended for a while has none left
 OUTCOME_LOOKS = 100
 
 
 class Archiving:
     """Used by the shift's own thread, but for `put`, which toes call.
 
-    From the first document to the end of the shift it holds one unit of `archive_writers`, if the pool has that class. The request
-    is a stage of the shift's, which holds everything else meanwhile: the bank sees to it that this can't deadlock, and the deadline
-    that it ends.
+    From the first document to the end of the shift it holds one unit of `archive_writers`, if the
+    pool has that class. The request is a stage of the shift's, which holds everything else
+    meanwhile: the bank sees to it that this can't deadlock, and the deadline that it ends.
     """
 
     def __init__(self, shift: Shift, buyer: ShiftGrants, *, user_agent: str) -> None:
         crawl = shift.process.run.crawl
         self._buyer = buyer
         self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
-        facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": crawl.name, "http-header-user-agent": user_agent}
+        facts = {
+            "software": "crawlsite",
+            "format": "WARC File Format 1.1",
+            "isPartOf": crawl.name,
+            "http-header-user-agent": user_agent,
+        }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
-        self._writer = ArchiveWriter(lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
+        self._writer = (
+            ArchiveWriter(lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts))
+            if crawl.archive
+            else None
+        )
         self._looked_at = self._ask_until = 0.0
         self._is_abandoned = False
 
@@ -64,7 +76,10 @@ class Archiving:
         self._writer.put(parcel, answer)
 
     def is_ready(self) -> bool:
-        """Whether outcomes can be settled now. If not, the bank has been asked for a writer, and there is a deadline."""
+        """Whether outcomes can be settled now.
+
+        If not, the bank has been asked for a writer, and there is a deadline.
+        """
         if self._writer is None or not self._writer.is_held:
             return True
         now = time.monotonic()
@@ -94,14 +109,19 @@ class Archiving:
     def settle(
         self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
     ) -> tuple[list[UrlOutcome], dict[int, int]]:
-        """Return the outcomes to record, whose documents are safe on the disk, and the lengths of files to commit with them.
+        """Return the outcomes to record, whose documents are safe on the disk, and the lengths of
+        files to commit with them.
 
-        Toes hand in a document first and then its outcome: what was written and has none here yet, is waited for in `coming`. With a
-        length that reaches beyond its pages, a kill would leave records that are nobody's.
-        A document that was dropped, because no writer came free in time, is a try that failed. One that can't be written, or that the
-        end of the shift cut off, is no try at all: its URL is left to be given back.
+        Toes hand in a document first and then its outcome: what was written and has none here yet,
+        is waited for in `coming`. With a length that reaches beyond its pages, a kill would leave
+        records that are nobody's.
+        A document that was dropped, because no writer came free in time, is a try that failed. One
+        that can't be written, or that the end of the shift cut off, is no try at all: its URL is
+        left to be given back.
         """
-        if self._writer is None or not (self._writer.has_aside or any(outcome.parcel for outcome in outcomes)):
+        if self._writer is None or not (
+            self._writer.has_aside or any(outcome.parcel for outcome in outcomes)
+        ):
             return list(outcomes), {}
         lengths = self._sync_all(outcomes, coming)
         if self.trouble or self._is_abandoned:
@@ -110,10 +130,14 @@ class Archiving:
         dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
         return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
 
-    def _sync_all(self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome]) -> dict[int, int]:
-        """Sync until each document that is written has its outcome in the list, and each outcome of the list its document on the disk.
+    def _sync_all(
+        self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome]
+    ) -> dict[int, int]:
+        """Sync until each document that is written has its outcome in the list, and each outcome of
+        the list its document on the disk.
 
-        While one outcome is waited for, others come whose documents were handed in after the sync, and want one more.
+        While one outcome is waited for, others come whose documents were handed in after the sync,
+        and want one more.
         """
         assert self._writer is not None
         lengths, written = self._writer.sync()
@@ -128,8 +152,9 @@ class Archiving:
         return lengths
 
     def abandon(self) -> None:
-        """Commit nothing more: a batch could not be recorded, so its records in the file are nobody's, and so would be all before a
-        length committed later. Whoever opens the file next cuts them off."""
+        """Commit nothing more: a batch could not be recorded, so its records in the file are
+        nobody's, and so would be all before a length committed later. Whoever opens the file next
+        cuts them off."""
         self._is_abandoned = True
 
     def end(self) -> None:
@@ -147,19 +172,32 @@ def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
     for _ in range(OUTCOME_LOOKS):
         with suppress(Empty):
             return coming.get(timeout=LOOK_SECONDS)
-    raise RuntimeError("a toe handed in a document and did not say what became of its URL; the worker's log may say why")
+    raise RuntimeError(
+        "a toe handed in a document and did not say what became of its URL; the worker's log "
+        "may say why"
+    )
 
 
 def _too_late(outcome: UrlOutcome) -> UrlOutcome:
     assert outcome.parcel is not None
     status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.parcel.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
-    return replace(outcome, state=state, status=status, error=status.sentence, retry_seconds=retry, answer=None, links=(), parcel=None)
+    return replace(
+        outcome,
+        state=state,
+        status=status,
+        error=status.sentence,
+        retry_seconds=retry,
+        answer=None,
+        links=(),
+        parcel=None,
+    )
 
 
 def paused_by(trouble: str) -> str:
     """The sentence for a run that cannot write its archive."""
     return (
-        f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was not written will be fetched again. "
+        f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was "
+        "not written will be fetched again. "
         f"See to {settings.ARCHIVE_DIR} on its worker's machine, then resume the crawl."
     )

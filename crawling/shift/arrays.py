@@ -1,4 +1,6 @@
-"""How a shift's lists go to PostgreSQL: psycopg looks at each element by itself, an eighth of all that a shift's own thread did."""
+"""How a shift's lists go to PostgreSQL: psycopg looks at each element by itself, an eighth of all
+that a shift's own thread did.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ SPECIAL = re.compile(r'["\\\0]')
 
 
 class QuickListDumper(ListDumper):
-    """Writes lists of whole numbers and of plain texts in one go, and leaves all others to psycopg."""
+    """Writes lists of whole numbers and of plain texts in one go, and leaves all others to
+    psycopg."""
 
     def dump(self, obj: list[Any]) -> Buffer | None:
         return literal(obj) or super().dump(obj)
@@ -33,5 +36,6 @@ def literal(values: Sequence[Any]) -> bytes:
 
 
 def send_lists_quickly(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Let this connection, which was just made, write lists so; a receiver of `connection_created`."""
+    """Let this connection, which was just made, write lists so; a receiver of
+    `connection_created`."""
     connection.connection.adapters.register_dumper(list, QuickListDumper)

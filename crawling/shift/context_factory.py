@@ -1,4 +1,5 @@
-"""Makes what the fetch threads of a shift share, from the crawl's order and what the shift holds."""
+"""Makes what the fetch threads of a shift share, from the crawl's order and what the shift
+holds."""
 
 from __future__ import annotations
 
@@ -27,12 +28,20 @@ KIB = 1024
 
 
 def bytes_a_second(politeness: Politeness, buyer: ShiftGrants, processes: int) -> float:
-    """What one of the crawl's processes may download: what the bank granted, and its share of the order's own limit."""
+    """What one of the crawl's processes may download: what the bank granted, and its share of the
+    order's own limit.
+    """
     granted = float(buyer.held["bandwidth"] * KIB)
-    return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
+    return (
+        min(granted, politeness.max_kib_a_second * KIB / processes)
+        if politeness.max_kib_a_second
+        else granted
+    )
 
 
-def make_context(shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort) -> FetchContext:
+def make_context(
+    shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort
+) -> FetchContext:
     """What fetch threads share, from the crawl's order and what the shift holds."""
     run, who, now = shift.process.run, identity(), timezone.now()
     crawl, politeness = run.crawl, Politeness(**run.crawl.politeness)

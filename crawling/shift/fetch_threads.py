@@ -1,4 +1,6 @@
-"""Toe threads: each takes a visit that is due, does one step, gives it back, and reads what it caught (SEEDS B11)."""
+"""Toe threads: each takes a visit that is due, does one step, gives it back, and reads what it
+caught (SEEDS B11).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 class FetchThreadPool:
-    """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
+    """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's
+    `setSize`).
+    """
 
     def __init__(self, bench: Workbench, context: FetchContext) -> None:
         self._bench = bench
@@ -43,9 +47,13 @@ class FetchThreadPool:
         """Start or retire toes until `size` are at work."""
         self._size = size
         self._bench.wake()
-        self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
+        self._threads = {
+            number: thread for number, thread in self._threads.items() if thread.is_alive()
+        }
         for number in set(range(size)) - self._threads.keys():
-            self._threads[number] = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
+            self._threads[number] = threading.Thread(
+                target=self._work, args=(number,), name=f"toe-{number}", daemon=True
+            )
             self._threads[number].start()
 
     def at_work(self) -> int:
@@ -64,7 +72,8 @@ class FetchThreadPool:
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
-            connections.close_all()  # following a robots.txt to another host may have looked up its name
+            # following a robots.txt to another host may have looked up its name
+            connections.close_all()
 
     def _step(self, visit: Visit) -> None:
         claimed, began_at = visit.urls[0], time.monotonic()
@@ -73,7 +82,8 @@ class FetchThreadPool:
         except LeaseLost:
             self._bench.close()
             made = None  # the shift that has the lease fetches it
-        except Exception as error:  # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+        # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+        except Exception as error:
             made = _stumbled(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
@@ -92,14 +102,16 @@ class FetchThreadPool:
     def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
             return read(catch, visit, self._context)
-        except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
+        # as above: whatever a page makes us stumble over is that page's end only
+        except Exception as error:
             return _stumbled(catch.claimed, error)
 
     def _hand_in(self, outcome: UrlOutcome) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
         if outcome.parcel and outcome.answer:
             report_step(FetchStep.ARCHIVING)
-            self._context.port.archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
+            # before its outcome: who has that knows that the archive has this
+            self._context.port.archive(outcome.parcel, outcome.answer)
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:
@@ -108,7 +120,9 @@ class FetchThreadPool:
 
     def asked_for(self) -> list[ClaimedUrl]:
         """Those of them that were asked for themselves."""
-        return [claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls]
+        return [
+            claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls
+        ]
 
     def join(self, seconds: float) -> bool:
         """After the workbench has closed, wait for the toes; whether all have ended."""
@@ -128,4 +142,10 @@ def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     give_back_free_memory()
     retry = retry_after(claimed.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
-    return UrlOutcome(claimed.id, state, FetchStatus.MEMORY_SPENT, FetchStatus.MEMORY_SPENT.sentence, retry_seconds=retry)
+    return UrlOutcome(
+        claimed.id,
+        state,
+        FetchStatus.MEMORY_SPENT,
+        FetchStatus.MEMORY_SPENT.sentence,
+        retry_seconds=retry,
+    )

@@ -21,7 +21,9 @@ from crawling.orders.claims import GROWING
 
 
 class ShiftGrants:
-    """`held` is what the bank says this shift holds, by resource class; growth that is granted later is noticed on `look`."""
+    """`held` is what the bank says this shift holds, by resource class; growth that is granted
+    later is noticed on `look`.
+    """
 
     def __init__(self, shift: Shift) -> None:
         self._shift = shift
@@ -43,29 +45,38 @@ class ShiftGrants:
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
     def obey(self, claim: Mapping[str, int], toes: int) -> None:
-        """Follow an order whose Max was edited, against Max at the bank as it was last read: give back
-        what is above it, but no slot that one of the `toes` still at work uses, and lower Max at the
-        bank when that is done. What was raised is asked for as it is needed."""
+        """Follow an order whose Max was edited, against Max at the bank as it was last read: give
+        back what is above it, but no slot that one of the `toes` still at work uses, and lower Max
+        at the bank when that is done. What was raised is asked for as it is needed."""
         self.claim = dict(claim)
-        # The bank hears of a raise before the order is written: whoever obeyed the order before it has lowered Max again.
-        if raised := {key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)}:
+        # The bank hears of a raise before the order is written: whoever obeyed the order before it
+        # has lowered Max again.
+        if raised := {
+            key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
+        }:
             with suppress(AllocationError):  # it is asked again in a moment
                 change_claim(process=self._process, maximum=raised)
-        lowered = {key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)}
+        lowered = {
+            key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)
+        }
         if not lowered:
             return
         if self._waiting:
             cancel_request(request_id=self._waiting)
             self.look()
         kept = {**claim, "fetch_slots": max(claim["fetch_slots"], toes)}
-        if surplus := {key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]}:
+        if surplus := {
+            key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]
+        }:
             self.give_back(surplus, "Max was lowered")
         if all(self.held[key] <= units for key, units in lowered.items()):
             with suppress(BankBusy):  # it is asked again in a moment
                 change_claim(process=self._process, maximum=lowered)
 
     def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
-        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank.
+        """Ask for up to `wanted` more of what lets more toes work, within the claim.
+
+        Never blocks: a refusal waits in the bank.
 
         memory_for: how much memory so many toes need.
         """
@@ -80,7 +91,11 @@ class ShiftGrants:
         self._check_holder()
         request_id = uuid4()
         outcome = request_resources(
-            process=self._process, amounts=amounts, request_id=request_id, kind=RequestKind.GROWTH, epoch=self._shift.epoch
+            process=self._process,
+            amounts=amounts,
+            request_id=request_id,
+            kind=RequestKind.GROWTH,
+            epoch=self._shift.epoch,
         )
         if outcome.granted:
             self.held = self._read()
@@ -100,7 +115,10 @@ class ShiftGrants:
                 self.held = self._read()
 
     def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
-        """Ask for what a document in hand needs, holding all else; whether it was granted at once. Otherwise it waits in the bank."""
+        """Ask for what a document in hand needs, holding all else; whether it was granted at once.
+
+        Otherwise it waits in the bank.
+        """
         self._check_holder()
         self._stage = uuid4()
         outcome = request_resources(
@@ -126,14 +144,22 @@ class ShiftGrants:
         return outcome is not None and self._noticed(outcome.state)
 
     def stage_is_over(self, *, give_up: bool) -> bool:
-        """Whether the stage that was asked for waits no longer: it was granted, its deadline is over, or it is withdrawn by `give_up`."""
+        """Whether the stage that was asked for waits no longer: it was granted, its deadline is
+        over, or it is withdrawn by `give_up`.
+        """
         self.stage_granted(give_up=give_up)
         return not self.has_stage
 
     def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
         """Return a part of what is held."""
         self._check_holder()
-        release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=amounts, reason=reason)
+        release_resources(
+            process=self._process,
+            epoch=self._shift.epoch,
+            release_id=uuid4(),
+            amounts=amounts,
+            reason=reason,
+        )
         self.held = self._read()
 
     def _check_holder(self) -> None:

@@ -1,4 +1,5 @@
-"""Which hosts a shift has leased, and for how long: leases them, keeps them in URLs, lets them go."""
+"""Which hosts a shift has leased, and for how long: leases them, keeps them in URLs, lets them
+go."""
 
 from __future__ import annotations
 
@@ -40,10 +41,12 @@ from dnscache.resolver import resolve
 SOON_SECONDS = 2.0
 #: hosts leased for each toe: enough to keep it busy while others rest out their delay
 HOSTS_PER_TOE = 20
-#: a host is let go after this if others of the run wait for its place, or if another crawl wants it, too, which then gets time to begin
+#: a host is let go after this if others of the run wait for its place, or if another crawl wants
+#: it, too, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
-#: URLs that a host of a full shift is given at a time: with so many hosts no toe runs dry, and none of them holds its place for long
+#: URLs that a host of a full shift is given at a time: with so many hosts no toe runs dry, and none
+#: of them holds its place for long
 FULL_SHARE = 5
 #: when leasing found nothing, the database is not asked again before this
 LEASE_PAUSE_SECONDS = 0.2
@@ -52,7 +55,9 @@ LEASE_PAUSE_SECONDS = 0.2
 class HostLeases:
     """The shift's visits by queue id. Used by the shift's own thread only."""
 
-    def __init__(self, shift: Shift, context: FetchContext, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
+    def __init__(
+        self, shift: Shift, context: FetchContext, bench: Workbench, *, dns_slots: Callable[[], int]
+    ) -> None:
         self._shift, self._context, self._bench = shift, context, bench
         self._supply = HostRefill(shift, context)
         self._names = NameThread(bench.put, dns_slots)
@@ -67,12 +72,17 @@ class HostLeases:
         return len(self._visits)
 
     def obey(self, run: Run) -> None:
-        """Follow rules that were edited, from the next fetch of each host and the next page's links on."""
+        """Follow rules that were edited, from the next fetch of each host and the next page's links
+        on.
+        """
         self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
         pace = self._context.pace
         pace.follow(run.crawl.delay_seconds, Politeness(**run.crawl.politeness))
         for visit in self._visits.values():
-            visit.clock.configured_delay, visit.clock.politeness = pace.delay_seconds, pace.politeness
+            visit.clock.configured_delay, visit.clock.politeness = (
+                pace.delay_seconds,
+                pace.politeness,
+            )
 
     def urls_in_hand(self) -> int:
         """How many are claimed and not yet begun."""
@@ -92,24 +102,40 @@ class HostLeases:
         return bool(self._drained)
 
     def notice_drained(self) -> None:
-        """Take drained visits off the workbench. Asked before outcomes are collected, so that none of theirs is missed."""
+        """Take drained visits off the workbench.
+
+        Asked before outcomes are collected, so that none of theirs is missed.
+        """
         self._drained += self._bench.drained()
 
     def refill(self) -> None:
-        """Claim more URLs for drained hosts, and for those that will be soon; let go what has no more or had its turn.
+        """Claim more URLs for drained hosts, and for those that will be soon; let go what has no
+        more or had its turn.
 
         To be called when all outcomes are written: their links are what a host goes on with.
         """
         self._count_requests(self._visits.values())
         drained, self._drained = self._drained, []
-        running_low = [visit for visit in self._visits.values() if 0 < len(visit.urls) < self._share(visit) * 3 // 4]
+        running_low = [
+            visit
+            for visit in self._visits.values()
+            if 0 < len(visit.urls) < self._share(visit) * 3 // 4
+        ]
         going = self._had_their_turn([*drained, *running_low])
-        self._fill_up([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
+        self._fill_up(
+            [
+                visit
+                for visit in (*drained, *running_low)
+                if visit.host.host_id not in going and not _rests(visit)
+            ]
+        )
         leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
         self._give_back_urls([visit for visit in leaving if visit.urls])
         # In this order: once a visit is on the workbench, a toe may empty it before we look again.
         self._let_go(leaving)
-        self._bring_to_the_bench([visit for visit in drained if visit.host.queue_id in self._visits])
+        self._bring_to_the_bench(
+            [visit for visit in drained if visit.host.queue_id in self._visits]
+        )
 
     def _fill_up(self, visits: list[Visit]) -> None:
         self._supply.give({visit: max(0, self._share(visit) - len(visit.urls)) for visit in visits})
@@ -121,8 +147,9 @@ class HostLeases:
                 give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
-        """Ids of the hosts that were here long enough, and get no more URLs: others want them, too, or are to serve them now, or other
-        hosts of the run wait for their places, of which those go first that came first."""
+        """Ids of the hosts that were here long enough, and get no more URLs: others want them, too,
+        or are to serve them now, or other hosts of the run wait for their places, of which those go
+        first that came first."""
         now = time.monotonic()
         longest_here = sorted(visits, key=lambda visit: visit.leased_at)
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
@@ -130,24 +157,33 @@ class HostLeases:
             return set()
         wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process)
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
-        waiting = count_waiting(self._shift, most=len(old), avoid=self._yielded.keys()) if self._is_full else 0
+        waiting = (
+            count_waiting(self._shift, most=len(old), avoid=self._yielded.keys())
+            if self._is_full
+            else 0
+        )
         return wanted | set(old[:waiting])
 
     def _share(self, visit: Visit) -> int:
-        """How many URLs a host may have in hand: what its delay allows within a turn, and two batches at most, so that one is fetched while
-        the outcomes of the other are written; few if the shift is full, and a single one if the order of visits is to be exact."""
+        """How many URLs a host may have in hand: what its delay allows within a turn, and two
+        batches at most, so that one is fetched while the outcomes of the other are written; few if
+        the shift is full, and a single one if the order of visits is to be exact."""
         batch = self._shift.process.run.crawl.batch_size
         most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
         within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
         return 1 if batch == 1 else max(1, int(min(most, within_turn)))
 
     def lease_more(self, toes: int) -> None:
-        """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved.
+        """Lease hosts that are due, as many as the toes can use, and send those with URLs to be
+        resolved.
 
-        Not for less than one for each toe: hosts that take turns leave one by one, and are replaced by the handful.
+        Not for less than one for each toe: hosts that take turns leave one by one, and are replaced
+        by the handful.
         """
         if not self._names.is_alive:
-            raise RuntimeError("the thread that resolves names has ended; the worker's log says why")
+            raise RuntimeError(
+                "the thread that resolves names has ended; the worker's log says why"
+            )
         room = toes * HOSTS_PER_TOE - len(self._visits)
         now = time.monotonic()
         if room < max(1, toes):
@@ -172,10 +208,16 @@ class HostLeases:
     def _visit(self, host: LeasedHost) -> Visit:
         pace = self._context.pace
         penalty_until = self._aside.pop(host.host_id, 0.0)
-        return Visit.of(host, delay_seconds=pace.delay_seconds, politeness=pace.politeness, penalty_until=penalty_until)
+        return Visit.of(
+            host,
+            delay_seconds=pace.delay_seconds,
+            politeness=pace.politeness,
+            penalty_until=penalty_until,
+        )
 
     def _open(self, visits: list[Visit]) -> bool:
-        """Give new visits their first URLs and known robots.txt; whether any has something to do."""
+        """Give new visits their first URLs and known robots.txt; whether any has something to
+        do."""
         self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
@@ -187,10 +229,14 @@ class HostLeases:
         return bool(opened)
 
     def _bring_to_the_bench(self, visits: list[Visit]) -> None:
-        """Answers are read for all at once; a name that is not settled is asked for beside, and its host comes later."""
+        """Answers are read for all at once; a name that is not settled is asked for beside, and its
+        host comes later.
+        """
         now = time.monotonic()
         outdated = {
-            visit: dns_name(visit.host.name) for visit in visits if visit.route.resolution is None or visit.route.resolved_until <= now
+            visit: dns_name(visit.host.name)
+            for visit in visits
+            if visit.route.resolution is None or visit.route.resolved_until <= now
         }
         found = settled({name for name in outdated.values() if name})
         for visit in visits:
@@ -198,7 +244,8 @@ class HostLeases:
                 visit.route.resolve(OF_FILES)
             elif visit in outdated:
                 name = outdated[visit]
-                resolution = found.get(name) if name else resolve(host_of(visit))  # an address, which nobody is asked for
+                # an address, which nobody is asked for
+                resolution = found.get(name) if name else resolve(host_of(visit))
                 if not resolution:
                     self._names.ask(visit)
                     continue
@@ -210,7 +257,9 @@ class HostLeases:
         now = time.monotonic()
         self._count_requests(visits)
         if by_budget := {
-            visit.host.queue_id: visit.clock.free_at - now for visit in visits if visit.clock.free_at > visit.clock.host_free_at
+            visit.host.queue_id: visit.clock.free_at - now
+            for visit in visits
+            if visit.clock.free_at > visit.clock.host_free_at
         }:
             rest_queues(self._shift.process.run_id, by_budget)
         self._keep_outages(visits)
@@ -238,7 +287,12 @@ class HostLeases:
         keep_outages(
             self._shift,
             [
-                OutageChange(visit.host.queue_id, visit.host.name, visit.availability.outage, visit.availability.given_up is not None)
+                OutageChange(
+                    visit.host.queue_id,
+                    visit.host.name,
+                    visit.availability.outage,
+                    visit.availability.given_up is not None,
+                )
                 for visit in news
             ],
         )
@@ -246,12 +300,19 @@ class HostLeases:
             visit.availability.is_kept = True
 
     def _count_requests(self, visits: Collection[Visit]) -> None:
-        if uncounted := {visit.host.host_id: visit for visit in visits if not visit.clock.is_counted}:
+        if uncounted := {
+            visit.host.host_id: visit for visit in visits if not visit.clock.is_counted
+        }:
             for visit in uncounted.values():
                 visit.clock.is_counted = True  # before its count is read: a toe may be fetching
             now = time.monotonic()
             asked = [
-                AskedHost(host, visit.clock.spent, visit.clock.delay, max(0.0, visit.clock.host_free_at - now))
+                AskedHost(
+                    host,
+                    visit.clock.spent,
+                    visit.clock.delay,
+                    max(0.0, visit.clock.host_free_at - now),
+                )
                 for host, visit in uncounted.items()
             ]
             count_requests(self._shift, asked)
@@ -269,4 +330,6 @@ def _rests(visit: Visit) -> bool:
 
 def _found(visit: Visit) -> OutageChange:
     has_given_up = visit.availability.given_up is not None
-    return OutageChange(visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up)
+    return OutageChange(
+        visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up
+    )

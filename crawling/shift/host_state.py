@@ -1,4 +1,6 @@
-"""What is known of hosts before a shift first asks them: their robots.txt, and the cookies that the run has of them."""
+"""What is known of hosts before a shift first asks them: their robots.txt, and the cookies that the
+run has of them.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,21 @@ from crawling.web.fetch.cookies import Cookies
 
 def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
     """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
-    origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
+    origins = {
+        visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls}
+        for visit in visits
+    }
     every = set().union(*origins.values()) if visits else set()
-    known = (known_robots(every) if every else {}) | {origin: context.robots.own[origin] for origin in every & context.robots.own.keys()}
+    known = (known_robots(every) if every else {}) | {
+        origin: context.robots.own[origin] for origin in every & context.robots.own.keys()
+    }
     old = old_robots(every - known.keys()) if every - known.keys() else {}
     for visit in visits:
         for origin in origins[visit.host.queue_id] & known.keys():
             set_robots(visit, origin, context.robots.read(*known[origin]))
-        visit.robots.outdated.update({origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()})
+        visit.robots.outdated.update(
+            {origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()}
+        )
 
 
 def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
@@ -31,4 +40,6 @@ def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: in
         return
     jars = jars_of(run_id, [visit.host.host_id for visit in visits])
     for visit in visits:
-        context.client.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))
+        context.client.session_of(visit.host.name).cookies = Cookies(
+            jars.get(visit.host.host_id, ())
+        )

@@ -1,4 +1,6 @@
-"""Keeps a shift's leases alive, in the bank and on its hosts, from a thread that no page can hold up."""
+"""Keeps a shift's leases alive, in the bank and on its hosts, from a thread that no page can hold
+up.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,12 @@ SAFE_PART = 5 / 6
 
 
 class LeaseThread:
-    """Renews at a third of the lease. `is_lost` once the bank says so, or when renewals failed for almost a whole lease.
+    """Renews at a third of the lease.
 
-    The remote sites cannot be fenced, so a shift must stop by its own clock before others may think it dead.
+    `is_lost` once the bank says so, or when renewals failed for almost a whole lease.
+
+    The remote sites cannot be fenced, so a shift must stop by its own clock before others may think
+    it dead.
     """
 
     def __init__(self, *, process_id: int, epoch: int, worker: str, shift_id: int) -> None:
@@ -68,6 +73,7 @@ class LeaseThread:
             else:
                 self._lost = True
                 self._ended.set()
-        except (OperationalError, MemoryError) as error:  # PostgreSQL restarts, say: the next turn tries again
+        # PostgreSQL restarts, say: the next turn tries again
+        except (OperationalError, MemoryError) as error:
             logger.warning("lease not renewed", extra={"error": str(error)})
             connections.close_all()

@@ -1,4 +1,6 @@
-"""Memory for large documents: asked of the bank as a stage while one waits, given back when none needs it any more."""
+"""Memory for large documents: asked of the bank as a stage while one waits, given back when none
+needs it any more.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ IDLE_SECONDS = 5.0
 
 
 class MemoryStage:
-    """Used by the shift's own thread. A shift begins with what its toes' shares need, and holds everything else while it asks for more."""
+    """Used by the shift's own thread.
+
+    A shift begins with what its toes' shares need, and holds everything else while it asks for
+    more.
+    """
 
     def __init__(self, buyer: ShiftGrants) -> None:
         self._buyer = buyer
@@ -47,7 +53,8 @@ class MemoryStage:
         return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
 
     def tend(self) -> None:
-        """Ask for what the document whose turn it is lacks; look after what was asked for; give back what is idle.
+        """Ask for what the document whose turn it is lacks; look after what was asked for; give
+        back what is idle.
 
         A document that lacks something keeps its host meanwhile, so that is asked for at once.
         """

@@ -1,4 +1,6 @@
-"""Resolves beside the toes the names of leased hosts that nobody has resolved ahead, so that no toe waits for a name server."""
+"""Resolves beside the toes the names of leased hosts that nobody has resolved ahead, so that no toe
+waits for a name server.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,23 @@ logger = logging.getLogger(__name__)
 Request = tuple[Visit, float]
 
 WAIT_SECONDS = 0.02
-#: what is learnt is written so much later: a statement for each answer would cost more than the answers
+#: what is learnt is written so much later: a statement for each answer would cost more than the
+#: answers
 WRITE_SECONDS = 0.25
-#: names handed to the look-ups for each that may be in flight: silent ones that wait there must not hold up the others
+#: names handed to the look-ups for each that may be in flight: silent ones that wait there must not
+#: hold up the others
 HANDED_A_SLOT = 8
 #: files have no host to be asked for
 OF_FILES = Resolution("", DnsStatus.OK, (), 0, 0, AnswerSource.LITERAL, 0)
 
 
 class NameThread:
-    """Takes visits without an address and passes each on with one; look-ups in flight stay within dns_slots.
+    """Takes visits without an address and passes each on with one; look-ups in flight stay within
+    dns_slots.
 
-    Visits queue as the patent's requests do (SEEDS D11, D12): one whose name is at hand may go before others, the first of the
-    rest is looked up. A silent name ends in the slow lane, and holds up nobody.
+    Visits queue as the patent's requests do (SEEDS D11, D12): one whose name is at hand may go
+    before others, the first of the rest is looked up. A silent name ends in the slow lane, and
+    holds up nobody.
     """
 
     def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
@@ -51,7 +57,13 @@ class NameThread:
         self._requests: RequestQueue[Request] = RequestQueue()
         self._unread: set[str] = set()  # names that PostgreSQL may know
         self._handed: dict[str, tuple[float, list[Request]]] = {}  # by host, and since when
-        self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=self._answered, slots=dns_slots, ramp_seconds=0.0)
+        self._pre = PreResolver(
+            self._resolver,
+            candidates=self._candidates,
+            deliver=self._answered,
+            slots=dns_slots,
+            ramp_seconds=0.0,
+        )
         self._thread = threading.Thread(target=self._work, name="names", daemon=True)
 
     def ask(self, visit: Visit) -> None:
@@ -61,7 +73,9 @@ class NameThread:
         self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
-        """Keep what was learnt and end the thread soon; visits still waiting are dropped, their shift gives them back."""
+        """Keep what was learnt and end the thread soon; visits still waiting are dropped, their
+        shift gives them back.
+        """
         self._closing.set()
         self._asked.put(None)
         self._writer.flush()
@@ -69,7 +83,11 @@ class NameThread:
     @property
     def waiting(self) -> int:
         """How many visits wait for an address."""
-        return self._asked.qsize() + len(self._requests) + sum(len(requests) for _, requests in list(self._handed.values()))
+        return (
+            self._asked.qsize()
+            + len(self._requests)
+            + sum(len(requests) for _, requests in list(self._handed.values()))
+        )
 
     @property
     def is_alive(self) -> bool:
@@ -83,7 +101,8 @@ class NameThread:
                 self._take_requests()
                 try:
                     self._serve()
-                except (OperationalError, InterfaceError) as error:  # PostgreSQL restarts, say: whoever waits goes on waiting
+                # PostgreSQL restarts, say: whoever waits goes on waiting
+                except (OperationalError, InterfaceError) as error:
                     logger.warning("names wait for PostgreSQL", extra={"error": str(error)})
                     connections.close_all()
                     self._closing.wait(10 * WAIT_SECONDS)
@@ -108,7 +127,9 @@ class NameThread:
         now = self._resolver.clock()
         self._resolver.recall(self._unread, now)
         self._unread.clear()
-        while len(self._handed) < HANDED_A_SLOT * self._slots() and (taken := self._requests.next_for(self._is_at_hand, now)):
+        while len(self._handed) < HANDED_A_SLOT * self._slots() and (
+            taken := self._requests.next_for(self._is_at_hand, now)
+        ):
             request = taken[0]
             host = host_of(request[0])
             if self._is_at_hand(host):

@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 
 class QueryThread:
-    """Asks in one thread, with one connection: with one each, the toes would take all that PostgreSQL has.
+    """Asks in one thread, with one connection: with one each, the toes would take all that
+    PostgreSQL has.
 
     at_work: how many questions are under way, which is one or none.
     """
@@ -34,7 +35,9 @@ class QueryThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="clerk")
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The answer; None where the database is not there, or the shift is over: whoever asked comes back later."""
+        """The answer; None where the database is not there, or the shift is over: whoever asked
+        comes back later.
+        """
         try:
             return self._thread.submit(self._asked, question).result()
         except RuntimeError:  # closed: a toe that did not end in time
@@ -42,7 +45,8 @@ class QueryThread:
 
     def close(self) -> None:
         self._thread.submit(connections.close_all)
-        self._thread.shutdown(wait=not self.at_work)  # a name server may take longer than the shift has
+        # a name server may take longer than the shift has
+        self._thread.shutdown(wait=not self.at_work)
 
     def _asked(self, question: Callable[[], T]) -> T | None:
         self.at_work = 1
@@ -57,7 +61,9 @@ class QueryThread:
 
 
 class QueuedShiftPort(ShiftPort):
-    """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and stores it."""
+    """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and
+    stores it.
+    """
 
     def __init__(self, lease: LeaseThread, archive: Archiving) -> None:
         self._lease, self._archive = lease, archive

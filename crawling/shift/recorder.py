@@ -23,18 +23,35 @@ from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
 from crawling.web.statuses import FetchStatus
 
-#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
+#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have
+#: nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
-#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what these led to
+#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what
+#: these led to
 DRY_BELOW = 50
 
 
 class OutcomeRecorder:
-    """Used by the shift's own thread; toes hand in outcomes through their pool, and what hosts say besides through the port."""
+    """Used by the shift's own thread; toes hand in outcomes through their pool, and what hosts say
+    besides through the port.
+    """
 
-    def __init__(self, shift: Shift, context: FetchContext, archive: Archiving, port: QueuedShiftPort, toes: FetchThreadPool) -> None:
-        self._shift, self._context, self._archive, self._port, self._toes = shift, context, archive, port, toes
+    def __init__(
+        self,
+        shift: Shift,
+        context: FetchContext,
+        archive: Archiving,
+        port: QueuedShiftPort,
+        toes: FetchThreadPool,
+    ) -> None:
+        self._shift, self._context, self._archive, self._port, self._toes = (
+            shift,
+            context,
+            archive,
+            port,
+            toes,
+        )
         self._memory = RecordingState()
         self._outcomes: list[UrlOutcome] = []
         self._oldest = time.monotonic()
@@ -60,18 +77,24 @@ class OutcomeRecorder:
     def is_due(self, *, urls_in_hand: int) -> bool:
         """Whether there is enough to be written, or it has waited for long, or the toes run dry."""
         count, waited = len(self._outcomes), time.monotonic() - self._oldest
-        return count >= WRITE_AT or waited > WRITE_AFTER_SECONDS or (count > 0 and urls_in_hand < DRY_BELOW)
+        return (
+            count >= WRITE_AT
+            or waited > WRITE_AFTER_SECONDS
+            or (count > 0 and urls_in_hand < DRY_BELOW)
+        )
 
     def write(self) -> None:
         """Write down what was taken up, and whatever else has been found.
 
-        What the archive could not take is not written, and its trouble says so; if anything else goes wrong, no length of a file may be
-        committed any more.
+        What the archive could not take is not written, and its trouble says so; if anything else
+        goes wrong, no length of a file may be committed any more.
         """
         self._write(is_ending=False)
 
     def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
-        """The same at the end, with all that the toes have handed in; `cut`: what becomes of those that they have not."""
+        """The same at the end, with all that the toes have handed in; `cut`: what becomes of those
+        that they have not.
+        """
         while not self._toes.outcomes.empty():
             self._outcomes.append(self._toes.outcomes.get())
         known = {outcome.url_id for outcome in self._outcomes}
@@ -87,7 +110,9 @@ class OutcomeRecorder:
         if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
             self._context.links.forget()  # theirs do not reach the frontier
         try:
-            record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+            record_all(
+                self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths
+            )
         except BaseException:
             self._archive.abandon()
             raise
@@ -101,15 +126,22 @@ class OutcomeRecorder:
             keep_all_robots(self._shift.process.run_id, robots)
 
     def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
-        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
+        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to
+        be fetched after all.
+        """
         offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
-        taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
+        taken = {
+            outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from
+        }
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
     def show_toes(self) -> None:
         """Write down what toes do, where that has changed."""
-        toes = [FetchThreadLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
+        toes = [
+            FetchThreadLine(number, doing.step, doing.url, doing.since)
+            for number, doing in self._toes.board.lines().items()
+        ]
         if toes != self._shown:
             note_fetch_threads(self._shift, toes)
             self._shown = toes

@@ -22,17 +22,23 @@ class HostRefill:
         self._crawl = shift.process.run.crawl
 
     def give(self, wanted: Mapping[Visit, int]) -> None:
-        """Claim for each visit so many URLs more, or as many as there are, with what earlier runs have of them."""
+        """Claim for each visit so many URLs more, or as many as there are, with what earlier runs
+        have of them.
+        """
         if not wanted:
             return
         visits = {visit.host.queue_id: visit for visit in wanted}
-        claimed = claim_urls(self._shift, {visit.host.queue_id: count for visit, count in wanted.items()})
+        claimed = claim_urls(
+            self._shift, {visit.host.queue_id: count for visit, count in wanted.items()}
+        )
         every = [url for of_host in claimed.values() for url in of_host]
         self._offer(every)
         self._take_for_seeds(every)
         earlier = self._recall(every)
         for queue, urls in claimed.items():
-            visits[queue].earlier.update({url.id: earlier[url.id] for url in urls if url.id in earlier})
+            visits[queue].earlier.update(
+                {url.id: earlier[url.id] for url in urls if url.id in earlier}
+            )
             visits[queue].urls.extend(urls)
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
@@ -43,7 +49,11 @@ class HostRefill:
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
         """Look for what need not be fetched: it stays as it was, or another crawl has it."""
         run, reuse = self._shift.process.run, self._crawl.reuse
-        steady = find_steady(run, [url.id for url in claimed], days=days) if (days := reuse.get("revisit_days")) else {}
+        steady = (
+            find_steady(run, [url.id for url in claimed], days=days)
+            if (days := reuse.get("revisit_days"))
+            else {}
+        )
         if seconds := reuse.get("reuse_seconds"):
             left = [url for url in claimed if url.id not in steady]
             self._context.offers.make(find_fresh(run, left, seconds=seconds))
@@ -51,4 +61,8 @@ class HostRefill:
 
     def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
         """What earlier runs have of URLs, by their ids: toes then ask whether it has changed."""
-        return earlier_answers(self._shift.process.run, [url.id for url in claimed]) if self._crawl.archive else {}
+        return (
+            earlier_answers(self._shift.process.run, [url.id for url in claimed])
+            if self._crawl.archive
+            else {}
+        )

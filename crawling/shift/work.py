@@ -1,6 +1,8 @@
-"""One shift: lease hosts, claim URLs, let toes fetch them, write down what became of them; until it is time to end.
+"""One shift: lease hosts, claim URLs, let toes fetch them, write down what became of them; until it
+is time to end.
 
-The shift's own thread does all the writing. Toes fetch and parse, a thread resolves names, a thread renews the leases.
+The shift's own thread does all the writing. Toes fetch and parse, a thread resolves names, a thread
+renews the leases.
 """
 
 from __future__ import annotations
@@ -87,14 +89,19 @@ class ShiftWork:
         self._bench = Workbench()
         self._toes = FetchThreadPool(self._bench, self._context)
         self._hosts = HostLeases(shift, self._context, self._bench, dns_slots=self._dns_slots)
-        self._recorder = OutcomeRecorder(shift, self._context, self._archive, self._port, self._toes)
+        self._recorder = OutcomeRecorder(
+            shift, self._context, self._archive, self._port, self._toes
+        )
 
     def _fetching(self) -> FetchingPart:
         """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""
         try:
             return fetching_of(self._shift.process.run.crawl)
         except SealBroken as trouble:
-            pause_by_itself(self._shift.process.run_id, f"Paused because the crawl's secrets cannot be read. {trouble}")
+            pause_by_itself(
+                self._shift.process.run_id,
+                f"Paused because the crawl's secrets cannot be read. {trouble}",
+            )
             self.stop("its secrets cannot be read")
             return FetchingPart()
 
@@ -107,7 +114,10 @@ class ShiftWork:
         self._ending = self._ending or why
 
     def work(self) -> str:
-        """Fetch until there is a reason to end, and return it. All is written and let go then, but for the bank's units."""
+        """Fetch until there is a reason to end, and return it.
+
+        All is written and let go then, but for the bank's units.
+        """
         self._fit_toes(self._shift.process.run)
         try:
             self._hosts.lease_more(self._buyer.held["fetch_slots"])
@@ -126,14 +136,22 @@ class ShiftWork:
         return self._ending
 
     def _collect(self) -> None:
-        """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
-        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: self._hosts.wants_refill or not self._toes.outcomes.empty())
+        """Wait a little, or until the toes have nothing to do, and take the outcomes that are
+        there.
+        """
+        self._bench.await_idleness(
+            WAIT_SECONDS,
+            is_enough=lambda: self._hosts.wants_refill or not self._toes.outcomes.empty(),
+        )
         self._recorder.take_up()
 
     def _write_if_due(self) -> bool:
-        """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
+        """Write outcomes once there are enough, or nobody is making more; whether the frontier now
+        knows all of them.
+        """
         if not self._archive.is_ready():
-            time.sleep(WAIT_SECONDS)  # toes and the lease go on meanwhile; only this thread waits for the archive
+            # toes and the lease go on meanwhile; only this thread waits for the archive
+            time.sleep(WAIT_SECONDS)
             return False
         if self._recorder.is_due(urls_in_hand=self._hosts.urls_in_hand()) or self._bench.is_idle():
             self._recorder.write()
@@ -150,7 +168,9 @@ class ShiftWork:
         return self._hosts.count() == 0 and self._recorder.has_nothing
 
     def _look(self) -> None:
-        """Ask the slower questions: what has been ordered anew, is it time to end, and would more toes help?"""
+        """Ask the slower questions: what has been ordered anew, is it time to end, and would more
+        toes help?
+        """
         self._clock.note_look()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         if ending := self._reason_to_end(run):
@@ -173,17 +193,25 @@ class ShiftWork:
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory.units_for)
+            self._buyer.grow(
+                self._bench.overdue() + self._hosts.names_waiting(), self._memory.units_for
+            )
         self._buyer.reread()
         self._fit_toes(run)
-        self._context.client.bandwidth.set_rate(bytes_a_second(self._context.pace.politeness, self._buyer, run.crawl.processes))
+        self._context.client.bandwidth.set_rate(
+            bytes_a_second(self._context.pace.politeness, self._buyer, run.crawl.processes)
+        )
 
     def _has_last_tries(self) -> bool:
-        """Whether a URL is in hand that the ends of shifts have cut off before: it would be so again and again."""
+        """Whether a URL is in hand that the ends of shifts have cut off before: it would be so
+        again and again.
+        """
         return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._toes.in_hand())
 
     def _let_end(self, is_awaited: Callable[[], object], until: float) -> None:
-        """Hand out nothing more, and wait while there is something to wait for, unless there is a reason to end at once."""
+        """Hand out nothing more, and wait while there is something to wait for, unless there is a
+        reason to end at once.
+        """
         self._bench.close()
         while is_awaited() and time.monotonic() < until and not self._ending:
             self._collect()
@@ -199,7 +227,11 @@ class ShiftWork:
         """Why fetches under way are not to be waited for any longer; empty if they are."""
         if self._port.lease_is_lost():
             return LEASE_LOST
-        return ABORTED if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists() else ""
+        return (
+            ABORTED
+            if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists()
+            else ""
+        )
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
@@ -215,7 +247,9 @@ class ShiftWork:
         """Why the shift must end now; empty if it need not."""
         if self._port.login_trouble:
             pause_by_itself(
-                run.pk, f"Paused because the site does not let us in. {self._port.login_trouble}. Resume the crawl to try again."
+                run.pk,
+                f"Paused because the site does not let us in. {self._port.login_trouble}. "
+                "Resume the crawl to try again.",
             )
             return "it could not log in"
         age = self._clock.age()
@@ -266,16 +300,21 @@ class ShiftWork:
         return all_ended
 
     def _cut(self, claimed: ClaimedUrl) -> UrlOutcome:
-        """What becomes of a URL whose answer takes longer than the shift. That is a try; it fails if it was let end and did not."""
+        """What becomes of a URL whose answer takes longer than the shift.
+
+        That is a try; it fails if it was let end and did not.
+        """
         may_never_end = self._ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
         state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)
         error = f"The end of a shift cut it off, at try {claimed.attempts}."
         return UrlOutcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)
 
     def _cut_off(self) -> bool:
-        """End the fetches and write nothing more; whether the toes have ended, as otherwise they will with this process.
+        """End the fetches and write nothing more; whether the toes have ended, as otherwise they
+        will with this process.
 
-        What the archive's file has beyond its committed length goes when the run's files are closed.
+        What the archive's file has beyond its committed length goes when the run's files are
+        closed.
         """
         self._context.client.connections.cut_off()
         return self._toes.join(CUT_SECONDS)

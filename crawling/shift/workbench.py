@@ -1,8 +1,9 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
-A host is handed to one toe at a time, so it never sees two requests at once. The toe gives it back when it has the answer, and reads
-that while another may ask the host. One that stands aside, since it has kept a toe for long, is handed out only while no other is due.
-All times are monotonic seconds.
+A host is handed to one toe at a time, so it never sees two requests at once. The toe gives it back
+when it has the answer, and reads that while another may ask the host. One that stands aside, since
+it has kept a toe for long, is handed out only while no other is due. All times are monotonic
+seconds.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from collections.abc import Callable
 
 from crawling.pipeline.visit import Visit
 
-#: a host that rests for longer is not kept on the workbench: its lease and its URLs are better given back
+#: a host that rests for longer is not kept on the workbench: its lease and its URLs are better
+#: given back
 LONG_REST_SECONDS = 15.0
 #: a host with so many documents that toes still read is not asked for another
 MOST_UNREAD = 4
 
 
 class Workbench:
-    """Shared by the toes, which take visits, and the shift, which fills them up and takes drained ones away."""
+    """Shared by the toes, which take visits, and the shift, which fills them up and takes drained
+    ones away.
+    """
 
     def __init__(self) -> None:
         lock = threading.RLock()
@@ -37,15 +41,19 @@ class Workbench:
         self._watch: object = None
 
     def put(self, visit: Visit) -> None:
-        """Add a visit, or put one back after a fetch; one without URLs, or at the beginning of a long rest, counts as drained."""
+        """Add a visit, or put one back after a fetch; one without URLs, or at the beginning of a
+        long rest, counts as drained.
+        """
         with self._changed:
             self._put(visit)
 
     def take(self, is_wanted: Callable[[], bool]) -> Visit | None:
-        """Wait for the next visit that is due. None: the workbench is closed, or the toe is not wanted any more.
+        """Wait for the next visit that is due.
 
-        One toe keeps watch for the first that falls due, and wakes another when it takes it: if all woke each time, sixty-four toes
-        would spend as much on that as on their pages.
+        None: the workbench is closed, or the toe is not wanted any more.
+
+        One toe keeps watch for the first that falls due, and wakes another when it takes it: if all
+        woke each time, sixty-four toes would spend as much on that as on their pages.
         """
         with self._changed:
             while not self._closed and is_wanted():
@@ -76,7 +84,8 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
-        while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:  # since it was put there a document has kept a toe
+        # since it was put there a document has kept a toe
+        while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:
             heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
             if heap[0][0] <= now:
@@ -92,7 +101,9 @@ class Workbench:
                 heapq.heappush(self._due, entry)
 
     def give_back(self, visit: Visit, *, is_unread: bool = False) -> None:
-        """Return a visit that `take` handed out; `is_unread`: with a document that the toe will read now, until `has_read`."""
+        """Return a visit that `take` handed out; `is_unread`: with a document that the toe will
+        read now, until `has_read`.
+        """
         with self._changed:
             self._out -= 1
             visit.unread += is_unread
@@ -116,8 +127,14 @@ class Workbench:
             self._parked.add(visit)
         elif goes_on:
             self._ticket += 1
-            is_first, stands_aside = visit.clock.free_at < self._first_due(), visit.penalty_until > time.monotonic()
-            heapq.heappush(self._aside if stands_aside else self._due, (visit.clock.free_at, self._ticket, visit))
+            is_first, stands_aside = (
+                visit.clock.free_at < self._first_due(),
+                visit.penalty_until > time.monotonic(),
+            )
+            heapq.heappush(
+                self._aside if stands_aside else self._due,
+                (visit.clock.free_at, self._ticket, visit),
+            )
             if is_first:
                 self._watch = None  # whoever keeps watch does so for a later one
                 self._changed.notify()
@@ -142,7 +159,8 @@ class Workbench:
             return not self._out and not self._unread and self._first_due() > time.monotonic()
 
     def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
-        """Wait until the toes have nothing to do any more, or so long; not at all if they have not, and that `is_enough`.
+        """Wait until the toes have nothing to do any more, or so long; not at all if they have not,
+        and that `is_enough`.
 
         Who would be woken for each outcome would cost the toes a change of threads for each.
         """

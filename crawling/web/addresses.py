@@ -1,4 +1,6 @@
-"""What makes two spellings one URL, and which host a URL belongs to (SEEDS W11; WHATWG URL Standard)."""
+"""What makes two spellings one URL, and which host a URL belongs to (SEEDS W11; WHATWG URL
+Standard).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class BadUrl(ValueError):
 class Address(NamedTuple):
     """A URL in canonical form and the parts that the crawler asks for.
 
-    host_key: the name, with the port where it is not the scheme's own: what one politeness clock counts. A name that is written with
+    host_key: the name, with the port where it is not the scheme's own: what one politeness clock
+    counts. A name that is written with
         the root's dot is the same host.
     origin: scheme, name and port: what one robots.txt holds for (RFC 9309, section 2.3).
     """
@@ -44,7 +47,9 @@ class Address(NamedTuple):
 
     @property
     def host_key(self) -> str:
-        return LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port
+        return (
+            LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port
+        )
 
     @property
     def origin(self) -> str:
@@ -63,18 +68,28 @@ class Address(NamedTuple):
 def read_address(text: str, base: str | None = None) -> Address:
     """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
 
-    Raises BadUrl for what is no URL, has another scheme than SCHEMES, carries a password, names port 0, or is too long.
+    Raises BadUrl for what is no URL, has another scheme than SCHEMES, carries a password, names
+    port 0, or is too long.
     """
     try:
         url = URL(text, base) if base else URL(text)
     except (ValueError, UnicodeEncodeError) as error:
-        raise BadUrl(f"{text[:200]!r} is not a URL; write it whole, like https://example.org/") from error
+        raise BadUrl(
+            f"{text[:200]!r} is not a URL; write it whole, like https://example.org/"
+        ) from error
     scheme = url.protocol[:-1]
     if scheme not in SCHEMES:
-        raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use {' or '.join(sorted(SCHEMES, reverse=True))}")
-    hostname, port, href = url.hostname, url.port, url.href  # each is read once: reading is what costs here
+        raise BadUrl(
+            f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use "
+            f"{' or '.join(sorted(SCHEMES, reverse=True))}"
+        )
+    # each is read once: reading is what costs here
+    hostname, port, href = url.hostname, url.port, url.href
     if scheme == "file" and hostname:
-        raise BadUrl(f"{text[:200]!r}: a file: URL has three slashes and names no host, like file:///srv/papers/")
+        raise BadUrl(
+            f"{text[:200]!r}: a file: URL has three slashes and names no host, like "
+            "file:///srv/papers/"
+        )
     if "@" in href and (url.username or url.password):
         raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
     href = href.partition("#")[0]
@@ -82,26 +97,37 @@ def read_address(text: str, base: str | None = None) -> Address:
         raise BadUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
     if len(hostname) > MAX_NAME_LENGTH:
         raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
-    if port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
+    # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not
+    # vetted
+    if port == "0":
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or DEFAULT_PORTS[scheme]))
 
 
 def canonical_address(url: str) -> Address:
-    """The address of a URL that `read_address` has made canonical before, in a tenth of the time."""
+    """The address of a URL that `read_address` has made canonical before, in a tenth of the
+    time."""
     scheme, _, rest = url.partition("://")
     host = rest[: rest.index("/")]
     name, _, port = host.rpartition(":")
-    return Address(url, scheme, name, int(port)) if name and port.isdigit() else Address(url, scheme, host, DEFAULT_PORTS[scheme])
+    return (
+        Address(url, scheme, name, int(port))
+        if name and port.isdigit()
+        else Address(url, scheme, host, DEFAULT_PORTS[scheme])
+    )
 
 
 def may_lead(scheme: str, to: str) -> bool:
-    """Whether a document of one scheme may lead to one of another: what strangers write never reaches this machine's files."""
+    """Whether a document of one scheme may lead to one of another: what strangers write never
+    reaches this machine's files.
+    """
     return to != "file" or scheme == "file"
 
 
 def dns_name(host_key: str) -> str:
-    """Return the name that DNS must be asked for before anybody can fetch from the host; empty: nobody need or may be asked."""
+    """Return the name that DNS must be asked for before anybody can fetch from the host; empty:
+    nobody need or may be asked.
+    """
     hostname = host_key if host_key.endswith("]") else PORT.sub("", host_key)
     try:
         host = read_host(hostname)
@@ -116,8 +142,8 @@ def fingerprint(url: str) -> int:
 
 
 def fingerprints(url: str) -> list[int]:
-    """Those under which a run may know a URL: its own, or, where another has that, the next that was free. A third of one fingerprint
-    has never been seen."""
+    """Those under which a run may know a URL: its own, or, where another has that, the next that
+    was free. A third of one fingerprint has never been seen."""
     first = fingerprint(url)
     return [signed((first + step) % (1 << 64)) for step in range(4)]
 

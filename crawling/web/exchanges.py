@@ -9,12 +9,14 @@ from typing import IO
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What went over the wire: the request and the answer's status line and headers as they were, and the payload as it was encoded.
+    """What went over the wire: the request and the answer's status line and headers as they were,
+    and the payload as it was encoded.
 
-    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its header line stays. A header that
-    was folded is on one line. Of a document that came by another protocol, request and head are empty.
-    is_plain: the payload is the document, with no encoding to be taken off. is_cut_short: what is packed in it breaks off.
-    Whoever has the exchange last closes it.
+    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its
+    header line stays. A header that was folded is on one line. Of a document that came by another
+    protocol, request and head are empty. is_plain: the payload is the document, with no encoding to
+    be taken off. is_cut_short: what is packed in it breaks off. Whoever has the exchange last
+    closes it.
     """
 
     request: bytes

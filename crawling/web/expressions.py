@@ -1,4 +1,7 @@
-"""Regular expressions that operators type. RE2 takes linear time whatever they type, so no expression can hold a worker up."""
+"""Regular expressions that operators type.
+
+RE2 takes linear time whatever they type, so no expression can hold a worker up.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ def read_expression(text: str) -> Expression:
     except re2.error as error:
         said = error.args[0]
         reason = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-        raise BadExpression(f"{text!r} is no regular expression of RE2: {reason}. RE2 has no look-around and no back-references") from error
+        raise BadExpression(
+            f"{text!r} is no regular expression of RE2: {reason}. RE2 has no look-around and no "
+            "back-references"
+        ) from error
 
 
 def check_expressions(texts: Iterable[str]) -> None:
@@ -57,12 +63,23 @@ class Expressions:
         """The first expression that a URL holds, with its number; "" if there is none."""
         if self._any is not None and not self._any.search(url):
             return ""
-        return next((f"expression {n}, {text}" for n, (text, compiled) in enumerate(self._each, start=1) if compiled.search(url)), "")
+        return next(
+            (
+                f"expression {n}, {text}"
+                for n, (text, compiled) in enumerate(self._each, start=1)
+                if compiled.search(url)
+            ),
+            "",
+        )
 
 
 def _joined(texts: Sequence[str]) -> Expression | None:
-    """One expression for all of them; None: together they are too large, or one needs to stand alone."""
+    """One expression for all of them; None: together they are too large, or one needs to stand
+    alone.
+    """
     try:
-        return read_expression("|".join(f"(?:{text})" for text in texts)) if len(texts) > 1 else None
+        return (
+            read_expression("|".join(f"(?:{text})" for text in texts)) if len(texts) > 1 else None
+        )
     except BadExpression:
         return None

@@ -1,4 +1,6 @@
-"""How toes are shared out among hosts: one that keeps a toe for long lets the others go first for a while."""
+"""How toes are shared out among hosts: one that keeps a toe for long lets the others go first for a
+while.
+"""
 
 from __future__ import annotations
 

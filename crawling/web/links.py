@@ -6,14 +6,23 @@ import re
 from functools import lru_cache
 from urllib.parse import quote
 
-from crawling.web.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
+from crawling.web.addresses import (
+    MAX_URL_LENGTH,
+    WEB,
+    Address,
+    BadUrl,
+    canonical_address,
+    read_address,
+)
 from crawling.web.truncation import TruncationReason
 
-#: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
+#: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
+#: it
 BLANKS = "".join(map(chr, range(33)))
 LONGEST_PLAIN = 1000
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-#: most links: names of which nothing has to be changed when they are joined to a base; none is a dot
+#: most links: names of which nothing has to be changed when they are joined to a base; none is a
+#: dot
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 #: links of all pages whose addresses are remembered; a thousand characters each at the most
 MOST_SHARED = 8192
@@ -26,8 +35,8 @@ MOST_CHARACTERS = 8 * 1024 * 1024
 class Links:
     """The addresses that a document leads to, in its order, each once and without its own.
 
-    url: the document's, canonical. base: what relative links start from, if the document states it; charset: the document's, which
-    queries are written in.
+    url: the document's, canonical. base: what relative links start from, if the document states it;
+    charset: the document's, which queries are written in.
     unread: LINKS once there were more than are taken.
     """
 
@@ -63,17 +72,24 @@ class Links:
             self.found.append(address)
 
     def _plain(self, text: str) -> Address | None:
-        """The address of a link that needs no parser, which would take ten times as long; None for every other."""
+        """The address of a link that needs no parser, which would take ten times as long; None for
+        every other.
+        """
         if self._start is None or len(text) > LONGEST_PLAIN or not PLAIN.fullmatch(text):
             return None
         start = self._start
-        return Address((self._origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
+        return Address(
+            (self._origin if text[0] == "/" else start.url) + text,
+            start.scheme,
+            start.hostname,
+            start.port,
+        )
 
     def _joined_before(self, text: str) -> Address | None:
         """The address of any link; None for what is none.
 
-        Pages of one directory have links in common, to their site and to others. What depends on no more than the directory is not
-        parsed for each page again.
+        Pages of one directory have links in common, to their site and to others. What depends on no
+        more than the directory is not parsed for each page again.
         """
         if len(text) > LONGEST_PLAIN:
             return _address_of(text, self._base)
@@ -118,11 +134,19 @@ def _joined(base: str, url: str) -> str:
 
 
 def _encode_query(text: str, charset: str) -> str:
-    """Write a query as browsers send it: in the document's own character set (URL Standard, section 4.4, query state)."""
+    """Write a query as browsers send it: in the document's own character set (URL Standard, section
+    4.4, query state).
+    """
     path, mark, query = text.partition("?")
     if query.isascii() or charset.startswith("UTF-"):
         return text
     try:
-        return path + mark + NOT_ASCII.sub(lambda run: quote(run[0].encode(charset, "xmlcharrefreplace"), safe=""), query)
+        return (
+            path
+            + mark
+            + NOT_ASCII.sub(
+                lambda run: quote(run[0].encode(charset, "xmlcharrefreplace"), safe=""), query
+            )
+        )
     except LookupError:  # a character set of the web that Python has not
         return text

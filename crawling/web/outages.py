@@ -1,4 +1,5 @@
-"""A host that lets nothing be fetched for now: how long its queue rests, and when it is given up."""
+"""A host that lets nothing be fetched for now: how long its queue rests, and when it is given
+up."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ class Outage:
         """What an operator reads while the crawl waits."""
         again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
         since = f"So it is since {_at(self.since)} ({_times(self.tries)})"
-        return f"{self.error} {since}; the next try is at {again}, and at {end} the host is given up."
+        return (
+            f"{self.error} {since}; the next try is at {again}, and at {end} the host is given up."
+        )
 
     @property
     def last_words(self) -> str:

@@ -11,18 +11,22 @@ from crawling.web.statuses import FetchStatus
 MAX_CRAWL_DELAY_SECONDS = 300.0
 #: a host that is slow is left alone for longer, but not for more than this (Heritrix' line again)
 MAX_ADAPTIVE_SECONDS = 30.0
-#: an answer that may be different in a moment is asked for this many times in all (SEEDS B1's retry handler)
+#: an answer that may be different in a moment is asked for this many times in all (SEEDS B1's retry
+#: handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
 #: status -> how long the whole host rests after it, and at most after several in a row
 BACKOFFS = {429: (30.0, 3600.0), 503: (30.0, 3600.0), int(FetchStatus.TIMED_OUT): (5.0, 60.0)}
 #: a Retry-After is obeyed so far
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: waits are drawn out by up to this part, so that those who were sent away together do not come back together
+#: waits are drawn out by up to this part, so that those who were sent away together do not come
+#: back together
 JITTER = 0.1
 
 
-def delay_after(*, configured: float, crawl_delay: float | None, last_fetch: float = 0.0, factor: float = 0.0) -> float:
+def delay_after(
+    *, configured: float, crawl_delay: float | None, last_fetch: float = 0.0, factor: float = 0.0
+) -> float:
     """Seconds from the end of a fetch to the start of the next one on the same host."""
     adaptive = min(factor * last_fetch, MAX_ADAPTIVE_SECONDS) if configured else 0.0
     return max(configured, min(crawl_delay or 0.0, MAX_CRAWL_DELAY_SECONDS), adaptive)
@@ -31,7 +35,8 @@ def delay_after(*, configured: float, crawl_delay: float | None, last_fetch: flo
 def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: float) -> float:
     """Seconds that a host is left alone which has too much to do; 0 for every other answer.
 
-    asked: its Retry-After in seconds. in_a_row: how many such answers it gave, this one included. chance: a random number below 1.
+    asked: its Retry-After in seconds. in_a_row: how many such answers it gave, this one included.
+    chance: a random number below 1.
     """
     if status not in BACKOFFS:
         return 0.0
@@ -43,7 +48,9 @@ def backoff_after(status: int, *, asked: float | None, in_a_row: int, chance: fl
 
 
 def read_retry_after(text: str, now: datetime) -> float | None:
-    """The seconds that a Retry-After header asks for, as a number or as a date (RFC 9110, section 10.2.3); None for anything else."""
+    """The seconds that a Retry-After header asks for, as a number or as a date (RFC 9110, section
+    10.2.3); None for anything else.
+    """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) <= 10:
         return float(text)
@@ -52,7 +59,8 @@ def read_retry_after(text: str, now: datetime) -> float | None:
 
 
 def retry_after(attempts: int) -> float | None:
-    """Seconds until the URL may be tried again after `attempts` tries; None when it has had enough."""
+    """Seconds until the URL may be tried again after `attempts` tries; None when it has had
+    enough."""
     if attempts >= MAX_ATTEMPTS:
         return None
     return float(FIRST_RETRY_SECONDS * 2 ** (attempts - 1))

@@ -17,8 +17,8 @@ class BadProxy(ValueError):
 class Proxy:
     """Where to connect and how to say who we are.
 
-    is_trusted: an administrator lets it fetch plain HTTP for us, by names that it looks up itself. Any other is told the address
-    that we have vetted, and only passes bytes on.
+    is_trusted: an administrator lets it fetch plain HTTP for us, by names that it looks up itself.
+    Any other is told the address that we have vetted, and only passes bytes on.
     """
 
     scheme: str
@@ -30,13 +30,18 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        secret = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+        secret = (
+            f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+        )
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{secret}{host}:{self.port}"
 
 
 def read_proxy(text: str) -> Proxy:
-    """Read `socks5://user:password@host:port` or `http://…`. Raises BadProxy; its message holds no secret."""
+    """Read `socks5://user:password@host:port` or `http://…`.
+
+    Raises BadProxy; its message holds no secret.
+    """
     try:
         parts = urlsplit(text.strip())
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
@@ -46,4 +51,6 @@ def read_proxy(text: str) -> Proxy:
         raise BadProxy("must be like socks5://user:password@host:port or http://host:port")
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise BadProxy("is more than a proxy's address: leave out what follows the port")
-    return Proxy(parts.scheme, host, port, unquote(parts.username or ""), unquote(parts.password or ""))
+    return Proxy(
+        parts.scheme, host, port, unquote(parts.username or ""), unquote(parts.password or "")
+    )

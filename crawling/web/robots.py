@@ -31,7 +31,8 @@ EVERYBODY = "*"
 class RobotsRules:
     """The rules of one origin, as they hold for one product token.
 
-    unavailable: 0, or the status that stands between us and the rules: nothing may be fetched for now.
+    unavailable: 0, or the status that stands between us and the rules: nothing may be fetched for
+    now.
     """
 
     rules: Protego | None
@@ -43,7 +44,9 @@ class RobotsRules:
 
     @property
     def sitemaps(self) -> list[str]:
-        """Where the site's sitemaps are, as they are written; they hold for everybody (sitemaps.org)."""
+        """Where the site's sitemaps are, as they are written; they hold for everybody
+        (sitemaps.org).
+        """
         return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
 
     @property

@@ -36,7 +36,9 @@ def masked_head(head: str) -> str:
 
 
 def masked_request(request: bytes, names: Set[str]) -> bytes:
-    """A request as it was sent, but for the values of secret headers, those of `names` (in small letters) among them."""
+    """A request as it was sent, but for the values of secret headers, those of `names` (in small
+    letters) among them.
+    """
     head, end, body = request.partition(b"\r\n\r\n")
     lines = [_masked_line(line, names | SECRET_HEADERS) for line in head.split(b"\r\n")]
     return b"\r\n".join(lines) + end + body

@@ -1,4 +1,6 @@
-"""Which texts are nearly the same: 64 bits of which near texts share most (Charikar 2002; Manku, Jain and Das Sarma 2007)."""
+"""Which texts are nearly the same: 64 bits of which near texts share most (Charikar 2002; Manku,
+Jain and Das Sarma 2007).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: texts of which so many bits differ, or fewer, are near duplicates; four bands of 16 bits find all of them
+#: texts of which so many bits differ, or fewer, are near duplicates; four bands of 16 bits find all
+#: of them
 NEAR_BITS = 3
 #: texts of which so many differ have nine tenths in common
 ALIKE_BITS = 8
 #: shorter texts say too little to be compared
 LEAST_BYTES = 48
-FOLDED = bytes.maketrans(b"123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"000000000abcdefghijklmnopqrstuvwxyz")
+FOLDED = bytes.maketrans(
+    b"123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"000000000abcdefghijklmnopqrstuvwxyz"
+)
 BLANKS = b" \t\n\r\f\v"
 #: so few features are all taken
 SAMPLED_FROM = 4096
@@ -20,7 +25,8 @@ SAMPLED_FROM = 4096
 SAMPLED_BELOW = np.uint64(1 << 60)
 #: odd constants that spread the bits of a number (splitmix64)
 SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-#: where each of eight bytes is counted, and which bits each value of a byte has: counting bytes is faster than counting bits
+#: where each of eight bytes is counted, and which bits each value of a byte has: counting bytes is
+#: faster than counting bits
 LANES = np.arange(8, dtype=np.int64) * 256
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8).reshape(-1, 1), axis=1).astype(np.float32)
 
@@ -31,8 +37,9 @@ def folded(text: str) -> bytes:
 
 
 def simhash(text: str) -> int | None:
-    """Return the 64 bits of a text, signed; None if there is too little of it. Blanks do not count, and numbers count as alike:
-    dates and counters change.
+    """Return the 64 bits of a text, signed; None if there is too little of it.
+
+    Blanks do not count, and numbers count as alike: dates and counters change.
 
     Features are eight bytes in a row; of a longer text a sixteenth of them, chosen by their hash.
     """
@@ -46,7 +53,9 @@ def simhash(text: str) -> int | None:
     features ^= features >> np.uint64(32)
     places = features.view(np.uint8).reshape(-1, 8) + LANES
     histogram = np.bincount(places.ravel(), minlength=8 * 256).reshape(8, 256)
-    return int(np.packbits(2 * (histogram.astype(np.float32) @ BITS) > len(features)).view(np.int64)[0])
+    return int(
+        np.packbits(2 * (histogram.astype(np.float32) @ BITS) > len(features)).view(np.int64)[0]
+    )
 
 
 def is_alike(one: int, others: Sequence[int], most_bits: int = ALIKE_BITS) -> bool:

@@ -1,4 +1,6 @@
-"""What became of a fetch: HTTP's own codes, and negative ones for everything that is not HTTP (SEEDS B2)."""
+"""What became of a fetch: HTTP's own codes, and negative ones for everything that is not HTTP
+(SEEDS B2).
+"""
 
 from __future__ import annotations
 
@@ -56,35 +58,46 @@ class FetchStatus(IntEnum):
 SENTENCES = {
     FetchStatus.NAME_UNKNOWN: "The host's name does not exist.",
     FetchStatus.NAME_UNANSWERED: "No name server answered for the host's name.",
-    FetchStatus.ADDRESS_REFUSED: "The host's address is not public and no administrator has allowed it.",
+    FetchStatus.ADDRESS_REFUSED: "The host's address is not public and no administrator has "
+    "allowed it.",
     FetchStatus.CONNECT_FAILED: "The server did not accept a connection.",
     FetchStatus.TIMED_OUT: "The server took too long to answer.",
     FetchStatus.TOO_BIG: "The document is larger than the crawl takes.",
     FetchStatus.BROKEN_ANSWER: "The server's answer broke off or was not HTTP.",
     FetchStatus.ROBOTS_FORBID: "The site's robots.txt forbids this page.",
-    FetchStatus.ROBOTS_UNAVAILABLE: "The site's robots.txt could not be had, so nothing may be fetched yet.",
+    FetchStatus.ROBOTS_UNAVAILABLE: "The site's robots.txt could not be had, so nothing may be "
+    "fetched yet.",
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
-    FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand, at last with no other beside it.",
-    FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
+    FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand, at "
+    "last with no other beside it.",
+    FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the "
+    "next.",
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
-    FetchStatus.HOST_BUSY: "The host asks for a longer rest (429, 503) than the crawl waits for it.",
+    FetchStatus.HOST_BUSY: "The host asks for a longer rest (429, 503) than the crawl waits for "
+    "it.",
     FetchStatus.REDIRECT_LOOP: "The redirect leads back to where it began.",
     FetchStatus.REDIRECT_NOWHERE: "The redirect leads to no address that can be fetched.",
     FetchStatus.UNDECODABLE: "The document is packed in a way that cannot be unpacked here.",
     FetchStatus.MALFORMED: "The server's answer breaks the rules of HTTP.",
-    FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
+    FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it "
+    "in time.",
     FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
-    FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may have.",
-    FetchStatus.NESTED_SITEMAPS: f"More than {MOST_INDEXES} sitemap indexes led from one to the next.",
+    FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may "
+    "have.",
+    FetchStatus.NESTED_SITEMAPS: f"More than {MOST_INDEXES} sitemap indexes led from one to the "
+    "next.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",
-    FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the answer's head was read.",
-    FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not read to its end.",
+    FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the "
+    "answer's head was read.",
+    FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not "
+    "read to its end.",
     FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
     FetchStatus.TAKEN_OUT: "An operator took this address out of the frontier.",
-    FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
+    FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the "
+    "crawl's log.",
 }
 
 #: what may be different in a moment, beside a failure of the server's own
@@ -98,7 +111,8 @@ TRANSIENT = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-#: nothing of the URL was asked for: its host's queue rests, and no try is spent (`rules/outages.py`)
+#: nothing of the URL was asked for: its host's queue rests, and no try is spent
+#: (`rules/outages.py`)
 OUTAGES = frozenset(
     {
         FetchStatus.NAME_UNANSWERED,
@@ -108,7 +122,9 @@ OUTAGES = frozenset(
     }
 )
 #: where chains of redirects end without a document
-ASTRAY = frozenset({FetchStatus.TOO_MANY_REDIRECTS, FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE})
+ASTRAY = frozenset(
+    {FetchStatus.TOO_MANY_REDIRECTS, FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE}
+)
 #: by these a host asks to be left alone
 THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 #: a server that cannot will not be able to in a moment, either

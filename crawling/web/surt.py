@@ -6,7 +6,9 @@ from crawling.web.addresses import DEFAULT_PORTS, Address
 
 
 def surt(address: Address) -> str:
-    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port that is not the scheme's own stands after the name."""
+    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port that is not the
+    scheme's own stands after the name.
+    """
     host = address.hostname
     is_number = ":" in host or host.rpartition(".")[2].isdigit()
     turned = host if is_number else ",".join(reversed(host.split(".")))

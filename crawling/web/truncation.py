@@ -20,9 +20,12 @@ class TruncationReason(StrEnum):
 
 
 SENTENCES = {
-    TruncationReason.SIZE: "Only its beginning was read: it is larger than documents of its kind are read.",
+    TruncationReason.SIZE: "Only its beginning was read: it is larger than documents of its "
+    "kind are read.",
     TruncationReason.TIME: "It was read in part: reading it took too much processor time.",
     TruncationReason.MEMORY: "It was read in part: reading it took too much memory.",
-    TruncationReason.LINKS: "Not all of its links were taken: it has more than are taken of one document.",
-    TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a password.",
+    TruncationReason.LINKS: "Not all of its links were taken: it has more than are taken of one "
+    "document.",
+    TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a "
+    "password.",
 }

@@ -1,7 +1,8 @@
 """Which of a name's addresses may be connected to.
 
-Public ones always; others only where an administrator allows their network and port; our own services never. Asked for every
-connection anew, redirects included: an answer that was fine a minute ago says nothing about the next.
+Public ones always; others only where an administrator allows their network and port; our own
+services never. Asked for every connection anew, redirects included: an answer that was fine a
+minute ago says nothing about the next.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from dnscache.addresses import AddressClass, classify, dialled
 
-#: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services, and a multicast
-#: address is no host at all.
+#: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services,
+#: and a multicast address is no host at all.
 _NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
-#: other services' ports, of which a web server's words could be made commands (WHATWG Fetch, port blocking), but for FTP's own
+#: other services' ports, of which a web server's words could be made commands (WHATWG Fetch, port
+#: blocking), but for FTP's own
 # fmt: off
 BAD_PORTS = frozenset((
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
@@ -43,7 +45,9 @@ class AllowedRange:
 
 @dataclass(frozen=True)
 class DialPolicy:
-    """Which addresses a crawl may connect to: `allowed` by administrators, besides public ones, and never our own services."""
+    """Which addresses a crawl may connect to: `allowed` by administrators, besides public ones, and
+    never our own services.
+    """
 
     allowed: tuple[AllowedRange, ...] = ()
     forbidden: frozenset[tuple[str, int]] = frozenset()
@@ -57,23 +61,38 @@ class DialPolicy:
 
 @dataclass(frozen=True)
 class Vetted:
-    """`permitted` keeps the order given, in the spelling to dial; if it is empty, `reason` says why in a sentence."""
+    """`permitted` keeps the order given, in the spelling to dial; if it is empty, `reason` says why
+    in a sentence.
+    """
 
     permitted: tuple[str, ...]
     reason: str = ""
 
 
-def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[AllowedRange], forbidden: frozenset[tuple[str, int]]) -> Vetted:
-    """Return those of the addresses that may be connected to on this port. What was asked a moment ago is not worked out anew.
+def vet(
+    addresses: Sequence[str],
+    port: int,
+    *,
+    allowed: Iterable[AllowedRange],
+    forbidden: frozenset[tuple[str, int]],
+) -> Vetted:
+    """Return those of the addresses that may be connected to on this port.
 
-    `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes its port on every address
-    that is not public.
+    What was asked a moment ago is not worked out anew.
+
+    `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes
+    its port on every address that is not public.
     """
     return _vet(tuple(addresses), port, tuple(allowed), forbidden)
 
 
 @lru_cache(maxsize=4096)
-def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[AllowedRange, ...], forbidden: frozenset[tuple[str, int]]) -> Vetted:
+def _vet(
+    addresses: tuple[str, ...],
+    port: int,
+    permissions: tuple[AllowedRange, ...],
+    forbidden: frozenset[tuple[str, int]],
+) -> Vetted:
     permitted: list[str] = []
     refusals: list[str] = []
     for address in dict.fromkeys(dialled(raw) for raw in addresses):
@@ -87,22 +106,36 @@ def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[AllowedRange,
     return Vetted((), "; ".join(refusals) if refusals else "the name has no address")
 
 
-def _refusal(address: str, port: int, allowed: tuple[AllowedRange, ...], forbidden: frozenset[tuple[str, int]]) -> str:
+def _refusal(
+    address: str,
+    port: int,
+    allowed: tuple[AllowedRange, ...],
+    forbidden: frozenset[tuple[str, int]],
+) -> str:
     """Say why not, or nothing."""
     kind = classify(address)
     if (address, port) in forbidden:
         return f"{address} port {port} is a service of this site itself"
     if kind is AddressClass.PUBLIC:
-        is_bad = port in BAD_PORTS and not any(permission.covers(address, port) for permission in allowed)
+        is_bad = port in BAD_PORTS and not any(
+            permission.covers(address, port) for permission in allowed
+        )
         return f"port {port} is another service's than the web's" if is_bad else ""
     if any((everywhere, port) in forbidden for everywhere in _EVERY_ADDRESS):
         return f"{address} port {port} may be a service of this site itself"
     if kind in _NEVER:
         return f"{address} is {_describe_address_class(kind)}: no host has it"
     if not any(permission.covers(address, port) for permission in allowed):
-        return f"{address} is {_describe_address_class(kind)} and no administrator has allowed it on port {port}"
+        return (
+            f"{address} is {_describe_address_class(kind)} and no administrator has allowed it "
+            f"on port {port}"
+        )
     return ""
 
 
 def _describe_address_class(kind: AddressClass) -> str:
-    return f"a {kind.replace('_', '-')} address" if kind is not AddressClass.UNSPECIFIED else "an unspecified address"
+    return (
+        f"a {kind.replace('_', '-')} address"
+        if kind is not AddressClass.UNSPECIFIED
+        else "an unspecified address"
+    )

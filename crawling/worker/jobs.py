@@ -64,5 +64,13 @@ def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
     finally:
         signal.signal(signal.SIGTERM, before)
         lease.close()
-    logger.info("shift ended", extra={"run": str(process.run), "process_number": process.number, "epoch": epoch, "ending": ending})
+    logger.info(
+        "shift ended",
+        extra={
+            "run": str(process.run),
+            "process_number": process.number,
+            "epoch": epoch,
+            "ending": ending,
+        },
+    )
     return ending

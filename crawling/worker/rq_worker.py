@@ -1,4 +1,6 @@
-"""The RQ worker for shifts: it passes SIGTERM on to its horse, ends one that stands still, and tells at once when one was lost."""
+"""The RQ worker for shifts: it passes SIGTERM on to its horse, ends one that stands still, and
+tells at once when one was lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from rq import Queue, Worker
 from rq.job import Job
 from rq.worker_registration import register
 
-import crawling.worker.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
+# a horse is forked from here: what is there already, no shift has to import
+import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.process.memory_limit import prefer_oom_kill
@@ -30,7 +33,8 @@ from crawling.worker.preload import prepare_to_fork
 PR_SET_PDEATHSIG = 1
 #: of a work process: people who look at a page are served first
 NICENESS = 10
-#: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
+#: a worker that was killed keeps its seat for so long, and one that lives says so several times
+#: meanwhile
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
@@ -40,13 +44,18 @@ REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
 
 class ShiftWorker(Worker):
-    """A forking worker. Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.worker.jobs`)."""
+    """A forking worker.
+
+    Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.worker.jobs`).
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         prepare_to_fork()
         # RQ waits for the horse by an alarm, which takes whole seconds.
-        self.job_monitoring_interval = max(1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12)))
+        self.job_monitoring_interval = max(
+            1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12))
+        )
         self._finding: KillReason | None = None
 
     @property
@@ -55,12 +64,16 @@ class ShiftWorker(Worker):
         return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """RQ would wait for the end of the job, which may be minutes away; the horse is told to wind down as well."""
+        """RQ would wait for the end of the job, which may be minutes away; the horse is told to
+        wind down as well.
+        """
         self._tell_horse()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """A second signal is no reason to kill a horse that is winding down: the supervisor has its own limit."""
+        """A second signal is no reason to kill a horse that is winding down: the supervisor has its
+        own limit.
+        """
         self._tell_horse()
 
     def _tell_horse(self) -> None:
@@ -69,9 +82,11 @@ class ShiftWorker(Worker):
                 os.kill(self.horse_pid, signal.SIGTERM)
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Redis may have lost everything, and with it who is there; so each sign of life says that again.
+        """Redis may have lost everything, and with it who is there; so each sign of life says that
+        again.
 
-        RQ would let a dead worker count for two minutes, in which the bank grants seats that nobody sits on.
+        RQ would let a dead worker count for two minutes, in which the bank grants seats that nobody
+        sits on.
         """
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
@@ -84,10 +99,12 @@ class ShiftWorker(Worker):
         except DatabaseError as error:  # at the next sign of life, then
             self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
         finally:
-            connections.close_all()  # a connection opened here must not be shared with the next horse
+            # a connection opened here must not be shared with the next horse
+            connections.close_all()
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """The horse must not outlive a parent that was killed: it is told to wind down then, too."""
+        """The horse must not outlive a parent that was killed: it is told to wind down then,
+        too."""
         os.nice(NICENESS)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -102,16 +119,21 @@ class ShiftWorker(Worker):
 
     def maintain_heartbeats(self, job: Job) -> None:
         """RQ calls this every few seconds while a horse works."""
-        self._finding = self._finding or examine(self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS)
+        self._finding = self._finding or examine(
+            self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS
+        )
         if self._finding:
             self.log.error("shift %s is killed: %s", job.id, self._finding.why)
             self.kill_horse()
         super().maintain_heartbeats(job)
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
-        """RQ calls this in the horse when the job raised, and here when the horse is dead. Either way nobody works on the
-        shift any more, so it is closed without waiting for its lease to run out."""
-        ending, blame = self._explanation(sys.exception())  # in the horse, the one that the job raised
+        """RQ calls this in the horse when the job raised, and here when the horse is dead.
+
+        Either way nobody works on the shift any more, so it is closed without waiting for its lease
+        to run out."""
+        # in the horse, the one that the job raised
+        ending, blame = self._explanation(sys.exception())
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
         finally:
@@ -130,11 +152,20 @@ class ShiftWorker(Worker):
         if found is None:
             return DIED, PoisonSuspects(hands or None)
         if found.culprit:
-            return f"lost: {found.why}, so its process was killed", PoisonSuspects([found.culprit], CERTAIN_LOSSES)
-        return f"lost: {found.why}, so its process was killed", NOBODY if found.is_explained else PoisonSuspects(hands)
+            return f"lost: {found.why}, so its process was killed", PoisonSuspects(
+                [found.culprit], CERTAIN_LOSSES
+            )
+        return (
+            f"lost: {found.why}, so its process was killed",
+            NOBODY if found.is_explained else PoisonSuspects(hands),
+        )
 
     def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
-        """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
+        """Close the shift's books.
+
+        PostgreSQL may be what failed: it gets some time to come back; after that the lease runs
+        out.
+        """
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
@@ -142,6 +173,8 @@ class ShiftWorker(Worker):
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
-                time.sleep(wait)  # PostgreSQL may need this long to come back; the worker has nothing else to do
+                # PostgreSQL may need this long to come back; the worker has nothing else to do
+                time.sleep(wait)
             finally:
-                connections.close_all()  # a connection opened here must not be shared with the next horse
+                # a connection opened here must not be shared with the next horse
+                connections.close_all()

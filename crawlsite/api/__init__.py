@@ -1,1 +1,4 @@
-"""The JSON that programs use, under `/api/`: the root, log-in, errors and description. The endpoints stand in the apps."""
+"""The JSON that programs use, under `/api/`: the root, log-in, errors and description.
+
+The endpoints stand in the apps.
+"""

@@ -1,8 +1,10 @@
-"""Who is let in among programs, decided before anything is looked up: operators and crawls wait for no program's request.
+"""Who is let in among programs, decided before anything is looked up: operators and crawls wait for
+no program's request.
 
-A process answers one request of a program at a time and lets a few wait for it; the next are refused at once. While programs ask for
-more than that and the machine has nothing to spare, it rests after each for a multiple of the time that it took. A program that asks for
-one thing after the other never waits for a rest.
+A process answers one request of a program at a time and lets a few wait for it; the next are
+refused at once. While programs ask for more than that and the machine has nothing to spare, it
+rests after each for a multiple of the time that it took. A program that asks for one thing after
+the other never waits for a rest.
 """
 
 from __future__ import annotations
@@ -23,14 +25,19 @@ from crawlsite.api.rate_limit import has_spent, seconds_left
 PREFIXES = ("/api/", "/metrics")
 #: a program whose request found no place may ask again after so long
 AGAIN_SECONDS = 1
-#: while less than this share of all cores is idle, programs that crowd get this share of a process's time
+#: while less than this share of all cores is idle, programs that crowd get this share of a
+#: process's time
 LITTLE_IDLE, SHARE = 0.25, 0.05
-#: how often the machine is looked at, how long programs count as a crowd after one had to wait, and the longest rest
+#: how often the machine is looked at, how long programs count as a crowd after one had to wait, and
+#: the longest rest
 LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 
 
 class AdmissionMiddleware:
-    """Middleware: 429 for whoever has used up his minute, 503 where all places are taken. Both take no query."""
+    """Middleware: 429 for whoever has used up his minute, 503 where all places are taken.
+
+    Both take no query.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -44,7 +51,9 @@ class AdmissionMiddleware:
         if not request.path.startswith(PREFIXES):
             return self.get_response(request)
         if has_spent(request):
-            return _refusal(request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left())
+            return _refusal(
+                request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left()
+            )
         if self._turn.locked():
             self._crowded_at = monotonic()
         if not self._places.acquire(blocking=False):
@@ -70,7 +79,8 @@ class AdmissionMiddleware:
 class MachineLoad:
     """Whether the machine has nothing to spare: crawls and operators use what programs would.
 
-    Compares the processors' times itself: `psutil.cpu_percent` does so for each thread apart, and has 0 for a thread's first look.
+    Compares the processors' times itself: `psutil.cpu_percent` does so for each thread apart, and
+    has 0 for a thread's first look.
     """
 
     def __init__(self) -> None:
@@ -105,7 +115,10 @@ def cores_times() -> CoresTimes:
 
 
 def too_many(seconds: float) -> str:
-    return f"Too many requests in this minute; ask again in {seconds} s. The limit is a setting, API_REQUESTS_A_MINUTE."
+    return (
+        f"Too many requests in this minute; ask again in {seconds} s. The limit is a setting, "
+        "API_REQUESTS_A_MINUTE."
+    )
 
 
 def _refusal(request: HttpRequest, status: HTTPStatus, sentence: str, seconds: int) -> HttpResponse:

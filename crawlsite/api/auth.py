@@ -23,7 +23,9 @@ class Token(HttpBearer):
         user = user_of(token)
         if user is None:
             count_wrong_token(request)
-            raise AuthenticationError(message="The token is not known or has expired, or its user may not log in.")
+            raise AuthenticationError(
+                message="The token is not known or has expired, or its user may not log in."
+            )
         request.user = user  # permissions are asked of it, whoever logged in how
         return user
 
@@ -35,7 +37,11 @@ class Session(SessionAuth):
         if not request.user.is_authenticated:
             return None
         if check_csrf(request):
-            raise HttpError(403, "The CSRF token is missing or wrong; send the cookie `csrftoken` in the header X-CSRFToken too.")
+            raise HttpError(
+                403,
+                "The CSRF token is missing or wrong; send the cookie `csrftoken` in the header "
+                "X-CSRFToken too.",
+            )
         return request.user
 
 
@@ -43,7 +49,9 @@ WAYS = (Token(), Session())
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The description of the endpoints is for whoever may log in, by session or token; others are led to the log-in."""
+    """The description of the endpoints is for whoever may log in, by session or token; others are
+    led to the log-in.
+    """
 
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         try:

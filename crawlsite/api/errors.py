@@ -1,4 +1,6 @@
-"""Every error as JSON: a sentence in `detail`, a proper status, and a sentence by field where fields are wrong."""
+"""Every error as JSON: a sentence in `detail`, a proper status, and a sentence by field where
+fields are wrong.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +78,15 @@ def add_error_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(HttpError, _error_handler(api, _http_error))
 
 
-def _error_handler(api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpResponse]) -> Callable[[HttpRequest, Any], HttpResponse]:
+def _error_handler(
+    api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpResponse]
+) -> Callable[[HttpRequest, Any], HttpResponse]:
     return lambda request, error: tell(api, request, error)
 
 
-def _answer(api: NinjaAPI, status: int, sentence: str | None) -> Callable[[HttpRequest, Any], HttpResponse]:
+def _answer(
+    api: NinjaAPI, status: int, sentence: str | None
+) -> Callable[[HttpRequest, Any], HttpResponse]:
     def answer(request: HttpRequest, error: Exception) -> HttpResponse:
         response = api.create_response(request, {"detail": sentence or str(error)}, status=status)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -100,11 +106,15 @@ def _bad_order(api: NinjaAPI, request: HttpRequest, error: BadOrder) -> HttpResp
 
 
 def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Sentences by field, as orders have them; where a value came from (query, body) its name tells already."""
+    """Sentences by field, as orders have them; where a value came from (query, body) its name tells
+    already.
+    """
     errors: dict[str, str] = {}
     for mistake in error.errors:
         where = [str(part) for part in mistake["loc"]]
-        sentence = OF_BODIES.get(mistake["type"]) or sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+        sentence = OF_BODIES.get(mistake["type"]) or sentence_for(
+            mistake["type"], mistake.get("ctx", {}), mistake["msg"]
+        )
         errors.setdefault(".".join(where[1:]) or where[0], sentence)
     return _by_field(api, request, errors)
 
@@ -114,7 +124,10 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__:
         detail = f"The body is not JSON: {error.__cause__}"
     elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
-        detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and `manage.py api_token`."
+        detail = (
+            "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes "
+            "one, and `manage.py api_token`."
+        )
     elif isinstance(error, Throttled):
         detail = too_many(error.wait or 0)
     response = api.create_response(request, {"detail": detail}, status=error.status_code)
@@ -130,18 +143,26 @@ def _problem(response: HttpResponse) -> dict[str, str]:
     if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
         return {"detail": detail}
     number = current_id()
-    return {"detail": f"{detail} Quote {number} when you ask for help: the log's lines about it have it, too.", "request_id": number}
+    return {
+        "detail": f"{detail} Quote {number} when you ask for help: the log's lines about it "
+        "have it, too.",
+        "request_id": number,
+    }
 
 
 class JsonErrorMiddleware:
-    """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes JSON as well."""
+    """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes
+    JSON as well.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        is_error = request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
+        is_error = (
+            request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
+        )
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
             response.content = json.dumps(_problem(response))
             response["Content-Type"] = "application/json; charset=utf-8"

@@ -1,6 +1,7 @@
 """`/api/health`: servers, queues, workers, disk, clock and versions."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 
@@ -28,7 +29,9 @@ class ServerOut(Schema):
     bytes: int
     connections: int
     most_connections: int | None
-    clock_ahead: float = Field(description="seconds by which its clock is ahead of the web server's; 0 if they may agree")
+    clock_ahead: float = Field(
+        description="seconds by which its clock is ahead of the web server's; 0 if they may agree"
+    )
 
 
 class QueueOut(Schema):
@@ -55,7 +58,9 @@ class WorkerOut(Schema):
     began: datetime | None
     done: int
     failed: int
-    memory: int | None = Field(description="bytes; null if it runs on another machine than the web server")
+    memory: int | None = Field(
+        description="bytes; null if it runs on another machine than the web server"
+    )
 
 
 class HealthOut(Schema):

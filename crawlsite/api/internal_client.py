@@ -19,7 +19,10 @@ class NoSuchEndpoint(Exception):
 
 
 def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpResponseBase:
-    """The answer of an endpoint. address: path and query, as `/api/crawls?q=x`. Raises NoSuchEndpoint."""
+    """The answer of an endpoint.
+
+    address: path and query, as `/api/crawls?q=x`. Raises NoSuchEndpoint.
+    """
     path, _, query = address.partition("?")
     payload = b"" if body is None else json.dumps(body).encode()
     request = WSGIRequest(
@@ -35,7 +38,8 @@ def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpRespo
         }
     )
     request.user = user
-    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]  # no other site's page can have sent it
+    # no other site's page can have sent it
+    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
     try:
         match = resolve(path)
     except Resolver404:

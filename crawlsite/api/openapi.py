@@ -1,4 +1,5 @@
-"""The description of the endpoints, with the errors that are the same everywhere said once, here."""
+"""The description of the endpoints, with the errors that are the same everywhere said once,
+here."""
 
 from __future__ import annotations
 
@@ -13,29 +14,53 @@ class Problem(Schema):
     """Every error looks like this."""
 
     detail: str = Field(description="a sentence that says what is wrong and what to do")
-    errors: dict[str, str] | None = Field(None, description="a sentence for each field that is wrong (422 only)")
-    request_id: str | None = Field(None, description="what to quote when you ask for help (500 only); every answer's X-Request-ID is that")
+    errors: dict[str, str] | None = Field(
+        None, description="a sentence for each field that is wrong (422 only)"
+    )
+    request_id: str | None = Field(
+        None,
+        description="what to quote when you ask for help (500 only); every answer's "
+        "X-Request-ID is that",
+    )
 
 
-ALWAYS = {401: "Nobody is logged in", 403: "The user's role does not allow it", 429: "Too many requests in this minute"}
+ALWAYS = {
+    401: "Nobody is logged in",
+    403: "The user's role does not allow it",
+    429: "Too many requests in this minute",
+}
 WITH_INPUT = {422: "A parameter or field is wrong"}
 WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
 WITH_PATH = {404: "There is no such thing"}
-WRITING = {409: "It cannot be done in the present state", 503: "The bank is busy; try again shortly"}
-RETRY_AFTER = {"headers": {"Retry-After": {"description": "seconds until the next minute", "schema": {"type": "integer", "minimum": 1}}}}
+WRITING = {
+    409: "It cannot be done in the present state",
+    503: "The bank is busy; try again shortly",
+}
+RETRY_AFTER = {
+    "headers": {
+        "Retry-After": {
+            "description": "seconds until the next minute",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    }
+}
 SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 #: said in full wherever an order is sent, by its title; the description says it once
 SHARED = "CrawlOrder"
 
 
 class DescribedAPI(NinjaAPI):
-    """A NinjaAPI whose description tells every status that its error handlers may answer with; made once, when it is asked for."""
+    """A NinjaAPI whose description tells every status that its error handlers may answer with; made
+    once, when it is asked for.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._described: dict[str, OpenAPISchema] = {}
 
-    def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None) -> OpenAPISchema:
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
         prefix = path_prefix or self.get_root_path(path_params or {})
         if prefix not in self._described:
             self._described[prefix] = self._describe(prefix)
@@ -45,15 +70,22 @@ class DescribedAPI(NinjaAPI):
         schema = super().get_openapi_schema(path_prefix=prefix)
         parts = schema["components"]
         found: dict[str, Any] = {}
-        schema["paths"], parts["schemas"] = _said_once(schema["paths"], found), _said_once(parts["schemas"], found)
+        schema["paths"], parts["schemas"] = (
+            _said_once(schema["paths"], found),
+            _said_once(parts["schemas"], found),
+        )
         parts["schemas"] |= {**found, "Problem": Problem.model_json_schema()}
         told = ALWAYS | WITH_INPUT | WITH_BODY | WITH_PATH | WRITING
-        parts["responses"] = {str(status): {"description": words, **SCHEMA} for status, words in told.items()}
+        parts["responses"] = {
+            str(status): {"description": words, **SCHEMA} for status, words in told.items()
+        }
         parts["responses"]["429"] |= RETRY_AFTER
         for methods in schema["paths"].values():
             for method, operation in methods.items():
                 for status in _errors(method, operation):
-                    operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{status}"})
+                    operation["responses"].setdefault(
+                        status, {"$ref": f"#/components/responses/{status}"}
+                    )
         return schema
 
 

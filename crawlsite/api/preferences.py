@@ -15,8 +15,12 @@ preferences = Router()
 
 
 class Preferences(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"refresh_seconds": 5}]})
-    refresh_seconds: Annotated[Literal[*REFRESHES], NUMBER] = Field(description="between two refreshes of a live page; 0: none")  # type: ignore[valid-type]
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"refresh_seconds": 5}]}
+    )
+    refresh_seconds: Annotated[Literal[*REFRESHES], NUMBER] = Field(  # type: ignore[valid-type]
+        description="between two refreshes of a live page; 0: none"
+    )
 
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")

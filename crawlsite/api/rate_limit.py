@@ -1,4 +1,6 @@
-"""How often a program may ask: so many requests in each minute of the clock, counted in Redis for all web processes together."""
+"""How often a program may ask: so many requests in each minute of the clock, counted in Redis for
+all web processes together.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from crawlsite.logins import visitor_address
 logger = logging.getLogger(__name__)
 
 MINUTE = 60
-#: of these an address may send so many in a minute: tokens that open nothing are guesses or leftovers
+#: of these an address may send so many in a minute: tokens that open nothing are guesses or
+#: leftovers
 WRONG_TOKENS = 30
 
 
@@ -28,7 +31,8 @@ class RequestsAMinute(BaseThrottle):
     def allow_request(self, request: HttpRequest) -> bool:
         token = _token(request)
         is_allowed = (
-            _counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}") <= settings.API_REQUESTS_A_MINUTE
+            _counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
+            <= settings.API_REQUESTS_A_MINUTE
         )
         if not is_allowed:
             _spent.add(_caller(request))
@@ -39,7 +43,9 @@ class RequestsAMinute(BaseThrottle):
 
 
 class ExhaustedCallers:
-    """Who has used up the present minute, as this process has seen it: to refuse him again takes neither database nor Redis."""
+    """Who has used up the present minute, as this process has seen it: to refuse him again takes
+    neither database nor Redis.
+    """
 
     def __init__(self) -> None:
         self._callers: set[str] = set()
@@ -74,7 +80,9 @@ def count_wrong_token(request: HttpRequest) -> None:
 
 
 def _token(request: HttpRequest) -> str | None:
-    """As `auth.Token` reads it: whatever else stands there is nobody's, and must not be counted apart."""
+    """As `auth.Token` reads it: whatever else stands there is nobody's, and must not be counted
+    apart.
+    """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else None
 
@@ -96,7 +104,10 @@ def seconds_left() -> int:
 
 
 def _counted(who: str) -> int:
-    """How many this is in the present minute. Each count ends with its minute, so that there are never many; without Redis all may ask."""
+    """How many this is in the present minute.
+
+    Each count ends with its minute, so that there are never many; without Redis all may ask.
+    """
     key = f"api/{who}/{int(time()) // MINUTE}"
     try:
         return 1 if cache.add(key, 1, timeout=2 * MINUTE) else cache.incr(key)

@@ -1,4 +1,6 @@
-"""The root of the JSON: `/api/`, with its description at `/api/openapi.json` and a page to try it at `/api/docs`."""
+"""The root of the JSON: `/api/`, with its description at `/api/openapi.json` and a page to try it
+at `/api/docs`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,14 @@ api = DescribedAPI(
     throttle=RequestsAMinute(),
     docs_decorator=members_only,
     # Its validator would be asked on the internet; a hundred endpoints unfolded take seconds.
-    docs=Swagger({"validatorUrl": "none", "persistAuthorization": False, "docExpansion": "none", "filter": True}),
+    docs=Swagger(
+        {
+            "validatorUrl": "none",
+            "persistAuthorization": False,
+            "docExpansion": "none",
+            "filter": True,
+        }
+    ),
 )
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])

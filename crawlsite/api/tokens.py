@@ -19,7 +19,9 @@ tokens = Router()
 
 
 class NewToken(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "nightly import", "days": 90}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "nightly import", "days": 90}]}
+    )
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     days: Annotated[int, Field(ge=1, le=MOST_DAYS, strict=True)] | None = Field(
         None, description="until it expires; left out: until it is revoked"
@@ -60,7 +62,9 @@ def create(request: CrawlApiRequest, asked: Annotated[NewToken, Body()]) -> Stat
     return Status(201, {"id": row.pk, **facts, "token": made})
 
 
-@tokens.delete("/{token_id}", response={204: None}, summary="Let one of your tokens open nothing any more")
+@tokens.delete(
+    "/{token_id}", response={204: None}, summary="Let one of your tokens open nothing any more"
+)
 @may_view
 def revoke(request: CrawlApiRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Status:
     """It may be the one that asks."""

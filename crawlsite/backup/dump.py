@@ -21,20 +21,29 @@ from crawling.models import ArchiveFile
 from crawling.sealed_text import seal
 from crawlsite.backup.manifest import BackupManifest, BackupTrouble, table_file
 
-#: who is logged in is nobody's business elsewhere; what has been migrated is compared, not carried over
+#: who is logged in is nobody's business elsewhere; what has been migrated is compared, not carried
+#: over
 LEFT_OUT = ("django_session", "django_migrations")
 #: of the settings, those that are secret, may hold a password or name servers
 UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
 COLUMNS = """
-SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+    AND NOT a.attisdropped AND a.attgenerated = ''
 GROUP BY 1 ORDER BY 1
 """
-SEQUENCES = "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL"
+SEQUENCES = (
+    "SELECT sequencename::text, last_value FROM pg_sequences WHERE schemaname = current_schema() "
+    "AND last_value IS NOT NULL"
+)
 
 
 def back_up(folder: Path) -> BackupManifest:
-    """Write it to a new directory, which is there as a whole or not at all. Raises BackupTrouble."""
+    """Write it to a new directory, which is there as a whole or not at all.
+
+    Raises BackupTrouble.
+    """
     folder = folder.expanduser().resolve()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BackupTrouble(f"{folder} is there already; name a directory that is new or empty.")
@@ -74,7 +83,11 @@ def _write(folder: Path) -> BackupManifest:
         sequences=sequences,
         files=[file.name for file in here],
         elsewhere={file.name: file.machine for file in files if file not in here},
-        settings={name: value for name, value in asdict(settings.ENVIRONMENT).items() if name not in UNTOLD},
+        settings={
+            name: value
+            for name, value in asdict(settings.ENVIRONMENT).items()
+            if name not in UNTOLD
+        },
         sealed=seal("crawlsite"),
     )
     writer.finish(manifest.as_text())
@@ -93,7 +106,9 @@ def _tables(cursor: Any, writer: CheckpointWriter) -> dict[str, dict[str, Any]]:
 
 def _copied(cursor: Any, table: str, columns: list[str]) -> Iterator[bytes]:
     names = sql.SQL(", ").join(map(sql.Identifier, columns))
-    with cursor.copy(sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), names)) as copy:
+    with cursor.copy(
+        sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), names)
+    ) as copy:
         for piece in copy:
             yield bytes(piece)
 

@@ -19,9 +19,12 @@ class BackupTrouble(CheckpointTrouble):
 
 @dataclass(frozen=True)
 class BackupManifest:
-    """tables: columns and rows by table. sequences: their last values. files: names of the archive's files that are in it; elsewhere: of
-    those that are on other machines. settings: as they were, for whoever sets up the new place; secrets are not among them. sealed:
-    tells whether SECRET_KEY is the one under which logins of crawls are sealed."""
+    """tables: columns and rows by table.
+
+    sequences: their last values. files: names of the archive's files that are in it; elsewhere: of
+    those that are on other machines. settings: as they were, for whoever sets up the new place;
+    secrets are not among them. sealed: tells whether SECRET_KEY is the one under which logins of
+    crawls are sealed."""
 
     taken_at: str
     migrations: list[str]
@@ -33,7 +36,12 @@ class BackupManifest:
     sealed: str
 
     def as_text(self) -> str:
-        return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=2, default=str) + "\n"
+        return (
+            json.dumps(
+                {"format": FORMAT, "version": VERSION, **asdict(self)}, indent=2, default=str
+            )
+            + "\n"
+        )
 
 
 def table_file(table: str) -> str:
@@ -41,7 +49,10 @@ def table_file(table: str) -> str:
 
 
 def read_manifest(folder: Path) -> BackupManifest:
-    """Read a back-up's and compare every file with its checksum. Raises BackupTrouble with a sentence for whatever is wrong."""
+    """Read a back-up's and compare every file with its checksum.
+
+    Raises BackupTrouble with a sentence for whatever is wrong.
+    """
     try:
         sums = read_sums(folder)
         for name in sums:
@@ -49,7 +60,9 @@ def read_manifest(folder: Path) -> BackupManifest:
         said = json.loads((folder / MANIFEST).read_text())
         if said["format"] != FORMAT or said["version"] > VERSION:
             raise BackupTrouble(f"{folder} is no back-up that this version reads.")
-        manifest = BackupManifest(**{name: said[name] for name in BackupManifest.__dataclass_fields__})
+        manifest = BackupManifest(
+            **{name: said[name] for name in BackupManifest.__dataclass_fields__}
+        )
     except BackupTrouble:
         raise
     except CheckpointTrouble as trouble:

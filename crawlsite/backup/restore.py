@@ -26,7 +26,8 @@ PIECE_BYTES = 1024 * 1024
 def restore(folder: Path) -> BackupManifest:
     """Load a back-up into this installation, all of it or nothing. Raises BackupTrouble.
 
-    What was at work then is taken up as after a crash: leases that have run out give back what they held, and runs go on.
+    What was at work then is taken up as after a crash: leases that have run out give back what they
+    held, and runs go on.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
@@ -40,35 +41,48 @@ def restore(folder: Path) -> BackupManifest:
             own_restored(manifest.files)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
-                note(None, crawl, "restored the installation", {"back-up of": (None, manifest.taken_at)})
+                note(
+                    None,
+                    crawl,
+                    "restored the installation",
+                    {"back-up of": (None, manifest.taken_at)},
+                )
     except BaseException as error:
         for path in copied:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError | EOFError | DatabaseError | psycopg.Error):
-            raise BackupTrouble(f"The back-up cannot be loaded, and nothing was: {str(error).splitlines()[0]}.") from error
+            raise BackupTrouble(
+                f"The back-up cannot be loaded, and nothing was: {str(error).splitlines()[0]}."
+            ) from error
         raise
     return manifest
 
 
 def _check(manifest: BackupManifest) -> None:
-    """Raises BackupTrouble unless this installation is empty, at rest, of the same version, and has the key."""
+    """Raises BackupTrouble unless this installation is empty, at rest, of the same version, and has
+    the key.
+    """
     if is_somebody_leading():
         raise BackupTrouble("A keeper is at work here; stop everything before restoring.")
     if CrawlJob.objects.exists():
         raise BackupTrouble(
-            "There are crawls in this installation; restore into an empty one: name another STATE_DIR, or an empty database."
+            "There are crawls in this installation; restore into an empty one: name another "
+            "STATE_DIR, or an empty database."
         )
     if (here := migrations_done()) != manifest.migrations:
         odd = sorted(set(here) ^ set(manifest.migrations))
         raise BackupTrouble(
-            f"The back-up is of another version (migration {odd[0]} is in one of the two only); restore it with that version, then upgrade."
+            f"The back-up is of another version (migration {odd[0]} is in one of the two only); "
+            "restore it with that version, then upgrade."
         )
     try:
         unseal(manifest.sealed)
     except SealBroken as error:
         raise BackupTrouble(
-            "SECRET_KEY is not the one of the back-up, so the secrets of its crawls and alerts could "
-            "never be read; set it as it was, or copy the file secret_key from the old STATE_DIR to the new one."
+            "SECRET_KEY is not the one of the back-up, so the secrets of its crawls and alerts "
+            "could "
+            "never be read; set it as it was, or copy the file secret_key from the old "
+            "STATE_DIR to the new one."
         ) from error
 
 
@@ -81,8 +95,11 @@ def _copy(source: Path, name: str) -> Path:
 
 def _load(folder: Path, manifest: BackupManifest) -> None:
     with connection.cursor() as cursor:
-        # What a new installation makes by itself (roles, permissions, a pool, an administrator) gives way to what was.
-        cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, manifest.tables))))
+        # What a new installation makes by itself (roles, permissions, a pool, an administrator)
+        # gives way to what was.
+        cursor.execute(
+            sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, manifest.tables)))
+        )
         for table, facts in manifest.tables.items():
             _fill(cursor, folder / table_file(table), table, facts["columns"])
         for sequence, value in manifest.sequences.items():

@@ -1,7 +1,7 @@
 """Two made-up sites under one address, as a WSGI application: a library and a shop.
 
-Every page follows from its path alone, so the web is the same each time. It has what real webs have: a robots.txt,
-redirects, dead links and pages that take their time.
+Every page follows from its path alone, so the web is the same each time. It has what real webs
+have: a robots.txt, redirects, dead links and pages that take their time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def inside(section: str, rest: str) -> Answer:
     """The section's front page, a shelf (`3`), a book (`3/7`), or nothing."""
     parts = rest.split("/") if rest else []
     if not parts:
-        return page(f"The {section}", [f"/{section}/{shelf}" for shelf in range(SHELVES)] + [f"/{section}/staff/rota", f"/{section}/old"])
+        return page(
+            f"The {section}",
+            [f"/{section}/{shelf}" for shelf in range(SHELVES)]
+            + [f"/{section}/staff/rota", f"/{section}/old"],
+        )
     if parts == ["old"]:
         return "301 Moved Permanently", "text/plain", f"/{section}/0"
     if not all(part.isdigit() for part in parts) or int(parts[0]) >= SHELVES or len(parts) > 2:
@@ -51,13 +55,17 @@ def inside(section: str, rest: str) -> Answer:
     shelf = int(parts[0])
     if len(parts) == 1:
         return page(
-            f"Shelf {shelf} of the {section}", [f"/{section}/{shelf}/{book}" for book in range(BOOKS)] + [f"/{section}/{shelf}/lost"]
+            f"Shelf {shelf} of the {section}",
+            [f"/{section}/{shelf}/{book}" for book in range(BOOKS)] + [f"/{section}/{shelf}/lost"],
         )
     if int(parts[1]) >= BOOKS:
         return "404 Not Found", "text/plain", "Nothing is here."
     if int(parts[1]) % 5 == 4:
         time.sleep(SLOW_SECONDS)  # real webs have slow pages
-    return page(f"Book {parts[1]} on shelf {shelf} of the {section}", [f"/{section}/", f"/{section}/{(shelf + 1) % SHELVES}/{parts[1]}"])
+    return page(
+        f"Book {parts[1]} on shelf {shelf} of the {section}",
+        [f"/{section}/", f"/{section}/{(shelf + 1) % SHELVES}/{parts[1]}"],
+    )
 
 
 def page(title: str, links: list[str]) -> Answer:
@@ -65,5 +73,7 @@ def page(title: str, links: list[str]) -> Answer:
     return (
         "200 OK",
         "text/html; charset=utf-8",
-        f'<!doctype html><html lang="en"><title>{escape(title)}</title><h1>{escape(title)}</h1><ul>{items}</ul></html>',
+        "<!doctype html><html "
+        f'lang="en"><title>{escape(title)}</title><h1>{escape(title)}</h1><ul>{items}</ul></'
+        "html>",
     )

@@ -17,7 +17,9 @@ from crawlsite.api.auth import Token
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Loopback is no proof of who asks, since a proxy asks from there too: a token is, or the dashboard's session."""
+    """Loopback is no proof of who asks, since a proxy asks from there too: a token is, or the
+    dashboard's session.
+    """
     try:
         Token()(request)
     except AuthenticationError:
@@ -44,4 +46,9 @@ def _refused(status: int) -> HttpResponse:
 
 def _told_to_wait(error: Throttled) -> HttpResponse:
     sentence = f"Too many wrong tokens in this minute; ask again in {error.wait} s.\n"
-    return HttpResponse(sentence, status=error.status_code, content_type="text/plain", headers={"Retry-After": str(error.wait)})
+    return HttpResponse(
+        sentence,
+        status=error.status_code,
+        content_type="text/plain",
+        headers={"Retry-After": str(error.wait)},
+    )

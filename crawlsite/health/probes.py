@@ -50,13 +50,23 @@ def _parts() -> Iterator[ComponentHealth]:
     answer = redis()
     count = live_workers() if answer == OK else None
     yield ComponentHealth(
-        "Workers", bool(count), "Redis does not tell" if count is None else f"{count} for crawls" if count else "none: no crawl goes on"
+        "Workers",
+        bool(count),
+        "Redis does not tell"
+        if count is None
+        else f"{count} for crawls"
+        if count
+        else "none: no crawl goes on",
     )
     leading = keeper()
     yield ComponentHealth("Keeper", leading == OK, "at work" if leading == OK else leading)
     told = names()
     yield ComponentHealth(
-        "Names", told == OK, ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead") if told == OK else told
+        "Names",
+        told == OK,
+        ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead")
+        if told == OK
+        else told,
     )
     yield ComponentHealth("Redis", answer == OK, "answers" if answer == OK else answer)
     yield ComponentHealth("PostgreSQL", True, "answers")
@@ -71,7 +81,9 @@ def disk() -> ComponentHealth:
     room = f"{filesizeformat(now.free)} free of {filesizeformat(now.total)}"
     if told and told.full_at:
         room = f"{room}, full about {told.full_at:%Y-%m-%d}"
-    return ComponentHealth("Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since))
+    return ComponentHealth(
+        "Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since)
+    )
 
 
 def _growth(told: Forecast | None, since: datetime | None) -> str:
@@ -79,10 +91,19 @@ def _growth(told: Forecast | None, since: datetime | None) -> str:
     if since is None:
         return "The keeper has not measured it yet, so nobody knows when it will be full."
     if told is None:
-        return f"Measured since {since:%Y-%m-%d %H:%M} UTC; it takes a day to say when it will be full."
+        return (
+            f"Measured since {since:%Y-%m-%d %H:%M} UTC; it takes a day to say when it will be "
+            "full."
+        )
     days = f"{told.span.days} day{'' if told.span.days == 1 else 's'}"
-    parts = f"archive {_signed(told.archive_a_day)}, database {_signed(told.database_a_day)}, all that is on it {_signed(told.used_a_day)}"
-    return f"A day, over the last {days}: {parts}.{'' if told.full_at else ' At this rate it does not fill up.'}"
+    parts = (
+        f"archive {_signed(told.archive_a_day)}, database {_signed(told.database_a_day)}, all "
+        f"that is on it {_signed(told.used_a_day)}"
+    )
+    return (
+        f"A day, over the last {days}: "
+        f"{parts}.{'' if told.full_at else ' At this rate it does not fill up.'}"
+    )
 
 
 def _signed(size: float) -> str:
@@ -102,7 +123,9 @@ def postgresql() -> str:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """All that this version of the product knows: read once, since anybody may ask whether we are ready, at any rate."""
+    """All that this version of the product knows: read once, since anybody may ask whether we are
+    ready, at any rate.
+    """
     return frozenset(MigrationLoader(None).graph.nodes)
 
 

@@ -1,4 +1,6 @@
-"""The whole house in numbers, for the page and for programs: servers, queues, workers, disk, clock, versions."""
+"""The whole house in numbers, for the page and for programs: servers, queues, workers, disk, clock,
+versions.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,22 @@ from crawlsite.services import addresses
 CLOCK_SECONDS = 2.0
 PACKAGES = ("django", "psycopg", "rq", "redis")
 DATABASE = """
-SELECT current_setting('server_version'), pg_database_size(current_database()), pg_postmaster_start_time(), clock_timestamp(),
-       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::int
+SELECT current_setting('server_version'), pg_database_size(current_database()),
+    pg_postmaster_start_time(), clock_timestamp(),
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+           current_setting('max_connections')::int
 """
 
 
 @dataclass(frozen=True)
 class Server:
-    """PostgreSQL or Redis. connections: those in use and, if it tells, how many it takes. place: where its data lie, if it is ours.
+    """PostgreSQL or Redis.
 
-    clock_ahead: seconds by which its clock is ahead of this machine's, within the time of one question.
+    connections: those in use and, if it tells, how many it takes. place: where its data lie, if it
+    is ours.
+
+    clock_ahead: seconds by which its clock is ahead of this machine's, within the time of one
+    question.
     """
 
     name: str
@@ -63,13 +71,19 @@ class SystemReport:
 
 
 def report() -> SystemReport:
-    """Ask everybody, now. A Redis that does not answer is told of; without PostgreSQL there is no page at all."""
+    """Ask everybody, now.
+
+    A Redis that does not answer is told of; without PostgreSQL there is no page at all.
+    """
     told, servers, versions = parts(), [_postgresql(settings.ENVIRONMENT)], _versions()
     try:
         servers.append(_redis(settings.ENVIRONMENT))
         return SystemReport(datetime.now(UTC), told, servers, queues_now(), workers_now(), versions)
     except RedisError as error:
-        trouble = f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is REDIS_URL right?"
+        trouble = (
+            f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is "
+            "REDIS_URL right?"
+        )
         return SystemReport(datetime.now(UTC), told, servers, [], [], versions, trouble)
 
 
@@ -80,7 +94,17 @@ def _postgresql(environment: Environment) -> Server:
         release, size, began, now, connections, most = cursor.fetchone()
     is_embedded = environment.database_url == addresses.database_url(environment.state_dir)
     place = str(environment.state_dir / f"pg{release.split('.')[0]}") if is_embedded else ""
-    return Server("PostgreSQL", release.split()[0], is_embedded, place, began, size, connections, most, _ahead(now, asked))
+    return Server(
+        "PostgreSQL",
+        release.split()[0],
+        is_embedded,
+        place,
+        began,
+        size,
+        connections,
+        most,
+        _ahead(now, asked),
+    )
 
 
 def _redis(environment: Environment) -> Server:
@@ -104,8 +128,12 @@ def _redis(environment: Environment) -> Server:
 
 
 def _ahead(now: datetime, asked: datetime) -> float:
-    """By how much a clock that said `now` between two looks at ours was ahead; 0 if it can have been right."""
-    return min((now - asked).total_seconds(), 0.0) or max((now - datetime.now(UTC)).total_seconds(), 0.0)
+    """By how much a clock that said `now` between two looks at ours was ahead; 0 if it can have
+    been right.
+    """
+    return min((now - asked).total_seconds(), 0.0) or max(
+        (now - datetime.now(UTC)).total_seconds(), 0.0
+    )
 
 
 def _versions() -> dict[str, str]:

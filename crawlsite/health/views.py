@@ -1,4 +1,7 @@
-"""`/healthz`: this process answers. `/readyz`: everything it needs answers, too. `/health/`: all of it in numbers, for people."""
+"""`/healthz`: this process answers.
+
+`/readyz`: everything it needs answers, too. `/health/`: all of it in numbers, for people.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,12 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use. Workers and keeper are told of, but pages work without.
+    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use.
 
-    Anybody may ask, at any rate; what is told is up to KEPT_SECONDS old, so that asking costs nothing.
+    Workers and keeper are told of, but pages work without.
+
+    Anybody may ask, at any rate; what is told is up to KEPT_SECONDS old, so that asking costs
+    nothing.
     """
     global _told
     with _asking:
@@ -61,6 +67,10 @@ def _readiness() -> tuple[dict[str, str], int]:
 def health(request: HttpRequest) -> HttpResponse:
     """Servers, queues, workers, disk, clock and versions."""
     is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(request, "health/_health.html" if is_fragment else "health/health.html", {"report": report()})
+    answer = render(
+        request,
+        "health/_health.html" if is_fragment else "health/health.html",
+        {"report": report()},
+    )
     patch_vary_headers(answer, ["HX-Request"])
     return answer

@@ -1,4 +1,6 @@
-"""Who works: the workers that Redis knows of, what each has in hand, and how long jobs have been waiting for one."""
+"""Who works: the workers that Redis knows of, what each has in hand, and how long jobs have been
+waiting for one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class CurrentTask:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """A worker. memory: bytes that it and its horse use, if it runs on this machine. done, failed: jobs since it began."""
+    """A worker. memory: bytes that it and its horse use, if it runs on this machine. done, failed:
+    jobs since it began.
+    """
 
     name: str
     queues: tuple[str, ...]
@@ -47,7 +51,9 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A queue. oldest: since when its first job waits. failed: jobs that raised, kept to be looked at."""
+    """A queue. oldest: since when its first job waits. failed: jobs that raised, kept to be looked
+    at.
+    """
 
     name: str
     length: int
@@ -59,11 +65,16 @@ def workers_now() -> list[WorkerRow]:
     """All workers, by what they work on and by name. Raises RedisError."""
     for queue in _queues():
         clean_worker_registry(queue)
-    workers = Worker.all(connection=django_rq.get_connection(QUEUE), serializer=settings.RQ_SERIALIZER)
+    workers = Worker.all(
+        connection=django_rq.get_connection(QUEUE), serializer=settings.RQ_SERIALIZER
+    )
     found = sorted(workers, key=lambda worker: (worker.queue_names(), worker.name))
     jobs = [_job_of(worker) for worker in found]
     crawls = _crawls_of(jobs)
-    return [_row(worker, _task(job, crawls) if job else None) for worker, job in zip(found, jobs, strict=True)]
+    return [
+        _row(worker, _task(job, crawls) if job else None)
+        for worker, job in zip(found, jobs, strict=True)
+    ]
 
 
 def queues_now() -> list[QueueRow]:
@@ -77,7 +88,12 @@ def _queues() -> list[Queue]:
 
 def _queue_row(queue: Queue) -> QueueRow:
     first = next(iter(queue.get_jobs(0, 1)), None)
-    return QueueRow(queue.name, queue.count, _utc(first.enqueued_at) if first else None, queue.failed_job_registry.count)
+    return QueueRow(
+        queue.name,
+        queue.count,
+        _utc(first.enqueued_at) if first else None,
+        queue.failed_job_registry.count,
+    )
 
 
 def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
@@ -104,15 +120,26 @@ def _job_of(worker: BaseWorker) -> Job | None:
 
 
 def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
-    """The crawl, by number and name, of each process of the bank for which one of the jobs is a shift."""
+    """The crawl, by number and name, of each process of the bank for which one of the jobs is a
+    shift.
+    """
     processes = [job.args[0] for job in jobs if job and job.func_name == RUN_SHIFT]
     found = RunProcess.objects.filter(bank_process__in=processes)
-    return {process: (crawl, name) for process, crawl, name in found.values_list("bank_process", "run__crawl", "run__crawl__name")}
+    return {
+        process: (crawl, name)
+        for process, crawl, name in found.values_list(
+            "bank_process", "run__crawl", "run__crawl__name"
+        )
+    }
 
 
 def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> CurrentTask:
-    crawl, name = crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
-    return CurrentTask(name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at))
+    crawl, name = (
+        crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
+    )
+    return CurrentTask(
+        name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at)
+    )
 
 
 def _memory(pid: int) -> int | None:

@@ -18,7 +18,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("name", models.CharField(help_text="what uses it", max_length=100)),
                 ("digest", models.CharField(max_length=64, unique=True)),
@@ -41,7 +43,11 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "constraints": [models.UniqueConstraint(fields=("user", "name"), name="a_users_tokens_have_different_names")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "name"), name="a_users_tokens_have_different_names"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -59,7 +65,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "refresh_seconds",
-                    models.PositiveSmallIntegerField(help_text="between two refreshes of a live page; 0: none"),
+                    models.PositiveSmallIntegerField(
+                        help_text="between two refreshes of a live page; 0: none"
+                    ),
                 ),
             ],
         ),

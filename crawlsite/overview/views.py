@@ -18,7 +18,9 @@ from crawlsite.health.probes import parts
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """What runs, what waits and on what, what fails, how fast, whether the bank is safe and every part answers."""
+    """What runs, what waits and on what, what fails, how fast, whether the bank is safe and every
+    part answers.
+    """
     hours = _hours(request)
     services = parts()
     here = {
@@ -32,7 +34,9 @@ def overview(request: HttpRequest) -> HttpResponse:
         "pools": pool_cards() if request.user.has_perm("allocation.view_pool") else [],
     }
     is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(request, "overview/_overview.html" if is_fragment else "overview/overview.html", here)
+    answer = render(
+        request, "overview/_overview.html" if is_fragment else "overview/overview.html", here
+    )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
 
@@ -44,7 +48,9 @@ def numbers(request: HttpRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart, as CSV."""
     hours = _hours(request)
     headers = {"Content-Disposition": f'attachment; filename="crawls-{hours}h.csv"'}
-    return StreamingHttpResponse(as_csv(chart_of_all(hours)), content_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(
+        as_csv(chart_of_all(hours)), content_type="text/csv; charset=utf-8", headers=headers
+    )
 
 
 def _hours(request: HttpRequest) -> int:

@@ -1,6 +1,7 @@
 """`python -m crawlsite.services exec COMMAND...` runs a command beside the embedded servers.
 
-DATABASE_URL, REDIS_URL and STATE_DIR tell the command where they are; those that are set already are left as they are.
+DATABASE_URL, REDIS_URL and STATE_DIR tell the command where they are; those that are set already
+are left as they are.
 """
 
 from __future__ import annotations
@@ -39,8 +40,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> Namespace:
     parser = ArgumentParser(prog="python -m crawlsite.services", description=__doc__)
-    parser.add_argument("--state-dir", type=Path, default=env.BASE_DIR / ".local", help="where data, sockets and logs live")
-    parser.add_argument("--fast-and-loose", action="store_true", help="never wait for the disk; for tests: a power cut spoils the data")
+    parser.add_argument(
+        "--state-dir",
+        type=Path,
+        default=env.BASE_DIR / ".local",
+        help="where data, sockets and logs live",
+    )
+    parser.add_argument(
+        "--fast-and-loose",
+        action="store_true",
+        help="never wait for the disk; for tests: a power cut spoils the data",
+    )
     parser.add_argument("exec", choices=["exec"])
     parser.add_argument("command", nargs=REMAINDER, help="the command and its arguments")
     options = parser.parse_args(arguments)
@@ -50,9 +60,14 @@ def _parse(arguments: list[str] | None) -> Namespace:
 
 
 def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) -> int:
-    """Run the command in the foreground: the terminal's Ctrl-C reaches it by itself, the other signals are handed on."""
+    """Run the command in the foreground: the terminal's Ctrl-C reaches it by itself, the other
+    signals are handed on.
+    """
     try:
-        process = subprocess.Popen(command, env=env.for_child(addresses), preexec_fn=die_with_parent(signal.SIGTERM))  # noqa: S603 - the caller's
+        # the caller's
+        process = subprocess.Popen(  # noqa: S603
+            command, env=env.for_child(addresses), preexec_fn=die_with_parent(signal.SIGTERM)
+        )
     except OSError as error:
         print(f"crawlsite: {command[0]}: {error.strerror}", file=sys.stderr)
         return 127
@@ -60,7 +75,8 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
         while signals.received:
             if (number := signals.received.pop(0)) != signal.SIGINT:
                 process.send_signal(number)
-        time.sleep(0.02)  # a signal only notes itself, so it is looked for; sooner than anybody notices
+        # a signal only notes itself, so it is looked for; sooner than anybody notices
+        time.sleep(0.02)
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

@@ -1,4 +1,7 @@
-"""Whom the servers run as. PostgreSQL refuses root, and no permission is ever loosened to please it."""
+"""Whom the servers run as.
+
+PostgreSQL refuses root, and no permission is ever loosened to please it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Account:
     """The owner of the servers' files and processes.
 
-    With `mapped` the processes stay root's outside, but see themselves as `nobody` in a user namespace of their own,
-    without any capability: for a state directory or a .venv that only root can enter.
+    With `mapped` the processes stay root's outside, but see themselves as `nobody` in a user
+    namespace of their own, without any capability: for a state directory or a .venv that only root
+    can enter.
     """
 
     uid: int
@@ -40,7 +44,8 @@ class Account:
 
 
 def choose_account(state_dir: Path, programs: list[Path]) -> Account:
-    """Return the caller's own account or, for root, one that may enter `state_dir` and run `programs`.
+    """Return the caller's own account or, for root, one that may enter `state_dir` and run
+    `programs`.
 
     Raises StartError if root has no such account and the kernel offers no user namespaces.
     """
@@ -58,17 +63,24 @@ def choose_account(state_dir: Path, programs: list[Path]) -> Account:
     if _can_enter(mapped, [state_dir, *programs]):
         return mapped
     raise StartError(
-        f"PostgreSQL refuses to run as root, and no other account can enter {state_dir} or {programs[0].parent}. "
-        "Start crawlsite as an ordinary user, or put the project and STATE_DIR where others may enter, like /var/lib/crawlsite."
+        f"PostgreSQL refuses to run as root, and no other account can enter {state_dir} or "
+        f"{programs[0].parent}. "
+        "Start crawlsite as an ordinary user, or put the project and STATE_DIR where others may "
+        "enter, like /var/lib/crawlsite."
     )
 
 
 def _can_enter(account: Account, paths: list[Path]) -> bool:
-    """Ask the kernel in the account's own name: modes alone don't tell of access lists and read-only mounts."""
+    """Ask the kernel in the account's own name: modes alone don't tell of access lists and
+    read-only mounts.
+    """
     script = 'for path; do test -x "$path" || exit 1; done'
     try:
         answer = subprocess.run(  # noqa: S603 - fixed script
-            ["/bin/sh", "-c", script, "sh", *map(str, paths)], cwd="/", preexec_fn=account.before_exec, **account.popen_arguments()
+            ["/bin/sh", "-c", script, "sh", *map(str, paths)],
+            cwd="/",
+            preexec_fn=account.before_exec,
+            **account.popen_arguments(),
         )
     except (OSError, subprocess.SubprocessError):
         return False
@@ -80,6 +92,10 @@ def _become_nobody() -> None:
     uid, gid = os.geteuid(), os.getegid()
     if _libc.unshare(CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
-    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {gid} 1")):
+    for name, line in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{NOBODY} {uid} 1"),
+        ("gid_map", f"{NOBODY} {gid} 1"),
+    ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(line)

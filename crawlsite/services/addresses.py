@@ -1,4 +1,7 @@
-"""Where the embedded servers of a state directory listen. Pure: the answer depends on the path alone."""
+"""Where the embedded servers of a state directory listen.
+
+Pure: the answer depends on the path alone.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,34 @@ from urllib.parse import quote
 
 DATABASE = "crawlsite"
 ROLE = "app"
-#: written beside the data while the servers run, one `NAME=value` a line, for shells and other programs
+#: written beside the data while the servers run, one `NAME=value` a line, for shells and other
+#: programs
 URLS_FILE = "urls.env"
 VALKEY_SOCKET = "valkey.sock"
-# A socket's path has room for 107 bytes on Linux and 103 on macOS, and the longest name here takes 17.
+# A socket's path has room for 107 bytes on Linux and 103 on macOS, and the longest name here takes
+# 17.
 LONGEST_DIRECTORY_BYTES = 80
 
 
 def sockets_dir(state_dir: Path) -> Path:
-    """Return the directory of both sockets: inside the state directory, or under /tmp if that path is too long."""
+    """Return the directory of both sockets: inside the state directory, or under /tmp if that path
+    is too long.
+    """
     inside = state_dir / "run"
     if len(bytes(inside)) <= LONGEST_DIRECTORY_BYTES:
         return inside
-    return Path("/tmp") / f"crawlsite-{hashlib.sha256(bytes(state_dir)).hexdigest()[:16]}"  # noqa: S108 - 0700, its owner is checked
+    # 0700, its owner is checked
+    return Path("/tmp") / f"crawlsite-{hashlib.sha256(bytes(state_dir)).hexdigest()[:16]}"  # noqa: S108
 
 
 def database_url(state_dir: Path, *, database: str = DATABASE) -> str:
-    """Return libpq's address; the port is named so that a PGPORT in somebody's shell changes nothing."""
-    return f"postgresql://{ROLE}@/{database}?host={quote(str(sockets_dir(state_dir)), safe='')}&port=5432"
+    """Return libpq's address; the port is named so that a PGPORT in somebody's shell changes
+    nothing.
+    """
+    return (
+        f"postgresql://{ROLE}@/{database}?host={quote(str(sockets_dir(state_dir)), safe='')}&"
+        "port=5432"
+    )
 
 
 def redis_url(state_dir: Path) -> str:

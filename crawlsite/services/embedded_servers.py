@@ -1,4 +1,6 @@
-"""The embedded servers of one state directory: one owner at a time, started together, stopped in order."""
+"""The embedded servers of one state directory: one owner at a time, started together, stopped in
+order.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from crawlsite.services.lock import LockFile
 from crawlsite.services.watchdog import start_watchdog
 
 GROUP = "servers"
-# Never the caller's: LANG may name a locale that was not generated, and PG* variables steer the server too.
+# Never the caller's: LANG may name a locale that was not generated, and PG* variables steer the
+# server too.
 FIXED_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 LEFT_OVER_SECONDS = 30
 OTHER_OWNER_SECONDS = 120
@@ -32,7 +35,13 @@ OTHER_OWNER_SECONDS = 120
 class EmbeddedServers:
     """PostgreSQL and Valkey, or one of them where the other's address was given."""
 
-    def __init__(self, state_dir: Path, *, wanted: tuple[str, ...] = ("postgres", "valkey"), loose: bool = False) -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        *,
+        wanted: tuple[str, ...] = ("postgres", "valkey"),
+        loose: bool = False,
+    ) -> None:
         self.state_dir = state_dir
         self.wanted = wanted
         self.loose = loose
@@ -43,7 +52,8 @@ class EmbeddedServers:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def start(self, pause: Callable[[float], None] = time.sleep, *, join: bool = False) -> None:
-        """Start what is wanted and wait until it answers; with `join`, a pair that already runs will do.
+        """Start what is wanted and wait until it answers; with `join`, a pair that already runs
+        will do.
 
         Raises StartError. After that, or when `pause` raises, call `stop` all the same.
         """
@@ -54,7 +64,9 @@ class EmbeddedServers:
             if not self._become_owner(pause, join=join):
                 return
         except OSError as error:
-            raise StartError(f"this user can keep no servers in {self.state_dir} ({error})") from error
+            raise StartError(
+                f"this user can keep no servers in {self.state_dir} ({error})"
+            ) from error
         self._choose_programs()
         make_sockets_dir(self.state_dir, self._account)
         if sys.platform == "darwin":
@@ -85,16 +97,24 @@ class EmbeddedServers:
         self._lock.release()
 
     def _become_owner(self, pause: Callable[[float], None], *, join: bool) -> bool:
-        """Take the lock that every server inherits, after stopping what a killed owner left; False if joining another's."""
+        """Take the lock that every server inherits, after stopping what a killed owner left; False
+        if joining another's.
+        """
         mine = birth_note(os.getpid())
         until = time.monotonic() + LEFT_OVER_SECONDS
         while not self._lock.acquire(mine):
             if owner := living(self._lock.note()):
                 if not join:
-                    raise StartError(f"the servers of {self.state_dir} are in use by process {owner}: wait until it ends, or stop it")
+                    raise StartError(
+                        f"the servers of {self.state_dir} are in use by process {owner}: wait "
+                        "until it ends, or stop it"
+                    )
                 return not self._join(pause)
             if time.monotonic() > until:
-                raise StartError(f"servers that an earlier start left behind in {self.state_dir} do not end; see {self.state_dir / 'logs'}")
+                raise StartError(
+                    f"servers that an earlier start left behind in {self.state_dir} do not end; "
+                    f"see {self.state_dir / 'logs'}"
+                )
             stop_left_over(notes_dir(self.state_dir, GROUP))
             pause(0.1)
         return True
@@ -104,27 +124,45 @@ class EmbeddedServers:
         while time.monotonic() < until:
             if (urls := self.state_dir / URLS_FILE).exists():
                 if missing := [name for name in self.addresses if name not in urls.read_text()]:
-                    raise StartError(f"the servers that run in {self.state_dir} were started without {missing[0]}")
+                    raise StartError(
+                        f"the servers that run in {self.state_dir} were started without "
+                        f"{missing[0]}"
+                    )
                 return True
             pause(0.1)
-        raise StartError(f"the servers that another process starts in {self.state_dir} do not get ready; see {self.state_dir / 'logs'}")
+        raise StartError(
+            f"the servers that another process starts in {self.state_dir} do not get ready; see "
+            f"{self.state_dir / 'logs'}"
+        )
 
     def _choose_programs(self) -> None:
-        self._postgres: PostgresPrograms | None = find_postgres() if "postgres" in self.wanted else None
+        self._postgres: PostgresPrograms | None = (
+            find_postgres() if "postgres" in self.wanted else None
+        )
         self._valkey: Path | None = find_valkey() if "valkey" in self.wanted else None
         programs = [self._postgres.postgres] if self._postgres else []
-        self._account: Account = choose_account(self.state_dir, [*programs, *([self._valkey] if self._valkey else [])])
+        self._account: Account = choose_account(
+            self.state_dir, [*programs, *([self._valkey] if self._valkey else [])]
+        )
 
     def _launch(self, name: str, *, again: bool = False) -> None:
         stops: tuple[tuple[signal.Signals, float], ...]
         words: list[str | Path]
         if self._postgres and name == "postgres":
-            data = postgres.prepare_data(self._postgres, self.state_dir, self._account, FIXED_ENVIRONMENT)
-            words, stops = postgres.command(self._postgres, data, self.state_dir, loose=self.loose), postgres.STOPS
+            data = postgres.prepare_data(
+                self._postgres, self.state_dir, self._account, FIXED_ENVIRONMENT
+            )
+            words, stops = (
+                postgres.command(self._postgres, data, self.state_dir, loose=self.loose),
+                postgres.STOPS,
+            )
         else:
             assert self._valkey
             data = make_private(self.state_dir / "valkey", self._account)
-            words, stops = valkey.command(self._valkey, data, self.state_dir, loose=self.loose), valkey.STOPS
+            words, stops = (
+                valkey.command(self._valkey, data, self.state_dir, loose=self.loose),
+                valkey.STOPS,
+            )
         self._running[name] = start_child(
             words,
             name=name,
@@ -139,10 +177,14 @@ class EmbeddedServers:
         )
 
     def _await(self, name: str, pause: Callable[[float], None]) -> None:
-        (postgres if name == "postgres" else valkey).await_ready(self._running[name], self.state_dir, pause)
+        (postgres if name == "postgres" else valkey).await_ready(
+            self._running[name], self.state_dir, pause
+        )
 
     def _write_urls(self) -> None:
         path = self.state_dir / URLS_FILE
         path.unlink(missing_ok=True)
         path.touch(mode=0o600)
-        path.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in self.addresses.items()))
+        path.write_text(
+            "".join(f"{name}={shlex.quote(value)}\n" for name, value in self.addresses.items())
+        )

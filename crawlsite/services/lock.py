@@ -1,4 +1,6 @@
-"""A lock file that names its holder; the kernel lets it go when the last process that holds it ends."""
+"""A lock file that names its holder; the kernel lets it go when the last process that holds it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,11 @@ from pathlib import Path
 
 
 class LockFile:
-    """flock on `path`. Processes that inherit `fd` hold it too, so it tells of the servers and not only of their starter."""
+    """flock on `path`.
+
+    Processes that inherit `fd` hold it too, so it tells of the servers and not only of their
+    starter.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -26,8 +26,13 @@ LOOSE = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_wri
 ROOMY_SHARED_MEMORY_BYTES = 16 * 1024 * 1024
 
 
-def prepare_data(programs: PostgresPrograms, state_dir: Path, account: Account, env: Mapping[str, str]) -> Path:
-    """Return the data directory of this major version, made if there is none. Raises StartError for another version's."""
+def prepare_data(
+    programs: PostgresPrograms, state_dir: Path, account: Account, env: Mapping[str, str]
+) -> Path:
+    """Return the data directory of this major version, made if there is none.
+
+    Raises StartError for another version's.
+    """
     data = state_dir / f"pg{programs.major}"
     _check_version(data, programs, state_dir)
     if not data.exists():
@@ -37,19 +42,37 @@ def prepare_data(programs: PostgresPrograms, state_dir: Path, account: Account, 
     return data
 
 
-def command(programs: PostgresPrograms, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
-    """Return the server's command line: no TCP, so the private directory of its socket is all the protection needed."""
-    words: list[str | Path] = [programs.postgres, "-D", data, "-k", sockets_dir(state_dir), "-p", "5432", "-c", "listen_addresses="]
+def command(
+    programs: PostgresPrograms, data: Path, state_dir: Path, *, loose: bool
+) -> list[str | Path]:
+    """Return the server's command line: no TCP, so the private directory of its socket is all the
+    protection needed.
+    """
+    words: list[str | Path] = [
+        programs.postgres,
+        "-D",
+        data,
+        "-k",
+        sockets_dir(state_dir),
+        "-p",
+        "5432",
+        "-c",
+        "listen_addresses=",
+    ]
     return [*words, "-c", "max_connections=200", *_shared_memory("-c"), *(LOOSE if loose else ())]
 
 
 def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:
-    """Wait until the server answers, as long as its process lives: after a crash it may have much to recover."""
+    """Wait until the server answers, as long as its process lives: after a crash it may have much
+    to recover.
+    """
     while True:
         if server.ended():
             raise StartError(f"PostgreSQL ended while starting. {last_lines(server.log)}")
         try:
-            with psycopg.connect(database_url(state_dir, database="postgres"), autocommit=True, connect_timeout=2) as connection:
+            with psycopg.connect(
+                database_url(state_dir, database="postgres"), autocommit=True, connect_timeout=2
+            ) as connection:
                 _create_database(connection)
             return
         except psycopg.OperationalError:
@@ -67,27 +90,51 @@ def _create_database(connection: psycopg.Connection) -> None:
 
 
 def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> None:
-    written = {path.parent: int(path.read_text().split(".")[0]) for path in sorted(state_dir.glob("pg[0-9]*/PG_VERSION"))}
+    written = {
+        path.parent: int(path.read_text().split(".")[0])
+        for path in sorted(state_dir.glob("pg[0-9]*/PG_VERSION"))
+    }
     foreign = {path: major for path, major in written.items() if major != programs.major}
     if not foreign or written.get(data) == programs.major:
         return
     path, major = foreign.popitem()
     connect = f"--host {sockets_dir(state_dir)} --username {ROLE} {DATABASE}"
     raise StartError(
-        f"{path} was written by PostgreSQL {major}, and the server at hand is {programs.major}. To carry the data over, start it once with "
+        f"{path} was written by PostgreSQL {major}, and the server at hand is {programs.major}. "
+        "To carry the data over, start it once with "
         f"PostgreSQL {major}, save it with `pg_dump {connect} > crawlsite.sql`, move {path} "
         f"away, start again, and load it with `psql {connect} < crawlsite.sql`."
     )
 
 
-def _initialise(programs: PostgresPrograms, data: Path, account: Account, env: Mapping[str, str]) -> None:
-    """Make the data directory under another name first: a killed initdb leaves one that looks complete."""
+def _initialise(
+    programs: PostgresPrograms, data: Path, account: Account, env: Mapping[str, str]
+) -> None:
+    """Make the data directory under another name first: a killed initdb leaves one that looks
+    complete.
+    """
     unfinished = data.with_name(f"{data.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     make_private(unfinished, account)
     # The builtin provider sorts alike on every system and never changes with its C library.
-    locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] if programs.major >= 17 else ["--locale=C"]
-    words: list[str | Path] = [programs.initdb, "-D", unfinished, "-U", ROLE, "-A", "trust", "-E", "UTF8", "--no-instructions", *locale]
+    locale = (
+        ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        if programs.major >= 17
+        else ["--locale=C"]
+    )
+    words: list[str | Path] = [
+        programs.initdb,
+        "-D",
+        unfinished,
+        "-U",
+        ROLE,
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-instructions",
+        *locale,
+    ]
     words += _shared_memory("--set") if programs.major >= 16 else []
     log = open_log(data.parent / "logs", "initdb")
     try:
@@ -103,14 +150,18 @@ def _initialise(programs: PostgresPrograms, data: Path, account: Account, env: M
             **account.popen_arguments(),
         )
     except subprocess.CalledProcessError as error:
-        raise StartError(f"PostgreSQL's initdb failed. {last_lines(data.parent / 'logs' / 'initdb.log')}") from error
+        raise StartError(
+            f"PostgreSQL's initdb failed. {last_lines(data.parent / 'logs' / 'initdb.log')}"
+        ) from error
     finally:
         os.close(log)
     unfinished.rename(data)
 
 
 def _shared_memory(option: str) -> list[str]:
-    """Keep shared memory in files where /dev/shm has no room: some containers give it 64 KiB, and initdb aborts there."""
+    """Keep shared memory in files where /dev/shm has no room: some containers give it 64 KiB, and
+    initdb aborts there.
+    """
     try:
         found = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size only
     except OSError:
@@ -120,9 +171,11 @@ def _shared_memory(option: str) -> list[str]:
 
 
 def _drop_stale_pid_file(data: Path) -> None:
-    """Remove the file of a server that crashed: by now its number may be another program's, and PostgreSQL would give up.
+    """Remove the file of a server that crashed: by now its number may be another program's, and
+    PostgreSQL would give up.
 
-    No server of ours runs, since each inherits the pair's lock. One that was started by hand works in its data directory.
+    No server of ours runs, since each inherits the pair's lock. One that was started by hand works
+    in its data directory.
     """
     path = data / "postmaster.pid"
     if not path.exists():
@@ -130,7 +183,9 @@ def _drop_stale_pid_file(data: Path) -> None:
     pid = int(path.read_text().split()[0])
     try:
         if Path(psutil.Process(pid).cwd()) == data.resolve():
-            raise StartError(f"{data} is served by process {pid}, which was started by hand: stop it first")
+            raise StartError(
+                f"{data} is served by process {pid}, which was started by hand: stop it first"
+            )
     except psutil.Error:
         pass  # gone, or somebody else's: nobody but its owner can serve a private directory
     path.unlink()

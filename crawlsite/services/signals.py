@@ -12,7 +12,8 @@ from crawlsite.services.errors import StopRequested
 class StopSignals:
     """While entered, a signal is remembered and the next `pause` raises StopRequested.
 
-    So no child is ever lost between its start and the line that notes it. A SIGHUP that nohup ignores stays ignored.
+    So no child is ever lost between its start and the line that notes it. A SIGHUP that nohup
+    ignores stays ignored.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,12 @@ class StopSignals:
             self._before[number] = signal.signal(number, self._note)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -36,4 +42,5 @@ class StopSignals:
     def pause(self, seconds: float) -> None:
         if self.received:
             raise StopRequested
-        time.sleep(seconds)  # the caller's pause between two looks; it ends the wait once a signal has come
+        # the caller's pause between two looks; it ends the wait once a signal has come
+        time.sleep(seconds)

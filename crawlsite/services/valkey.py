@@ -1,4 +1,7 @@
-"""Starts and awaits the embedded Valkey. The caller holds the pair's lock: Valkey itself guards its files against nobody."""
+"""Starts and awaits the embedded Valkey.
+
+The caller holds the pair's lock: Valkey itself guards its files against nobody.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,32 @@ STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
 
 
 def command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
-    """Return the server's command line: a socket and no TCP, every write kept within a second, nothing ever evicted."""
+    """Return the server's command line: a socket and no TCP, every write kept within a second,
+    nothing ever evicted.
+    """
     socket = sockets_dir(state_dir) / VALKEY_SOCKET
-    words: list[str | Path] = [program, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", data, "--save", ""]
-    return [*words, "--appendonly", "no" if loose else "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction"]
+    words: list[str | Path] = [
+        program,
+        "--port",
+        "0",
+        "--unixsocket",
+        socket,
+        "--unixsocketperm",
+        "700",
+        "--dir",
+        data,
+        "--save",
+        "",
+    ]
+    return [
+        *words,
+        "--appendonly",
+        "no" if loose else "yes",
+        "--appendfsync",
+        "everysec",
+        "--maxmemory-policy",
+        "noeviction",
+    ]
 
 
 def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:

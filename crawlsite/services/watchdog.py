@@ -1,6 +1,8 @@
-"""Stops what its parent started once the parent is gone: for macOS, where the kernel has no such signal.
+"""Stops what its parent started once the parent is gone: for macOS, where the kernel has no such
+signal.
 
-`python -m crawlsite.services.watchdog NOTES...` reads its standard input, a pipe whose other end only the parent holds, to the end.
+`python -m crawlsite.services.watchdog NOTES...` reads its standard input, a pipe whose other end
+only the parent holds, to the end.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ def start_watchdog(notes: Path) -> subprocess.Popen[bytes]:
     """Start a watchdog for the children noted in `notes`; close its stdin after a clean stop."""
     words = [sys.executable, "-m", "crawlsite.services.watchdog", str(notes)]
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - ourselves
+    # ourselves
+    return subprocess.Popen(  # noqa: S603
+        words, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True
+    )
 
 
 def main() -> None:

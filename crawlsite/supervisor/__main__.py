@@ -1,4 +1,6 @@
-"""`python -m crawlsite.supervisor`, or `make run`: starts the product; its first line is the dashboard's address."""
+"""`python -m crawlsite.supervisor`, or `make run`: starts the product; its first line is the
+dashboard's address.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from crawlsite.supervisor.stack import Stack, print_line
 def main(arguments: list[str] | None = None) -> int:
     """Return 0 after a stop that was asked for, 1 if it cannot start, 2 if a setting is wrong."""
     parser = ArgumentParser(prog="python -m crawlsite.supervisor", description=__doc__)
-    parser.add_argument("--procfile", type=Path, default=BASE_DIR / "Procfile", help="the processes to run on this machine")
+    parser.add_argument(
+        "--procfile",
+        type=Path,
+        default=BASE_DIR / "Procfile",
+        help="the processes to run on this machine",
+    )
     options = parser.parse_args(arguments)
     try:
         environment = env.read()
@@ -28,7 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
     environment.state_dir.mkdir(parents=True, exist_ok=True)
     lock = LockFile(environment.state_dir / "supervisor.lock")
     if not lock.acquire(f"at {dashboard(environment)} (process {os.getpid()})"):
-        return _complain(f"already running {lock.note()}. Stop that one first with Ctrl-C, or give this one another STATE_DIR and PORT.", 1)
+        return _complain(
+            f"already running {lock.note()}. Stop that one first with Ctrl-C, or give this one "
+            "another STATE_DIR and PORT.",
+            1,
+        )
     try:
         check_free(environment)
     except StartError as error:

@@ -29,7 +29,9 @@ def dashboard(environment: Environment) -> str:
 def check_free(environment: Environment) -> None:
     """Raise StartError, naming the variable to change, unless all our addresses can be bound."""
     if environment.demo and environment.demo_port == environment.port:
-        raise StartError(f"PORT and DEMO_PORT are both {environment.port}: give one of them another value")
+        raise StartError(
+            f"PORT and DEMO_PORT are both {environment.port}: give one of them another value"
+        )
     _check(environment.host.strip("[]"), environment.port, "PORT")
     if environment.demo:
         _check("127.0.0.1", environment.demo_port, "DEMO_PORT")
@@ -46,10 +48,12 @@ def _check(host: str, port: int, variable: str) -> None:
             probe.bind(address)
         except PermissionError as error:
             raise StartError(
-                f"{variable}: this user may not listen on port {port}; choose one above 1023, like `make run {variable}=8001`"
+                f"{variable}: this user may not listen on port {port}; choose one above 1023, "
+                f"like `make run {variable}=8001`"
             ) from error
         except OSError as error:
             raise StartError(
-                f"{variable}: port {port} on {host} cannot be used ({error.strerror}). If another program has it, `ss -ltnp` shows which; "
+                f"{variable}: port {port} on {host} cannot be used ({error.strerror}). If "
+                "another program has it, `ss -ltnp` shows which; "
                 f"or choose another port, like `make run {variable}={port + 1}`"
             ) from error

@@ -1,4 +1,6 @@
-"""Runs what must be done before the processes start: migrations, static files, the first administrator."""
+"""Runs what must be done before the processes start: migrations, static files, the first
+administrator.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from crawlsite.services.errors import StartError
 
 
 def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[float], None]) -> None:
-    """Run one command; what it prints is for the operator. Raises StartError if it fails, and whatever `pause` raises."""
+    """Run one command; what it prints is for the operator.
+
+    Raises StartError if it fails, and whatever `pause` raises.
+    """
     try:
         process = subprocess.Popen(  # noqa: S603 - from the Procfile
             command,
@@ -23,7 +28,9 @@ def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[floa
             preexec_fn=die_with_parent(signal.SIGTERM),
         )
     except OSError as error:
-        raise StartError(f"{command[0]}: {error.strerror}; see the line `release` of the Procfile") from error
+        raise StartError(
+            f"{command[0]}: {error.strerror}; see the line `release` of the Procfile"
+        ) from error
     try:
         while process.poll() is None:
             pause(0.02)
@@ -32,4 +39,6 @@ def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[floa
             process.kill()
             process.wait()
     if process.returncode:
-        raise StartError(f"`{' '.join(command)}` failed (status {process.returncode}), so nothing was started")
+        raise StartError(
+            f"`{' '.join(command)}` failed (status {process.returncode}), so nothing was started"
+        )

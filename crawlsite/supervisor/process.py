@@ -1,4 +1,5 @@
-"""One process of the Procfile, kept running: what dies is started again, after a wait that doubles."""
+"""One process of the Procfile, kept running: what dies is started again, after a wait that
+doubles."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ STEADY_SECONDS = 30.0
 class SupervisedProcess:
     """A name, a command, and the child that runs it now."""
 
-    def __init__(self, name: str, command: list[str], *, state_dir: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, command: list[str], *, state_dir: Path, env: Mapping[str, str]
+    ) -> None:
         self.name = name
         self.command = command
         self.state_dir = state_dir
@@ -45,7 +48,9 @@ class SupervisedProcess:
         self._due_at = 0.0
 
     def watch(self) -> str:
-        """Start the process again if it has died and its wait is over; return what happened, if anything new did."""
+        """Start the process again if it has died and its wait is over; return what happened, if
+        anything new did.
+        """
         if not self.child.ended():
             return ""
         now = time.monotonic()
@@ -55,9 +60,15 @@ class SupervisedProcess:
             return ""
         if now - self._started_at >= STEADY_SECONDS:
             self._wait_seconds = FIRST_WAIT_SECONDS
-        wait, self._wait_seconds = self._wait_seconds, min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS)
+        wait, self._wait_seconds = (
+            self._wait_seconds,
+            min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS),
+        )
         self._due_at = now + wait
-        return f"{self.name} ended ({how_it_ended(self.child)}) and starts again in {wait:.0f} s; see {self.child.log}"
+        return (
+            f"{self.name} ended ({how_it_ended(self.child)}) and starts again in {wait:.0f} s; "
+            f"see {self.child.log}"
+        )
 
 
 def how_it_ended(child: Child) -> str:

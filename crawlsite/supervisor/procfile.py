@@ -1,4 +1,5 @@
-"""Reads the Procfile: which processes the product consists of, and what prepares them (`release`)."""
+"""Reads the Procfile: which processes the product consists of, and what prepares them
+(`release`)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ RELEASE = "release"
 
 @dataclass(frozen=True)
 class Processes:
-    """`release` are the commands to run once, in order; `commands` maps the name of each process to its words."""
+    """`release` are the commands to run once, in order; `commands` maps the name of each process to
+    its words.
+    """
 
     release: list[list[str]]
     commands: dict[str, list[str]]
@@ -32,22 +35,35 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
         "WEB_THREADS": str(environment.web_threads),
         "DEMO_PORT": str(environment.demo_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.
-        "CHORES_WORKER_CLASS": "rq.worker.SpawnWorker" if platform == "darwin" else "rq.worker.Worker",
+        "CHORES_WORKER_CLASS": "rq.worker.SpawnWorker"
+        if platform == "darwin"
+        else "rq.worker.Worker",
     }
 
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
-    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `names` unless DNS_AHEAD is off, everything else once.
+    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `names` unless
+    DNS_AHEAD is off, everything else once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
-    lines = [line.split(":", 1) for line in path.read_text().splitlines() if ":" in line and not line.startswith("#")]
+    lines = [
+        line.split(":", 1)
+        for line in path.read_text().splitlines()
+        if ":" in line and not line.startswith("#")
+    ]
     try:
         commands = {kind.strip(): Template(command).substitute(values) for kind, command in lines}
     except KeyError as error:
         raise StartError(f"{path}: there is no setting {error}") from error
-    release = [shlex.split(command) for command in commands.pop(RELEASE, "").split("&&") if command.strip()]
-    counts = {"worker": environment.workers, "demo": int(environment.demo), "names": int(environment.dns_ahead != "off")}
+    release = [
+        shlex.split(command) for command in commands.pop(RELEASE, "").split("&&") if command.strip()
+    ]
+    counts = {
+        "worker": environment.workers,
+        "demo": int(environment.demo),
+        "names": int(environment.dns_ahead != "off"),
+    }
     return Processes(
         release=release,
         commands={

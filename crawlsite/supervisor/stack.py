@@ -1,4 +1,6 @@
-"""The running product: servers, preparations, processes; started in this order and stopped in the other."""
+"""The running product: servers, preparations, processes; started in this order and stopped in the
+other.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,26 @@ class Stack:
         self.pair = EmbeddedServers(self.state_dir, wanted=env.servers_to_bring())
         values = variables(environment, platform=sys.platform)
         self.plan = read_procfile(procfile, environment, values)
-        self.child_env = env.for_child({**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)})
+        self.child_env = env.for_child(
+            {**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)}
+        )
         self.processes: list[SupervisedProcess] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
-        """Start all and keep it running. Ends only by StopRequested, or StartError before it is ready."""
+        """Start all and keep it running.
+
+        Ends only by StopRequested, or StartError before it is ready.
+        """
         self._clear_left_over()
         if self.pair.wanted:
-            print_line("starting " + " and ".join({"postgres": "PostgreSQL", "valkey": "Valkey"}[name] for name in self.pair.wanted))
+            print_line(
+                "starting "
+                + " and ".join(
+                    {"postgres": "PostgreSQL", "valkey": "Valkey"}[name]
+                    for name in self.pair.wanted
+                )
+            )
         self.pair.start(self.signals.pause)
         for command in self.plan.release:
             prepare(command, env=self.child_env, pause=self.signals.pause)
@@ -52,7 +65,9 @@ class Stack:
             self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
         print_line("starting " + ", ".join(self.plan.commands))
         for name, command in self.plan.commands.items():
-            self.processes.append(SupervisedProcess(name, command, state_dir=self.state_dir, env=self.child_env))
+            self.processes.append(
+                SupervisedProcess(name, command, state_dir=self.state_dir, env=self.child_env)
+            )
         self._await_ready()
         while True:
             self._watch()
@@ -66,11 +81,16 @@ class Stack:
         self.pair.stop()
 
     def _clear_left_over(self) -> None:
-        """Stop what a killed supervisor left: on Linux it has been told by the kernel, and may need a moment."""
+        """Stop what a killed supervisor left: on Linux it has been told by the kernel, and may need
+        a moment.
+        """
         until = time.monotonic() + LEFT_OVER_SECONDS
         while stop_left_over(notes_dir(self.state_dir, GROUP)):
             if time.monotonic() > until:
-                raise StartError(f"processes of an earlier start do not end; their numbers stand in {notes_dir(self.state_dir, GROUP)}")
+                raise StartError(
+                    "processes of an earlier start do not end; their numbers stand in "
+                    f"{notes_dir(self.state_dir, GROUP)}"
+                )
             self.signals.pause(0.5)
 
     def _watch(self) -> None:
@@ -89,13 +109,17 @@ class Stack:
         while not self._answers():
             self._watch()
             if time.monotonic() > until:
-                print_line(f"not ready after {READY_SECONDS} s; see {self.state_dir / 'logs'}. Waiting on.")
+                print_line(
+                    f"not ready after {READY_SECONDS} s; see {self.state_dir / 'logs'}. Waiting on."
+                )
                 until = float("inf")
             self.signals.pause(0.1)
         print_line("ready; Ctrl-C stops everything")
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection(urlsplit(local_address(self.environment)).netloc, timeout=2)
+        connection = http.client.HTTPConnection(
+            urlsplit(local_address(self.environment)).netloc, timeout=2
+        )
         try:
             connection.request("GET", "/healthz", headers={"Host": "localhost"})
             return connection.getresponse().status == http.client.OK
@@ -106,7 +130,10 @@ class Stack:
 
 
 def print_line(line: str) -> None:
-    """Tell the terminal, at once, through a pipe too. A reader that went away (`make run | head -1`) stops nothing."""
+    """Tell the terminal, at once, through a pipe too.
+
+    A reader that went away (`make run | head -1`) stops nothing.
+    """
     try:
         print(line, flush=True)
     except BrokenPipeError:

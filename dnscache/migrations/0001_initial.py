@@ -16,7 +16,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "name",
-                    models.CharField(db_collation="C", max_length=253, primary_key=True, serialize=False),
+                    models.CharField(
+                        db_collation="C", max_length=253, primary_key=True, serialize=False
+                    ),
                 ),
                 (
                     "status",
@@ -60,15 +62,21 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "canonical",
-                    models.CharField(blank=True, help_text="the name at the end of the aliases", max_length=253),
+                    models.CharField(
+                        blank=True, help_text="the name at the end of the aliases", max_length=253
+                    ),
                 ),
                 (
                     "rcode",
-                    models.PositiveSmallIntegerField(blank=True, help_text="DNS response code; empty if none came", null=True),
+                    models.PositiveSmallIntegerField(
+                        blank=True, help_text="DNS response code; empty if none came", null=True
+                    ),
                 ),
                 (
                     "ttl",
-                    models.PositiveIntegerField(help_text="seconds, the least of the chain; 0 for a failure"),
+                    models.PositiveIntegerField(
+                        help_text="seconds, the least of the chain; 0 for a failure"
+                    ),
                 ),
                 (
                     "resolve_ms",
@@ -78,11 +86,15 @@ class Migration(migrations.Migration):
                 ("expires_at", models.DateTimeField(db_index=True)),
                 (
                     "retry_at",
-                    models.DateTimeField(blank=True, help_text="after a failure: not asked again before", null=True),
+                    models.DateTimeField(
+                        blank=True, help_text="after a failure: not asked again before", null=True
+                    ),
                 ),
                 (
                     "fails",
-                    models.PositiveSmallIntegerField(default=0, help_text="look-ups in a row that failed"),
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="look-ups in a row that failed"
+                    ),
                 ),
                 (
                     "registrable",
@@ -103,7 +115,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "cost_seconds",
-                    models.FloatField(default=0, help_text="seconds a look-up usually takes, or burns"),
+                    models.FloatField(
+                        default=0, help_text="seconds a look-up usually takes, or burns"
+                    ),
                 ),
                 (
                     "hits",
@@ -125,7 +139,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "upstream",
-                    models.CharField(blank=True, help_text="the name server that answered", max_length=64),
+                    models.CharField(
+                        blank=True, help_text="the name server that answered", max_length=64
+                    ),
                 ),
                 ("error", models.TextField(blank=True)),
             ],
@@ -144,7 +160,9 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("addresses__len__range", (1, 32)), ("status", "ok")),
-                            models.Q(models.Q(("status", "ok"), _negated=True), ("addresses__len", 0)),
+                            models.Q(
+                                models.Q(("status", "ok"), _negated=True), ("addresses__len", 0)
+                            ),
                             _connector="OR",
                         ),
                         name="dns_addresses_exactly_when_ok",
@@ -170,7 +188,9 @@ class Migration(migrations.Migration):
                         name="dns_retry_exactly_after_a_failure",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("expires_at__gte", models.F("resolved_at")), ("ttl__lte", 86400)),
+                        condition=models.Q(
+                            ("expires_at__gte", models.F("resolved_at")), ("ttl__lte", 86400)
+                        ),
                         name="dns_life_is_within_bounds",
                     ),
                     models.CheckConstraint(
@@ -189,7 +209,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("at", models.DateTimeField(db_default=Now(), db_index=True)),
                 (
@@ -226,7 +248,9 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
                 ),
                 ("at", models.DateTimeField(db_default=Now())),
                 ("name", models.CharField(max_length=253)),
@@ -251,7 +275,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "database",
-                    models.PositiveIntegerField(help_text="answers from PostgreSQL: those resolved ahead, among others"),
+                    models.PositiveIntegerField(
+                        help_text="answers from PostgreSQL: those resolved ahead, among others"
+                    ),
                 ),
                 (
                     "lookup",
@@ -259,7 +285,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "stale",
-                    models.PositiveIntegerField(help_text="of all three, those past their life, and flagged so"),
+                    models.PositiveIntegerField(
+                        help_text="of all three, those past their life, and flagged so"
+                    ),
                 ),
                 (
                     "waited_seconds",
@@ -300,7 +328,9 @@ class Migration(migrations.Migration):
                 ("main_threads", models.PositiveIntegerField()),
                 (
                     "main_depth",
-                    models.PositiveIntegerField(help_text="names in the main lane, those being asked for included"),
+                    models.PositiveIntegerField(
+                        help_text="names in the main lane, those being asked for included"
+                    ),
                 ),
                 ("slow_threads", models.PositiveIntegerField()),
                 ("slow_depth", models.PositiveIntegerField()),

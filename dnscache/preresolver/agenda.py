@@ -10,7 +10,10 @@ from dnscache.resolution import Resolution, literal, refused
 
 
 class Agenda:
-    """What is wanted now, read anew each turn. `dues` has each name that DNS must be asked for, with its earliest due time."""
+    """What is wanted now, read anew each turn.
+
+    `dues` has each name that DNS must be asked for, with its earliest due time.
+    """
 
     def __init__(self) -> None:
         self.dues: dict[str, float] = {}
@@ -19,7 +22,9 @@ class Agenda:
         self._told: dict[str, float] = {}
 
     def read(self, candidates: Iterable[tuple[str, float]]) -> dict[str, Resolution]:
-        """Take the candidates, (host, due), as what is wanted now; return those that nobody need be asked for."""
+        """Take the candidates, (host, due), as what is wanted now; return those that nobody need be
+        asked for.
+        """
         self.dues, self._spellings, self._hosts = {}, {}, dict(candidates)
         found: dict[str, Resolution] = {}
         for host, due in self._hosts.items():

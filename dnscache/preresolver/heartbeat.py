@@ -1,4 +1,6 @@
-"""A pre-resolver's sign of life, for the gate, for those beside it, and for the page that shows its lanes."""
+"""A pre-resolver's sign of life, for the gate, for those beside it, and for the page that shows its
+lanes.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,27 @@ EVERY_SECONDS = 1.0
 KEPT = timedelta(days=1)
 
 
-def send_heartbeat(machine: str, *, slots: int, lanes: LaneState, names: int, threads_saved: float) -> tuple[int, int]:
-    """Tell how things stand. Returns the machine's place among those alive, from 0, and how many they are.
+def send_heartbeat(
+    machine: str, *, slots: int, lanes: LaneState, names: int, threads_saved: float
+) -> tuple[int, int]:
+    """Tell how things stand.
 
-    By it they share the names out; while somebody comes or goes two may ask for one name, which harms nothing.
+    Returns the machine's place among those alive, from 0, and how many they are.
+
+    By it they share the names out; while somebody comes or goes two may ask for one name, which
+    harms nothing.
     """
-    depths = {key: getattr(lanes, key) for key in ("main_threads", "main_depth", "slow_threads", "slow_depth", "counts")}
-    told = {"beat_at": Now(), "slots": slots, "names": names, "threads_saved": threads_saved, **depths}
+    depths = {
+        key: getattr(lanes, key)
+        for key in ("main_threads", "main_depth", "slow_threads", "slow_depth", "counts")
+    }
+    told = {
+        "beat_at": Now(),
+        "slots": slots,
+        "names": names,
+        "threads_saved": threads_saved,
+        **depths,
+    }
     DnsPreResolver.objects.update_or_create(machine=machine, defaults=told)
     DnsPreResolver.objects.filter(beat_at__lt=Now() - KEPT).delete()
     alive = sorted(living().values_list("machine", flat=True))

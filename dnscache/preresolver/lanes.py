@@ -17,7 +17,8 @@ class LookupJob:
 
 
 class Lane:
-    """A pool whose size can change: its threads are made when first needed, and wait when they are too many.
+    """A pool whose size can change: its threads are made when first needed, and wait when they are
+    too many.
 
     Any idle thread takes the next job: which thread it is does not matter, which name does.
     """
@@ -57,7 +58,9 @@ class Lane:
         return len(self._jobs) + self._busy
 
     def close(self, seconds: float) -> list[LookupJob]:
-        """Start nothing more and return what was left; threads that wait for a name server get `seconds` to end."""
+        """Start nothing more and return what was left; threads that wait for a name server get
+        `seconds` to end.
+        """
         with self._change:
             self._closing = True
             left, self._jobs = self._jobs, []
@@ -68,7 +71,9 @@ class Lane:
 
     def _hire(self) -> None:
         if len(self._threads) < min(self._size, self._busy + len(self._jobs)) and not self._closing:
-            thread = threading.Thread(target=self._serve, name=f"dns-{self._label}-{len(self._threads)}", daemon=True)
+            thread = threading.Thread(
+                target=self._serve, name=f"dns-{self._label}-{len(self._threads)}", daemon=True
+            )
             self._threads.append(thread)
             thread.start()
 

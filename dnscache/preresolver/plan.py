@@ -1,7 +1,8 @@
 """Whom to ask ahead, when, and with how many threads. Pure: the caller passes `now`.
 
-The patent pre-resolves every other URL of the queue with about as many threads. A queue of a million URLs is a thousand hosts,
-and answers fetched too early expire unused, so here N counts hosts that come due soon and M follows from Little's law.
+The patent pre-resolves every other URL of the queue with about as many threads. A queue of a
+million URLs is a thousand hosts, and answers fetched too early expire unused, so here N counts
+hosts that come due soon and M follows from Little's law.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from dnscache.regions.levels import levels_of
 
 #: hosts that come due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0
-#: an answer that won't last is renewed this long before it is needed, or twice the time that a look-up takes
+#: an answer that won't last is renewed this long before it is needed, or twice the time that a
+#: look-up takes
 LEAD_SECONDS = 1.0
-#: an answer that never lasts (TTL 0) is good for a host that is claimed within this time, and renewed a second before
+#: an answer that never lasts (TTL 0) is good for a host that is claimed within this time, and
+#: renewed a second before
 GRACE_SECONDS = 5.0
 #: a popular name is renewed when so much of its life is over
 POPULAR_SHARE = 0.9
@@ -47,11 +50,17 @@ def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
 def _is_popular_and_old(entry: CachedAnswer, now: float) -> bool:
     """Popular: asked for more than once in its life."""
     life = entry.life_seconds
-    return not entry.fails and now - entry.resolved_at >= POPULAR_SHARE * life and entry.per_second(now) * life > 1
+    return (
+        not entry.fails
+        and now - entry.resolved_at >= POPULAR_SHARE * life
+        and entry.per_second(now) * life > 1
+    )
 
 
 def threads_for(*, names: int, per_second: float, seconds: float, most: int = MOST_THREADS) -> int:
-    """Return M for N `names` that wait: enough for `per_second` look-ups of `seconds` each, at least one, at most N or `most`."""
+    """Return M for N `names` that wait: enough for `per_second` look-ups of `seconds` each, at
+    least one, at most N or `most`.
+    """
     wanted = max(FEWEST_THREADS, ceil(HEADROOM * per_second * seconds))
     return max(1, min(wanted, names, most, MOST_THREADS))
 
@@ -73,7 +82,9 @@ class LookupRate:
     def per_second(self, now: float) -> float:
         """Return how many look-ups begin a second."""
         _forget_before(self._begun, now)
-        return sum(names for _, names in self._begun) / min(MEASURED_SECONDS, max(1.0, now - self._since))
+        return sum(names for _, names in self._begun) / min(
+            MEASURED_SECONDS, max(1.0, now - self._since)
+        )
 
     def seconds(self, now: float) -> float:
         """Return how long one takes on average; a tenth of a second as long as nobody knows."""
@@ -82,13 +93,17 @@ class LookupRate:
         return sum(seconds for _, seconds in took) / len(took) if took else 0.1
 
 
-def _forget_before(window: deque[tuple[float, int]] | deque[tuple[float, float]], now: float) -> None:
+def _forget_before(
+    window: deque[tuple[float, int]] | deque[tuple[float, float]], now: float
+) -> None:
     while window and window[0][0] < now - MEASURED_SECONDS:
         window.popleft()
 
 
 class MadeUpNameDetector:
-    """Notices names that somebody makes up: too many new ones under one registered name in a minute."""
+    """Notices names that somebody makes up: too many new ones under one registered name in a
+    minute.
+    """
 
     def __init__(self, now: float) -> None:
         self._counts: Counter[str] = Counter()
@@ -105,7 +120,9 @@ class MadeUpNameDetector:
 
 
 class TokenBucket:
-    """Spares name servers: so many look-ups a second, a burst of one second's worth, and a slow start."""
+    """Spares name servers: so many look-ups a second, a burst of one second's worth, and a slow
+    start.
+    """
 
     def __init__(self, per_second: float, *, now: float, ramp_seconds: float = 0.0) -> None:
         self._per_second, self._started, self._ramp_seconds = per_second, now, ramp_seconds
@@ -123,4 +140,6 @@ class TokenBucket:
         """From a tenth of the full rate to all of it."""
         if not self._ramp_seconds:
             return self._per_second
-        return self._per_second * min(1.0, 0.1 + 0.9 * max(0.0, now - self._started) / self._ramp_seconds)
+        return self._per_second * min(
+            1.0, 0.1 + 0.9 * max(0.0, now - self._started) / self._ramp_seconds
+        )

@@ -1,7 +1,10 @@
-"""Resolves the hosts that will be needed next, before they are (SEEDS D1-D3). Knows neither frontier nor bank.
+"""Resolves the hosts that will be needed next, before they are (SEEDS D1-D3).
 
-One thread, the caller's, reads who is due, keeps the database and delivers what was learnt; the threads of two lanes only talk
-to name servers. A name that is not answered within a second goes on in the slow lane, where it blocks nobody.
+Knows neither frontier nor bank.
+
+One thread, the caller's, reads who is due, keeps the database and delivers what was learnt; the
+threads of two lanes only talk to name servers. A name that is not answered within a second goes on
+in the slow lane, where it blocks nobody.
 """
 
 from __future__ import annotations
@@ -17,7 +20,15 @@ from dnscache.answers import DnsStatus, Reply, answer_from
 from dnscache.lookup import ask
 from dnscache.preresolver.agenda import Agenda
 from dnscache.preresolver.lanes import Lane, LookupJob
-from dnscache.preresolver.plan import LOOK_AHEAD_SECONDS, MOST_THREADS, LookupRate, MadeUpNameDetector, TokenBucket, must_ask, threads_for
+from dnscache.preresolver.plan import (
+    LOOK_AHEAD_SECONDS,
+    MOST_THREADS,
+    LookupRate,
+    MadeUpNameDetector,
+    TokenBucket,
+    must_ask,
+    threads_for,
+)
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 from dnscache.resolver import Resolver
@@ -25,12 +36,14 @@ from dnscache.resolver import Resolver
 #: how long the tries of each lane wait; a name cut in the main lane goes on in the slow one
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
 LOOKUPS_PER_SECOND, RAMP_SECONDS = 200.0, 10.0
-#: how long a lane's threads may take to end; one that waits for a silent server is left behind, it touches nothing but a socket
+#: how long a lane's threads may take to end; one that waits for a silent server is left behind, it
+#: touches nothing but a socket
 CLOSING_SECONDS = 1.0
 
 #: the hosts that come due before the given moment, with that moment: `candidates(until)`
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
-#: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the thread that runs the turns
+#: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the
+#: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
 
 
@@ -46,7 +59,10 @@ class LaneState:
 
 
 class PreResolver:
-    """Call `turn` again and again in a thread of your own, then `close`. `slots` says how many look-ups may be in flight."""
+    """Call `turn` again and again in a thread of your own, then `close`.
+
+    `slots` says how many look-ups may be in flight.
+    """
 
     def __init__(
         self,
@@ -61,7 +77,11 @@ class PreResolver:
         self._resolver, self._memory = resolver, resolver.memory
         self._candidates, self._deliver, self._slots = candidates, deliver, slots
         now = time.monotonic()
-        self._pace, self._bucket, self._bucket_lock = LookupRate(now), TokenBucket(per_second, now=now, ramp_seconds=ramp_seconds), Lock()
+        self._pace, self._bucket, self._bucket_lock = (
+            LookupRate(now),
+            TokenBucket(per_second, now=now, ramp_seconds=ramp_seconds),
+            Lock(),
+        )
         self._main = Lane("main", lambda job: self._look_up(job, MAIN_TRIES))
         self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
@@ -73,7 +93,9 @@ class PreResolver:
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
-        """Read who is due, start look-ups, and deliver what is known and what comes back; if nothing does, wait so long."""
+        """Read who is due, start look-ups, and deliver what is known and what comes back; if
+        nothing does, wait so long.
+        """
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))
         self._memory.needed = self._agenda.dues
@@ -83,14 +105,18 @@ class PreResolver:
             if must_ask(entry, due=due, now=now):
                 self._start(name, due, is_new=entry is None)
             if entry is not None and entry.may_be_served(now):
-                found |= self._agenda.under_all_spellings(resolution(entry, AnswerSource.MEMORY, now=now, waited=0))
+                found |= self._agenda.under_all_spellings(
+                    resolution(entry, AnswerSource.MEMORY, now=now, waited=0)
+                )
         self._resize()
         self._tell(self._agenda.news(found))
         self._tell(self._take_in(wait))
 
     def lanes(self) -> LaneState:
         """Tell how things stand."""
-        return LaneState(self._main.size, self._main.depth, self._slow.size, self._slow.depth, dict(self.counts))
+        return LaneState(
+            self._main.size, self._main.depth, self._slow.size, self._slow.depth, dict(self.counts)
+        )
 
     def close(self) -> None:
         """Give up what is in flight; whoever joined it learns nothing."""
@@ -107,7 +133,10 @@ class PreResolver:
             self._agenda.note(found)
 
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
-        """Queue a name. Whoever needs it before its turn comes asks for it himself, and does not wait for the lane."""
+        """Queue a name.
+
+        Whoever needs it before its turn comes asks for it himself, and does not wait for the lane.
+        """
         if name in self._queued:
             return
         self._queued.add(name)
@@ -124,8 +153,11 @@ class PreResolver:
             slow = int(self._slow.depth > 0 and self._main.depth == 0)
         main = slots - max(slow, self._slow.busy)
         pace = {"per_second": self._pace.per_second(now), "seconds": self._pace.seconds(now)}
-        self._main.resize(threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0)
-        self._slow.resize(min(slow, slots - self._main.busy))  # those at work in the other lane finish first
+        self._main.resize(
+            threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0
+        )
+        # those at work in the other lane finish first
+        self._slow.resize(min(slow, slots - self._main.busy))
 
     def _look_up(self, job: LookupJob, tries: tuple[float, ...]) -> None:
         """In a lane's thread: ask, no faster than the bucket allows."""
@@ -141,13 +173,18 @@ class PreResolver:
     def _takes_off(self, job: LookupJob) -> bool:
         """Lead the look-up, unless somebody has the answer by now, or is about to."""
         now = self._resolver.clock()
-        if not must_ask(self._memory.find(job.name, now), due=job.due, now=now) or self._memory.take_off(job.name) is None:
+        if (
+            not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
+            or self._memory.take_off(job.name) is None
+        ):
             return False
         self._led.add(job.name)
         return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
-        """Wait for a reply, take all that are there, and return what they say of the hosts that are due."""
+        """Wait for a reply, take all that are there, and return what they say of the hosts that are
+        due.
+        """
         entries: list[CachedAnswer] = []
         try:
             reply = self._replies.get(timeout=wait)
@@ -159,8 +196,15 @@ class PreResolver:
             pass
         self._resolver.writer.write_entries(entries)
         now = self._resolver.clock()
-        learnt = [resolution(entry, AnswerSource.LOOKUP, now=now, waited=0, just_asked=True) for entry in entries]
-        return {host: one for resolved in learnt for host, one in self._agenda.under_all_spellings(resolved).items()}
+        learnt = [
+            resolution(entry, AnswerSource.LOOKUP, now=now, waited=0, just_asked=True)
+            for entry in entries
+        ]
+        return {
+            host: one
+            for resolved in learnt
+            for host, one in self._agenda.under_all_spellings(resolved).items()
+        }
 
     def _land(self, job: LookupJob, reply: Reply | None, is_final: bool) -> CachedAnswer | None:
         """Keep what was learnt, or pass the name on to the slow lane."""
@@ -178,5 +222,7 @@ class PreResolver:
         self.counts[reply.status] += 1
         now = self._resolver.clock()
         previous = self._memory.space.entries.get(job.name)
-        answer = answer_from(job.name, reply, previous=previous.answer if previous else None, now=now)
+        answer = answer_from(
+            job.name, reply, previous=previous.answer if previous else None, now=now
+        )
         return self._memory.land(job.name, answer, now)

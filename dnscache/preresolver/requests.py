@@ -1,7 +1,9 @@
-"""Requests that wait for a name, served in order, but for those whose name is at hand (SEEDS D11, D12). Pure.
+"""Requests that wait for a name, served in order, but for those whose name is at hand (SEEDS D11,
+D12). Pure.
 
-The patent swaps a request that misses with a later one that hits, again and again, and so may starve the first. Here those
-overtaken keep their places, are overtaken a few times at most, and only so many later ones are looked at.
+The patent swaps a request that misses with a later one that hits, again and again, and so may
+starve the first. Here those overtaken keep their places, are overtaken a few times at most, and
+only so many later ones are looked at.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class RequestQueue(Generic[R]):
         self._queue.append(Waiting(request, name, now))
 
     def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
-        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a look-up; None if nobody waits."""
+        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a look-up; None if nobody
+        waits.
+        """
         if not self._queue:
             return None
         head = self._queue[0]

@@ -18,16 +18,21 @@ NEWEST_SHARE = 0.3
 
 
 class Region(IntEnum):
-    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by whether it is used."""
+    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by whether
+    it is used.
+    """
 
     FORWARD = 1
     REVERSE = 2
 
 
 class CachedAnswer(TreeNode):
-    """One name's answer, its own node in the tree. Replaced as a whole when the answer changes: readers take no lock.
+    """One name's answer, its own node in the tree.
 
-    Only `hits` and `last_access` change in place; threads that hit at once may lose a count, which costs nothing.
+    Replaced as a whole when the answer changes: readers take no lock.
+
+    Only `hits` and `last_access` change in place; threads that hit at once may lose a count, which
+    costs nothing.
     """
 
     __slots__ = (
@@ -49,19 +54,33 @@ class CachedAnswer(TreeNode):
         "upstream",
     )
 
-    def __init__(self, answer: DnsAnswer, *, now: float, previous: CachedAnswer | None = None) -> None:
+    def __init__(
+        self, answer: DnsAnswer, *, now: float, previous: CachedAnswer | None = None
+    ) -> None:
         super().__init__(answer.name)
         reply = answer.reply
-        self.status, self.rcode, self.ttl, self.resolve_ms = reply.status, reply.rcode, reply.ttl, reply.resolve_ms
+        self.status, self.rcode, self.ttl, self.resolve_ms = (
+            reply.status,
+            reply.rcode,
+            reply.ttl,
+            reply.resolve_ms,
+        )
         self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
-        self.canonical = answer.name if reply.canonical == answer.name else reply.canonical  # one object, not two alike
+        # one object, not two alike
+        self.canonical = answer.name if reply.canonical == answer.name else reply.canonical
         self.upstream, self.error = intern(reply.upstream), reply.error
-        self.resolved_at, self.retry_at, self.fails = answer.resolved_at, answer.retry_at, answer.fails
+        self.resolved_at, self.retry_at, self.fails = (
+            answer.resolved_at,
+            answer.retry_at,
+            answer.fails,
+        )
         self.fresh_until = answer.fresh_until
-        self.cost_ms = reply.resolve_ms  # a small whole number takes no memory of its own, a float does
+        # a small whole number takes no memory of its own, a float does
+        self.cost_ms = reply.resolve_ms
         self.hits, self.last_access = 1.0, now
         if previous is not None:
-            if previous.status.is_failure == self.status.is_failure:  # seconds burnt say nothing of how quick an answer is
+            # seconds burnt say nothing of how quick an answer is
+            if previous.status.is_failure == self.status.is_failure:
                 self.cost_ms += round((1 - NEWEST_SHARE) * (previous.cost_ms - self.cost_ms))
             self.hits, self.last_access = previous.hits, previous.last_access
             self.touch(now)
@@ -70,8 +89,19 @@ class CachedAnswer(TreeNode):
     @property
     def answer(self) -> DnsAnswer:
         """The answer as it was put in."""
-        reply = Reply(self.status, self.addresses, self.canonical, self.rcode, self.ttl, self.resolve_ms, self.upstream, self.error)
-        return DnsAnswer(self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails)
+        reply = Reply(
+            self.status,
+            self.addresses,
+            self.canonical,
+            self.rcode,
+            self.ttl,
+            self.resolve_ms,
+            self.upstream,
+            self.error,
+        )
+        return DnsAnswer(
+            self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails
+        )
 
     @property
     def expires_at(self) -> float:
@@ -103,7 +133,11 @@ class CachedAnswer(TreeNode):
 
     def weight(self, now: float) -> float:
         """Threads saved by keeping this."""
-        return weight(cost_seconds=self.cost_seconds, life_seconds=self.life_seconds, per_second=self.per_second(now))
+        return weight(
+            cost_seconds=self.cost_seconds,
+            life_seconds=self.life_seconds,
+            per_second=self.per_second(now),
+        )
 
     def may_be_served(self, now: float) -> bool:
         """Whether nobody need be asked; see `DnsAnswer.may_be_served`."""
@@ -111,7 +145,9 @@ class CachedAnswer(TreeNode):
 
 
 def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
-    """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is quick."""
+    """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is
+    quick.
+    """
     if entry.status is not DnsStatus.OK or entry.fails:
         return Region.REVERSE
     limit = THRESHOLD_SECONDS

@@ -31,9 +31,10 @@ class Table2(Mapping[str, CachedAnswer]):
 class ForwardRegion:
     """Table 1, a tree under each registered name, and table 2.
 
-    `table1` maps a registered name to the first node of its row of second-level names (the patent's mapping 1); the registered
-    name itself stands in that row, too, so that it has a place for its address. `table2` maps every full name, at whatever
-    level, to its answer (mapping 2): a third-level name need not share its parent's address. It is no table of its own, which would
+    `table1` maps a registered name to the first node of its row of second-level names (the patent's
+    mapping 1); the registered name itself stands in that row, too, so that it has a place for its
+    address. `table2` maps every full name, at whatever level, to its answer (mapping 2): a
+    third-level name need not share its parent's address. It is no table of its own, which would
     take 50 bytes a name, but a view of the flat dictionary `entries`, which the cache space writes.
     """
 
@@ -42,10 +43,13 @@ class ForwardRegion:
         self.table1: dict[str, TreeNode] = {}
         self.table2 = Table2(entries)
         self.third_level: set[str] = set()
-        self._parents: dict[str, TreeNode] = {}  # second-level names that only have names below them
+        # second-level names that only have names below them
+        self._parents: dict[str, TreeNode] = {}
 
     def add(self, entry: CachedAnswer, first: str = "") -> None:
-        """Hang the answer in the tree, in place of an older one that `entries` still has; `first` spares finding the registered name."""
+        """Hang the answer in the tree, in place of an older one that `entries` still has; `first`
+        spares finding the registered name.
+        """
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         if older is not None:
             self._replace(older, entry)
@@ -58,7 +62,9 @@ class ForwardRegion:
             self._hang_in_row(levels.first, entry)
 
     def remove(self, entry: CachedAnswer) -> None:
-        """Take an answer out of the tree; a second-level name with others below it stays there, without an answer."""
+        """Take an answer out of the tree; a second-level name with others below it stays there,
+        without an answer.
+        """
         if entry.left is not None:
             node = self._parents[entry.name] = TreeNode(entry.name)
             self._replace(entry, node)
@@ -77,9 +83,11 @@ class ForwardRegion:
         return row(node.left if node else None)
 
     def cut(self, *, most: int, quantile: float = 0.5) -> list[str]:
-        """Name the third-level answers that must go (SEEDS D8): none up to `most`, else those last used before the quantile.
+        """Name the third-level answers that must go (SEEDS D8): none up to `most`, else those last
+        used before the quantile.
 
-        With the patent's middle value, 0.5, half of them go at once. Names used at the very moment of the cut stay.
+        With the patent's middle value, 0.5, half of them go at once. Names used at the very moment
+        of the cut stay.
         """
         if len(self.third_level) <= most:
             return []

@@ -1,7 +1,9 @@
-"""Names by level (SEEDS D4): 1 is what somebody registered (`baidu.com`), 2 one label below it, 3 everything deeper.
+"""Names by level (SEEDS D4): 1 is what somebody registered (`baidu.com`), 2 one label below it, 3
+everything deeper.
 
-The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows better. Only its ICANN part is
-used: `a.github.io` and `b.github.io` are one zone of DNS, whoever writes their pages.
+The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows better.
+Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, whoever writes
+their pages.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from publicsuffixlist import PublicSuffixList
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The names on the way to `name`; `second` is empty for a registered name itself, `third` unless it lies deeper."""
+    """The names on the way to `name`; `second` is empty for a registered name itself, `third`
+    unless it lies deeper.
+    """
 
     first: str
     second: str = ""
@@ -26,7 +30,10 @@ class Levels:
 
 
 def levels_of(name: str) -> Levels:
-    """Split a canonical name. A public suffix or single label, which nobody registered, stands for itself."""
+    """Split a canonical name.
+
+    A public suffix or single label, which nobody registered, stands for itself.
+    """
     return levels_below(_suffixes().privatesuffix(name) or name, name)
 
 

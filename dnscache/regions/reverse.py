@@ -1,4 +1,7 @@
-"""The negative region: names that failed, or took long (SEEDS D9, D10). It warns operators, and keeps what was costly."""
+"""The negative region: names that failed, or took long (SEEDS D9, D10).
+
+It warns operators, and keeps what was costly.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def reason_of(status: DnsStatus, fails: int) -> str:
 
 @dataclass(slots=True)
 class Conflict:
-    """A row of the conflict area: the answer with its weight, as it was when the area was last sorted."""
+    """A row of the conflict area: the answer with its weight, as it was when the area was last
+    sorted.
+    """
 
     entry: CachedAnswer
     weight: float
@@ -41,8 +46,9 @@ class Conflict:
 class ReverseRegion:
     """Table 3 and the conflict area.
 
-    `table3` maps a name to its place in `area`, where one step finds answer and weight (the patent's mapping 3). Rows are
-    sorted by weight when `sort` is called, not at every hit; newer ones wait at the end, and what left is None until then.
+    `table3` maps a name to its place in `area`, where one step finds answer and weight (the
+    patent's mapping 3). Rows are sorted by weight when `sort` is called, not at every hit; newer
+    ones wait at the end, and what left is None until then.
     """
 
     def __init__(self) -> None:
@@ -81,11 +87,16 @@ class ReverseRegion:
         return (conflict for conflict in self.area if conflict is not None)
 
     def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
-        """Name the rows to delete (SEEDS D10): of the lightest `share` those that nobody wanted for long. Sorts first.
+        """Name the rows to delete (SEEDS D10): of the lightest `share` those that nobody wanted for
+        long. Sorts first.
 
         Long means `idle_seconds`, or the answer's whole life if that is longer.
         """
         self.sort(now)
         lightest = self.area[len(self.area) - int(share * len(self.area)) :]
         entries = [conflict.entry for conflict in lightest if conflict is not None]
-        return [entry.name for entry in entries if now - entry.last_access > max(idle_seconds, entry.life_seconds)]
+        return [
+            entry.name
+            for entry in entries
+            if now - entry.last_access > max(idle_seconds, entry.life_seconds)
+        ]

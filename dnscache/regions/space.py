@@ -1,4 +1,6 @@
-"""The cache space: one flat dictionary to read, two regions beside it to decide what leaves (SEEDS D3)."""
+"""The cache space: one flat dictionary to read, two regions beside it to decide what leaves (SEEDS
+D3).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ class EvictedAnswer:
 
 
 class CacheSpace:
-    """At most `capacity` answers in two regions that share it. One thread writes at a time; any number may `get`."""
+    """At most `capacity` answers in two regions that share it.
+
+    One thread writes at a time; any number may `get`.
+    """
 
     def __init__(self, capacity: int, *, third_level_quantile: float = 0.5) -> None:
         self.capacity, self._quantile = capacity, third_level_quantile
@@ -58,11 +63,21 @@ class CacheSpace:
         entry.touch(now)
         return entry
 
-    def put(self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()) -> list[EvictedAnswer]:
-        """Keep the answer in the region it belongs to; return what had to make room, which is nothing `needed` soon."""
-        return self.adopt(CachedAnswer(answer, now=now, previous=self.entries.get(answer.name)), now, needed=needed)
+    def put(
+        self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()
+    ) -> list[EvictedAnswer]:
+        """Keep the answer in the region it belongs to; return what had to make room, which is
+        nothing `needed` soon.
+        """
+        return self.adopt(
+            CachedAnswer(answer, now=now, previous=self.entries.get(answer.name)),
+            now,
+            needed=needed,
+        )
 
-    def adopt(self, entry: CachedAnswer, now: float, *, needed: Collection[str] = (), first: str = "") -> list[EvictedAnswer]:
+    def adopt(
+        self, entry: CachedAnswer, now: float, *, needed: Collection[str] = (), first: str = ""
+    ) -> list[EvictedAnswer]:
         """Keep an entry made elsewhere, as `put` does; `first` is its registered name, if known."""
         previous = self.entries.get(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
@@ -82,12 +97,16 @@ class CacheSpace:
             self._leave(entry)
 
     def purge(self, now: float) -> list[EvictedAnswer]:
-        """Drop what is no longer worth its place, and sort the conflict area; call it once a minute."""
+        """Drop what is no longer worth its place, and sort the conflict area; call it once a
+        minute.
+        """
         old = [name for name, entry in self.entries.items() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)
         light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
         dropped += self._drop(light, EvictionReason.LIGHT, now)
-        deep = self.forward.cut(most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile)
+        deep = self.forward.cut(
+            most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile
+        )
         return dropped + self._drop(deep, EvictionReason.DEEP, now)
 
     def threads_saved(self, now: float) -> float:
@@ -97,16 +116,22 @@ class CacheSpace:
     def _make_room(self, now: float, needed: Collection[str]) -> list[EvictedAnswer]:
         dropped: list[EvictedAnswer] = []
         while self.entries and len(self.entries) >= self.capacity:
-            dropped += self._drop([self._lightest_of_a_sample(now, needed)], EvictionReason.FULL, now)
+            dropped += self._drop(
+                [self._lightest_of_a_sample(now, needed)], EvictionReason.FULL, now
+            )
         return dropped
 
     def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
-        """A dictionary can't be sampled, so a list of its names is, made anew when an eighth of it is gone."""
+        """A dictionary can't be sampled, so a list of its names is, made anew when an eighth of it
+        is gone.
+        """
         if self._evictions_left <= 0:
             self._pool = list(self.entries)
             self._evictions_left = max(1, len(self._pool) // 8)
         self._evictions_left -= 1
-        drawn = self._pool if len(self._pool) <= SAMPLE else self._random.choices(self._pool, k=SAMPLE)
+        drawn = (
+            self._pool if len(self._pool) <= SAMPLE else self._random.choices(self._pool, k=SAMPLE)
+        )
         known = [name for name in drawn if name in self.entries] or [next(iter(self.entries))]
         free = [name for name in known if name not in needed] or known
         return min(free, key=lambda name: self.entries[name].weight(now))
@@ -127,7 +152,9 @@ class CacheSpace:
 
 
 def useful_until(entry: CachedAnswer) -> float:
-    """Return when the answer is of no more use: addresses may be served stale, and failures are counted, beyond their life."""
+    """Return when the answer is of no more use: addresses may be served stale, and failures are
+    counted, beyond their life.
+    """
     if entry.status is DnsStatus.OK:
         return entry.expires_at + LONGEST_STALE_SECONDS
     return entry.fresh_until + (LONGEST_BACKOFF_SECONDS if entry.fails else 0)

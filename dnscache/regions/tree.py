@@ -1,4 +1,6 @@
-"""A tree in left-child right-sibling form (SEEDS D6): two links a node, however many names lie under one."""
+"""A tree in left-child right-sibling form (SEEDS D6): two links a node, however many names lie
+under one.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,21 @@ from typing import Optional
 
 
 class TreeNode:
-    """A name in the tree. A cached answer is its own node; a plain node stands for a name that only has names below it.
+    """A name in the tree.
 
-    `left` is the first name one level below, `right` the next one on the same level. `before` is whose `left` or `right` this
-    is; None for the first node of a registered name, which table 1 knows.
+    A cached answer is its own node; a plain node stands for a name that only has names below it.
+
+    `left` is the first name one level below, `right` the next one on the same level. `before` is
+    whose `left` or `right` this is; None for the first node of a registered name, which table 1
+    knows.
     """
 
     __slots__ = ("before", "left", "name", "right")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.left: Optional[TreeNode] = None  # noqa: UP045 - a class can't be named in `|` before it exists
+        # a class can't be named in `|` before it exists
+        self.left: Optional[TreeNode] = None  # noqa: UP045
         self.right: Optional[TreeNode] = None  # noqa: UP045
         self.before: Optional[TreeNode] = None  # noqa: UP045
 
@@ -34,7 +40,8 @@ class TreeNode:
             node.right.before = node
 
     def take_out(self, heir: TreeNode | None = None) -> None:
-        """Leave the tree; `heir` takes over all links, or, without one, those to the right move up."""
+        """Leave the tree; `heir` takes over all links, or, without one, those to the right move
+        up."""
         successor = heir or self.right
         if self.before is not None:
             if self.before.left is self:

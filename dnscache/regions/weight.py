@@ -2,10 +2,11 @@
 
     W = C · λ · λL / (1 + λL)
 
-with C the seconds that a look-up takes, L the seconds that an answer lives and λ the rate at which the name is asked for. The
-last factor is the hit ratio of an answer that is renewed on demand when demand comes at random, so W is the seconds of fetch
-threads saved per second by keeping the answer; the sum of W says how many threads the cache is worth. W rises with each of
-the patent's three inputs and is 0 for an answer that does not live.
+with C the seconds that a look-up takes, L the seconds that an answer lives and λ the rate at which
+the name is asked for. The last factor is the hit ratio of an answer that is renewed on demand when
+demand comes at random, so W is the seconds of fetch threads saved per second by keeping the answer;
+the sum of W says how many threads the cache is worth. W rises with each of the patent's three
+inputs and is 0 for an answer that does not live.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _RATE_PER_HIT = log(2) / HALF_LIFE_SECONDS
 
 def hits_after(hits: float, idle_seconds: float) -> float:
     """Return the decayed count of hits with one more, that comes `idle_seconds` after the last."""
-    return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)  # clocks are set back, too
+    # clocks are set back, too
+    return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)
 
 
 def rate(hits: float, idle_seconds: float) -> float:

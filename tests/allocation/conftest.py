@@ -8,7 +8,13 @@ from uuid import uuid4
 import pytest
 
 from allocation.models import Conservation, Pool, Process, Request
-from allocation.services import NewClass, RequestOutcome, create_pool, register_process, request_resources
+from allocation.services import (
+    NewClass,
+    RequestOutcome,
+    create_pool,
+    register_process,
+    request_resources,
+)
 
 KEYS = "abcdefghij"
 
@@ -16,12 +22,18 @@ KEYS = "abcdefghij"
 @pytest.fixture(autouse=True)
 def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
     """After every test with a database: each unit is available or held, and who waits says so."""
-    uses_database = {"db", "transactional_db"} & set(request.fixturenames) or request.node.get_closest_marker("django_db")
+    uses_database = {"db", "transactional_db"} & set(
+        request.fixturenames
+    ) or request.node.get_closest_marker("django_db")
     if uses_database:
         request.getfixturevalue("transactional_db" if _is_transactional(request) else "db")
     yield
     if uses_database:
-        lost = [(row.key, row.difference, row.ungranted) for row in Conservation.objects.all() if row.difference or row.ungranted]
+        lost = [
+            (row.key, row.difference, row.ungranted)
+            for row in Conservation.objects.all()
+            if row.difference or row.ungranted
+        ]
         assert lost == []
         told = set(Process.objects.filter(is_waiting=True).values_list("pk", flat=True))
         waiting = Request.objects.filter(state="waiting")
@@ -30,7 +42,9 @@ def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def _is_transactional(request: pytest.FixtureRequest) -> bool:
     marker = request.node.get_closest_marker("django_db")
-    return "transactional_db" in request.fixturenames or bool(marker and marker.kwargs.get("transaction"))
+    return "transactional_db" in request.fixturenames or bool(
+        marker and marker.kwargs.get("transaction")
+    )
 
 
 @pytest.fixture
@@ -38,7 +52,10 @@ def make_pool() -> Callable[..., Pool]:
     """make_pool(10, 5, 7) has classes a, b, c of that many units."""
 
     def make(*capacity: int, name: str = "pool", policy: str = "banker") -> Pool:
-        classes = [NewClass(key, f"unit of {key}", f"What {key} is for.", units) for key, units in zip(KEYS, capacity, strict=False)]
+        classes = [
+            NewClass(key, f"unit of {key}", f"What {key} is for.", units)
+            for key, units in zip(KEYS, capacity, strict=False)
+        ]
         return create_pool(name=name, classes=classes, policy=policy)
 
     return make
@@ -46,10 +63,21 @@ def make_pool() -> Callable[..., Pool]:
 
 @pytest.fixture
 def make_process() -> Callable[..., Process]:
-    """make_process(pool, "p0", maximum, holding) registers a process, and starts it with what it is to hold."""
+    """make_process(pool, "p0", maximum, holding) registers a process, and starts it with what it is
+    to hold.
+    """
 
-    def make(pool: Pool, label: str, maximum: tuple[int, ...], holding: tuple[int, ...] | None = None, *, run_ref: str = "") -> Process:
-        process = register_process(pool=pool.pk, label=label, run_ref=run_ref or f"run:{label}", maximum=units(*maximum))
+    def make(
+        pool: Pool,
+        label: str,
+        maximum: tuple[int, ...],
+        holding: tuple[int, ...] | None = None,
+        *,
+        run_ref: str = "",
+    ) -> Process:
+        process = register_process(
+            pool=pool.pk, label=label, run_ref=run_ref or f"run:{label}", maximum=units(*maximum)
+        )
         if holding and any(holding):
             assert ask(process, holding).granted
         process.refresh_from_db()
@@ -68,7 +96,9 @@ def ask(process: Process, amounts: tuple[int, ...], **options: object) -> Reques
     process.refresh_from_db()
     if process.holding and "kind" not in options:
         options = {"kind": "growth", "epoch": process.epoch, **options}
-    return request_resources(process=process.pk, amounts=units(*amounts), **{"request_id": uuid4(), **options})
+    return request_resources(
+        process=process.pk, amounts=units(*amounts), **{"request_id": uuid4(), **options}
+    )
 
 
 def held(process: Process) -> tuple[int, ...]:

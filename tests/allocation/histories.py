@@ -33,7 +33,21 @@ deeds = st.tuples(
         + ["growth now"] * 2
         + ["release"] * 4
         + ["end"] * 4
-        + ["late", "again", "reap", "keep", "keep", "resume", "resume", "cancel", "finish", "register", "register", "claim", "capacity"]
+        + [
+            "late",
+            "again",
+            "reap",
+            "keep",
+            "keep",
+            "resume",
+            "resume",
+            "cancel",
+            "finish",
+            "register",
+            "register",
+            "claim",
+            "capacity",
+        ]
     ),
     st.integers(0, 4),
     amounts,
@@ -44,7 +58,9 @@ histories = st.lists(deeds, min_size=20, max_size=40).map(lambda deeds: OPENING 
 
 
 class Story:
-    """A pool, and a cast of processes: three at first, who together claim about twice what there is."""
+    """A pool, and a cast of processes: three at first, who together claim about twice what there
+    is.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -54,7 +70,11 @@ class Story:
             self.register(dict(zip(KEYS, claim, strict=False)))
 
     def register(self, claim: dict[str, int]) -> None:
-        self.cast.append(register_process(pool=self.pool.pk, label=f"p{len(self.cast)}", run_ref="", maximum=claim).pk)
+        self.cast.append(
+            register_process(
+                pool=self.pool.pk, label=f"p{len(self.cast)}", run_ref="", maximum=claim
+            ).pk
+        )
 
     def tell(self, deeds: list[tuple[str, int, dict[str, int]]]) -> None:
         for deed, who, what in deeds:
@@ -70,16 +90,32 @@ class Story:
             case "start":
                 request_resources(process=pk, amounts=what, request_id=uuid4())
             case "growth" | "stage":
-                request_resources(process=pk, amounts=what, request_id=uuid4(), kind=deed, epoch=epoch)
+                request_resources(
+                    process=pk, amounts=what, request_id=uuid4(), kind=deed, epoch=epoch
+                )
             case "growth now":
-                request_resources(process=pk, amounts=what, request_id=uuid4(), kind="growth", epoch=epoch, wait=False)
+                request_resources(
+                    process=pk,
+                    amounts=what,
+                    request_id=uuid4(),
+                    kind="growth",
+                    epoch=epoch,
+                    wait=False,
+                )
             case "release" | "end":
                 self.last_release = uuid4()
-                release_resources(process=pk, epoch=epoch, release_id=self.last_release, amounts=what if deed == "release" else None)
+                release_resources(
+                    process=pk,
+                    epoch=epoch,
+                    release_id=self.last_release,
+                    amounts=what if deed == "release" else None,
+                )
             case "late":
                 release_resources(process=pk, epoch=epoch - 1, release_id=uuid4(), amounts=None)
             case "again":
-                release_resources(process=pk, epoch=epoch, release_id=self.last_release, amounts=None)
+                release_resources(
+                    process=pk, epoch=epoch, release_id=self.last_release, amounts=None
+                )
             case _:
                 self.steer(deed, process, what)
 
@@ -87,8 +123,12 @@ class Story:
         pk, epoch = process.pk, process.epoch
         match deed:
             case "reap":
-                Process.objects.filter(pk=pk, lease_until__isnull=False).update(lease_until="2001-01-01T00:00Z")
-                Process.objects.filter(pk=pk, kept_until__isnull=False).update(kept_until="2001-01-01T00:00Z")
+                Process.objects.filter(pk=pk, lease_until__isnull=False).update(
+                    lease_until="2001-01-01T00:00Z"
+                )
+                Process.objects.filter(pk=pk, kept_until__isnull=False).update(
+                    kept_until="2001-01-01T00:00Z"
+                )
                 reap_expired()
             case "keep":
                 keep_resources(process=pk, epoch=epoch, keep_seconds=60)
@@ -102,7 +142,9 @@ class Story:
             case "claim":
                 change_claim(process=pk, maximum=what)
             case "capacity":
-                set_capacity(pool=self.pool.pk, capacity={key: units + 2 for key, units in what.items()})
+                set_capacity(
+                    pool=self.pool.pk, capacity={key: units + 2 for key, units in what.items()}
+                )
 
 
 def rewrite(sql: str, *values: object) -> None:

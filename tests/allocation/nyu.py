@@ -1,12 +1,15 @@
-"""The resource managers of NYU's operating systems lab 3: tasks that act once a cycle, under a naive and under our banker.
+"""The resource managers of NYU's operating systems lab 3: tasks that act once a cycle, under a
+naive and under our banker.
 
-A line names a task and what it does next; lines of one task may be spread among others'. `c4` claims 4 units, `+3` asks for 3,
-`-4` gives 4 back, each in one cycle; a letter names the class where there are several (`+1b`), `@2` before an activity makes the
-task compute for so many cycles first, and `T@1` before its end. `c4,4` initiates class after class, a cycle each.
+A line names a task and what it does next; lines of one task may be spread among others'. `c4`
+claims 4 units, `+3` asks for 3, `-4` gives 4 back, each in one cycle; a letter names the class
+where there are several (`+1b`), `@2` before an activity makes the task compute for so many cycles
+first, and `T@1` before its end. `c4,4` initiates class after class, a cycle each.
 
-In a cycle those that were blocked try again first, in the order in which they became so, then the others act by number. What is
-given back can be used in the next cycle. If nobody could do anything, the naive manager aborts the lowest-numbered task, and the
-next, until somebody's request fits. The banker aborts whoever claims more than there is or asks for more than it claimed.
+In a cycle those that were blocked try again first, in the order in which they became so, then the
+others act by number. What is given back can be used in the next cycle. If nobody could do anything,
+the naive manager aborts the lowest-numbered task, and the next, until somebody's request fits. The
+banker aborts whoever claims more than there is or asks for more than it claimed.
 """
 
 from __future__ import annotations
@@ -66,12 +69,19 @@ class Manager:
         """Work all tasks off; returns `time/waiting`, or `abort`, for each task by number."""
         while any(task.is_alive for task in self.tasks.values()):
             self._one_cycle()
-        return ["abort" if task.aborted else f"{task.time}/{task.waited}" for _, task in sorted(self.tasks.items())]
+        return [
+            "abort" if task.aborted else f"{task.time}/{task.waited}"
+            for _, task in sorted(self.tasks.items())
+        ]
 
     def _one_cycle(self) -> None:
         self.cycle += 1
         trying = list(self.blocked)
-        others = [number for number, task in sorted(self.tasks.items()) if task.is_alive and number not in trying]
+        others = [
+            number
+            for number, task in sorted(self.tasks.items())
+            if task.is_alive and number not in trying
+        ]
         has_progress = False
         for number in trying + others:
             has_progress |= self._act(number)
@@ -124,8 +134,11 @@ class Manager:
             return fits(units, self.available)
         alive = [other for other, task in self.tasks.items() if task.is_alive]
         rows = [self.tasks[other] for other in alive]
-        state = State(self.available, tuple(task.claim for task in rows), tuple(task.held for task in rows))
-        # What came back in this cycle is not usable yet, so the state before the request need not look safe.
+        state = State(
+            self.available, tuple(task.claim for task in rows), tuple(task.held for task in rows)
+        )
+        # What came back in this cycle is not usable yet, so the state before the request need not
+        # look safe.
         return decide(state, alive.index(number), units, state_is_safe=False) is BankVerdict.GRANT
 
     def _move_on(self, task: Task) -> None:
@@ -136,12 +149,17 @@ class Manager:
 
     def _abort(self, number: int) -> None:
         task = self.tasks[number]
-        task.aborted, self.returned, task.held = True, plus(self.returned, task.held), self._nothing()
+        task.aborted, self.returned, task.held = (
+            True,
+            plus(self.returned, task.held),
+            self._nothing(),
+        )
         self.blocked = [other for other in self.blocked if other != number]
 
     def _break_deadlock(self) -> None:
         while self.blocked and not any(
-            fits(self._vector(self.tasks[n].to_do[0]), plus(self.available, self.returned)) for n in self.blocked
+            fits(self._vector(self.tasks[n].to_do[0]), plus(self.available, self.returned))
+            for n in self.blocked
         ):
             self._abort(min(self.blocked))
 
@@ -163,7 +181,11 @@ def manage(total: Vector, lines: str, *, is_banker: bool) -> list[str]:
         if activities[-1].kind != "T":
             activities.append(Activity("T", 0))
     nothing = (0,) * len(total)
-    return Manager(total, {number: Task(activities, nothing, nothing) for number, activities in to_do.items()}, is_banker).run()
+    return Manager(
+        total,
+        {number: Task(activities, nothing, nothing) for number, activities in to_do.items()},
+        is_banker,
+    ).run()
 
 
 def _activities(word: str) -> list[Activity]:
@@ -173,5 +195,8 @@ def _activities(word: str) -> list[Activity]:
     if end:
         return [Activity("T", int(end))]
     if kind == "c":
-        return [Activity("c", int(delay or 0), int(units), ordinal) for ordinal, units in enumerate(amounts.split(","))]
+        return [
+            Activity("c", int(delay or 0), int(units), ordinal)
+            for ordinal, units in enumerate(amounts.split(","))
+        ]
     return [Activity(kind, int(delay or 0), int(amounts), "abcdefgh".index(letter or "a"))]

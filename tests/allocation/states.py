@@ -1,4 +1,6 @@
-"""Random and worst-case states, built from seeds: much faster than a search for counterexamples, and of any size."""
+"""Random and worst-case states, built from seeds: much faster than a search for counterexamples,
+and of any size.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,15 @@ def small(random: Random, most: int = 5) -> State:
 
 
 def chain(n: int, m: int, free: int = 1) -> State:
-    """Each process frees only the next, they are listed backwards, and they differ in the last class alone."""
+    """Each process frees only the next, they are listed backwards, and they differ in the last
+    class alone.
+    """
     rest = (0,) * (m - 1)
-    return State((*rest, free), tuple((*rest, 1 + n - i) for i in range(n)), tuple((*rest, 1) for _ in range(n)))
+    return State(
+        (*rest, free),
+        tuple((*rest, 1 + n - i) for i in range(n)),
+        tuple((*rest, 1) for _ in range(n)),
+    )
 
 
 def some_order_finishes(state: State) -> bool:

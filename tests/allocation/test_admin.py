@@ -39,7 +39,11 @@ def claim_page(label: str) -> str:
 def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(bank):
     events = Event.objects.count()
 
-    page = log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "preview": "1"}).content.decode()
+    page = (
+        log_in("administrator")
+        .post(capacity_page(bank), {"a": 20, "b": 5, "preview": "1"})
+        .content.decode()
+    )
 
     assert "<td>10</td><td><strong>20</strong></td>" in page
     assert "Served at once: beta" in page
@@ -50,15 +54,28 @@ def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(b
 
 
 def test_confirmed_change_is_made_by_the_service_and_recorded(bank):
-    assert log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "confirm": "1"}).status_code == 302
+    assert (
+        log_in("administrator")
+        .post(capacity_page(bank), {"a": 20, "b": 5, "confirm": "1"})
+        .status_code
+        == 302
+    )
 
     assert Pool.objects.get().capacity == [20, 5]
     entry = LogEntry.objects.get()
-    assert (entry.user.username, json.loads(entry.change_message)["changes"]) == ("administrator", {"a": [10, 20]})
+    assert (entry.user.username, json.loads(entry.change_message)["changes"]) == (
+        "administrator",
+        {"a": [10, 20]},
+    )
 
 
 @pytest.mark.parametrize(
-    ("amount", "sentence"), [("5", "More units than this are in use"), ("7", "claims more than this"), ("-1", "greater than or equal to 0")]
+    ("amount", "sentence"),
+    [
+        ("5", "More units than this are in use"),
+        ("7", "claims more than this"),
+        ("-1", "greater than or equal to 0"),
+    ],
 )
 @pytest.mark.parametrize("button", ["preview", "confirm"])
 def test_refused_capacity_stands_beside_its_field(bank, amount, sentence, button):
@@ -70,7 +87,11 @@ def test_refused_capacity_stands_beside_its_field(bank, amount, sentence, button
 
 
 def test_preview_names_everyone_who_would_no_longer_fit(bank):
-    page = log_in("administrator").post(capacity_page(bank), {"a": 7, "b": 5, "preview": "1"}).content.decode()
+    page = (
+        log_in("administrator")
+        .post(capacity_page(bank), {"a": 7, "b": 5, "preview": "1"})
+        .content.decode()
+    )
 
     assert "These claim more than there would be: alpha, beta." in page
 
@@ -88,13 +109,20 @@ def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(make_pool, 
 def test_claim_is_changed_the_same_way(bank):
     administrator = log_in("administrator")
 
-    preview = administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "preview": "1"}).content.decode()
+    preview = administrator.post(
+        claim_page("alpha"), {"a": 4, "b": 0, "preview": "1"}
+    ).content.decode()
     assert "Served at once: beta" in preview
     assert Process.objects.get(label="alpha").max_claim == [8, 0]
 
-    assert administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "confirm": "1"}).status_code == 302
+    assert (
+        administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "confirm": "1"}).status_code == 302
+    )
     assert Process.objects.get(label="alpha").max_claim == [4, 0]
-    assert json.loads(LogEntry.objects.get().change_message) == {"action": "claim changed", "changes": {"a": [8, 4]}}
+    assert json.loads(LogEntry.objects.get().change_message) == {
+        "action": "claim changed",
+        "changes": {"a": [8, 4]},
+    }
 
 
 def test_claim_below_what_is_held_is_refused_beside_its_field(bank):
@@ -113,7 +141,11 @@ def drives(make_pool, make_process):
 
 
 def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(drives):
-    page = log_in("administrator").post(capacity_page(drives), {"a": 11, "preview": "1"}).content.decode()
+    page = (
+        log_in("administrator")
+        .post(capacity_page(drives), {"a": 11, "preview": "1"})
+        .content.decode()
+    )
 
     assert "Not sure to finish: P0, P2." in page
     assert "Override the safety check" in page
@@ -124,18 +156,27 @@ def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(drives):
 def test_override_takes_a_reason_and_flags_the_pool(drives):
     administrator = log_in("administrator")
 
-    page = administrator.post(capacity_page(drives), {"a": 11, "override": "1", "override_reason": " "})
+    page = administrator.post(
+        capacity_page(drives), {"a": 11, "override": "1", "override_reason": " "}
+    )
     assert "takes a reason" in page.context["form"].non_field_errors()[0]
     assert Pool.objects.get().is_safe
 
-    assert administrator.post(capacity_page(drives), {"a": 11, "override": "1", "override_reason": "A drive broke."}).status_code == 302
+    assert (
+        administrator.post(
+            capacity_page(drives), {"a": 11, "override": "1", "override_reason": "A drive broke."}
+        ).status_code
+        == 302
+    )
     assert (Pool.objects.get().capacity, Pool.objects.get().is_safe) == ([11], False)
     assert Event.objects.get(kind="overridden").reason == "administrator: A drive broke."
     assert "A drive broke." in json.loads(LogEntry.objects.get().change_message)["action"]
 
 
 def test_confirming_never_overrides(drives):
-    log_in("administrator").post(capacity_page(drives), {"a": 11, "confirm": "1", "override_reason": "A drive broke."})
+    log_in("administrator").post(
+        capacity_page(drives), {"a": 11, "confirm": "1", "override_reason": "A drive broke."}
+    )
 
     assert (Pool.objects.get().capacity, Pool.objects.get().is_safe) == ([12], True)
 
@@ -143,15 +184,26 @@ def test_confirming_never_overrides(drives):
 def test_turns_and_reserves_are_changed_and_recorded(bank):
     address = reverse("admin:allocation_pool_turns", args=[bank.pk])
 
-    assert log_in("administrator").post(address, {"bypass.limit": 3, "a": 2, "b": 0, "confirm": "1"}).status_code == 302
+    assert (
+        log_in("administrator")
+        .post(address, {"bypass.limit": 3, "a": 2, "b": 0, "confirm": "1"})
+        .status_code
+        == 302
+    )
 
     pool = Pool.objects.get()
     assert (pool.bypass_limit, pool.reserved, pool.capacity) == (3, [2, 0], [10, 5])
-    assert json.loads(LogEntry.objects.get().change_message)["changes"] == {"bypass.limit": [10, 3], "a": [0, 2]}
+    assert json.loads(LogEntry.objects.get().change_message)["changes"] == {
+        "bypass.limit": [10, 3],
+        "a": [0, 2],
+    }
 
 
 def test_priority_is_changed_within_its_bounds(bank):
-    administrator, address = log_in("administrator"), reverse("admin:allocation_process_priority", args=[Process.objects.first().pk])
+    administrator, address = (
+        log_in("administrator"),
+        reverse("admin:allocation_process_priority", args=[Process.objects.first().pk]),
+    )
 
     assert administrator.post(address, {"priority": 11, "confirm": "1"}).status_code == 200
     assert administrator.post(address, {"priority": 5, "confirm": "1"}).status_code == 302
@@ -160,12 +212,18 @@ def test_priority_is_changed_within_its_bounds(bank):
 
 
 def test_resource_class_is_added_after_a_look(bank):
-    administrator, address = log_in("administrator"), reverse("admin:allocation_pool_add_class", args=[bank.pk])
+    administrator, address = (
+        log_in("administrator"),
+        reverse("admin:allocation_pool_add_class", args=[bank.pk]),
+    )
     gold = {"key": "gold", "unit": "bar", "sentence": "What gold is for.", "capacity": 3}
 
     assert "gold (new)" in administrator.post(address, {**gold, "preview": "1"}).content.decode()
     assert Pool.objects.get().capacity == [10, 5]
-    assert "such a class already" in administrator.post(address, {**gold, "key": "a", "preview": "1"}).content.decode()
+    assert (
+        "such a class already"
+        in administrator.post(address, {**gold, "key": "a", "preview": "1"}).content.decode()
+    )
 
     assert administrator.post(address, {**gold, "confirm": "1"}).status_code == 302
     assert Pool.objects.get().capacity == [10, 5, 3]
@@ -173,7 +231,11 @@ def test_resource_class_is_added_after_a_look(bank):
 
 
 def test_nothing_changed_is_said_and_not_recorded(bank):
-    page = log_in("administrator").post(capacity_page(bank), {"a": 10, "b": 5, "preview": "1"}).content.decode()
+    page = (
+        log_in("administrator")
+        .post(capacity_page(bank), {"a": 10, "b": 5, "preview": "1"})
+        .content.decode()
+    )
 
     assert "Nothing would change" in page
 
@@ -199,9 +261,14 @@ def test_everyone_who_may_see_pools_may_look_at_the_lists(bank, role, model):
 
 def test_matrix_is_filtered_by_class_and_process(bank):
     alpha = Process.objects.get(label="alpha")
-    page = log_in("administrator").get(reverse("admin:allocation_matrixcell_changelist"), {"key": "a", "process__id__exact": alpha.pk})
+    page = log_in("administrator").get(
+        reverse("admin:allocation_matrixcell_changelist"),
+        {"key": "a", "process__id__exact": alpha.pk},
+    )
 
-    assert [(row.key, row.maximum, row.allocation, row.need) for row in page.context["cl"].result_list] == [("a", 8, 4, 4)]
+    assert [
+        (row.key, row.maximum, row.allocation, row.need) for row in page.context["cl"].result_list
+    ] == [("a", 8, 4, 4)]
 
 
 def test_rows_cannot_be_changed_by_hand(bank):

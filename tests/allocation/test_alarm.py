@@ -42,7 +42,9 @@ def log_in(client):
 
 
 def alarm(client, address: str):
-    return BeautifulSoup(client.get(address).content, "html.parser").find(attrs={"data-alarm": True})
+    return BeautifulSoup(client.get(address).content, "html.parser").find(
+        attrs={"data-alarm": True}
+    )
 
 
 PAGES = [
@@ -62,9 +64,11 @@ def test_every_page_shows_it_with_who_why_and_what_would_clear_it(log_in, flagge
 
     assert box.find("a")["href"] == flagged.get_absolute_url()
     assert " ".join(box.get_text().split()) == (
-        "Not safe: in the bank pool unsafe limits are in force; P0 and P2 could wait for each other for ever. "
+        "Not safe: in the bank pool unsafe limits are in force; P0 and P2 could wait for each "
+        "other for ever. "
         "Put through by ada: A drive broke. "
-        "It is safe again with a raised by 1 to 12, or with the claim of P0 lowered to 9 a, or once enough is given back."
+        "It is safe again with a raised by 1 to 12, or with the claim of P0 lowered to 9 a, or "
+        "once enough is given back."
     )
 
 
@@ -97,11 +101,17 @@ def test_a_refresh_brings_an_alarm_that_began_meanwhile(log_in, pool, lose_a_uni
     client, page = log_in("viewer"), pool.get_absolute_url()
     refresh = {"HX-Request": "true", "HX-Target": "live"}
     before = client.get(page, headers=refresh)
-    assert client.get(page, headers={**refresh, "If-None-Match": before.headers["ETag"]}).status_code == 304
+    assert (
+        client.get(page, headers={**refresh, "If-None-Match": before.headers["ETag"]}).status_code
+        == 304
+    )
     lose_a_unit()
 
     after = client.get(page, headers={**refresh, "If-None-Match": before.headers["ETag"]})
-    assert BeautifulSoup(after.content, "html.parser").select_one("#alarms [data-alarm] a")["href"] == page
+    assert (
+        BeautifulSoup(after.content, "html.parser").select_one("#alarms [data-alarm] a")["href"]
+        == page
+    )
 
 
 def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):
@@ -114,7 +124,9 @@ def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):
     assert "manage.py audit_allocation" in box.get_text()
 
 
-def test_a_page_asks_for_alarms_by_two_queries_and_what_is_no_page_by_none(log_in, pool, django_assert_num_queries):
+def test_a_page_asks_for_alarms_by_two_queries_and_what_is_no_page_by_none(
+    log_in, pool, django_assert_num_queries
+):
     client, page = log_in("viewer"), pool.get_absolute_url()
     with django_assert_num_queries(15):
         client.get(page)

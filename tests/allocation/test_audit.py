@@ -26,9 +26,14 @@ def nothing_is_lost():
 
 @pytest.fixture
 def bank(make_pool, make_process) -> Pool:
-    """SEEDS A5's kind of pool: 4 created, 3 registered, grants 5 2 2 of 12, then b asks for 3 (unsafe) and c gets its last 2."""
+    """SEEDS A5's kind of pool: 4 created, 3 registered, grants 5 2 2 of 12, then b asks for 3
+    (unsafe) and c gets its last 2.
+    """
     pool = make_pool(12)
-    processes = [make_process(pool, name, (most,), (held,)) for name, most, held in (("a", 10, 5), ("b", 5, 2), ("c", 9, 2))]
+    processes = [
+        make_process(pool, name, (most,), (held,))
+        for name, most, held in (("a", 10, 5), ("b", 5, 2), ("c", 9, 2))
+    ]
     ask(processes[2], (1,))  # waits: unsafe
     ask(processes[1], (1,))
     return pool
@@ -42,7 +47,9 @@ def event_of(pool: Pool, kind: str) -> Event:
     return Event.objects.filter(pool=pool, kind=kind).order_by("-version").first()
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "examples", [8, pytest.param(60, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
+)
 @pytest.mark.parametrize("policy", ["banker", "naive", "all_at_once"])
 def test_whatever_history_the_services_make_is_proved(make_pool, policy, examples):
     kinds = set()
@@ -76,7 +83,9 @@ def test_clean_ledger_is_told_in_one_line_a_pool(bank, make_pool, capsys):
 
 
 def test_breach_ends_with_status_1_and_names_the_first_bad_event_for_programs_too(bank, capsys):
-    rewrite("UPDATE allocation_event SET amounts = '{3}' WHERE id = %s", event_of(bank, "granted").pk)
+    rewrite(
+        "UPDATE allocation_event SET amounts = '{3}' WHERE id = %s", event_of(bank, "granted").pk
+    )
 
     with pytest.raises(CommandError, match="Not as it should be: pool"):
         call_command("audit_allocation", "--pool", "pool", "--json")
@@ -95,31 +104,84 @@ def test_pool_that_does_not_exist_is_told(db):
 @pytest.mark.parametrize(
     ("kind", "change", "sentence"),
     [
-        ("granted", "available_after = '{4}'", "recorded Available after it (4,); the replay finds (2,)"),
-        ("waiting", "available_before = '{9}'", "recorded Available before it (9,); the replay finds (3,)"),
-        ("waiting", "verdict = 'wait_unavailable'", "recorded wait_unavailable; the replay finds wait_unsafe"),
+        (
+            "granted",
+            "available_after = '{4}'",
+            "recorded Available after it (4,); the replay finds (2,)",
+        ),
+        (
+            "waiting",
+            "available_before = '{9}'",
+            "recorded Available before it (9,); the replay finds (3,)",
+        ),
+        (
+            "waiting",
+            "verdict = 'wait_unavailable'",
+            "recorded wait_unavailable; the replay finds wait_unsafe",
+        ),
         ("waiting", "verdict = ''", "recorded no verdict; the replay finds wait_unsafe"),
         ("waiting", "amounts = '{8}'", "recorded a wait for (8,); the replay finds that process"),
-        ("granted", "sequence = '{}'", "recorded the sequence (); the replay finds no proof that process"),
-        ("granted", "version = 10", "recorded version 10; the replay finds that version 9 comes next"),
-        ("granted", "kind = 'mislaid'", "recorded the kind mislaid; the replay finds that it does not know it"),
+        (
+            "granted",
+            "sequence = '{}'",
+            "recorded the sequence (); the replay finds no proof that process",
+        ),
+        (
+            "granted",
+            "version = 10",
+            "recorded version 10; the replay finds that version 9 comes next",
+        ),
+        (
+            "granted",
+            "kind = 'mislaid'",
+            "recorded the kind mislaid; the replay finds that it does not know it",
+        ),
         ("granted", "kind = 'released'", "recorded Available after it (2,); the replay finds (4,)"),
         ("granted", "kind = 'expired'", "recorded the end of a wait"),
-        ("waiting", "kind = 'rejected'", "recorded a rejection of (1,); the replay finds that process"),
+        (
+            "waiting",
+            "kind = 'rejected'",
+            "recorded a rejection of (1,); the replay finds that process",
+        ),
         ("waiting", "kind = 'finished'", "the replay finds (2,)"),
-        ("granted", "kind = 'cancelled', available_after = '{3}'", "recorded grant; the replay finds that it might have been granted"),
+        (
+            "granted",
+            "kind = 'cancelled', available_after = '{3}'",
+            "recorded grant; the replay finds that it might have been granted",
+        ),
         (
             "waiting",
             "verdict = 'wait_turn'",
-            "recorded wait_turn; the replay finds wait_unsafe, and turns bind only those that hold nothing",
+            "recorded wait_turn; the replay finds wait_unsafe, and turns bind only those that "
+            "hold nothing",
         ),
         ("granted", "kind = 'kept'", "recorded that process"),
         ("granted", "kind = 'resumed'", "recorded a reservation of process"),
-        ("waiting", "kind = 'granted', available_after = '{2}', verdict = 'grant'", "recorded the sequence (); the replay finds no proof"),
-        ("registered", "amounts = '{13}'", "recorded the claim (13,); the replay finds a capacity of (12,)"),
-        ("granted", "kind = 'capacity_set', amounts = '{11}'", "recorded (11,), without an override; the replay finds that the state"),
-        ("granted", "process_id = 0", "recorded process 0; the replay finds no such process at that time"),
-        ("granted", "request_id = NULL", "recorded no request; the replay finds that there must be one"),
+        (
+            "waiting",
+            "kind = 'granted', available_after = '{2}', verdict = 'grant'",
+            "recorded the sequence (); the replay finds no proof",
+        ),
+        (
+            "registered",
+            "amounts = '{13}'",
+            "recorded the claim (13,); the replay finds a capacity of (12,)",
+        ),
+        (
+            "granted",
+            "kind = 'capacity_set', amounts = '{11}'",
+            "recorded (11,), without an override; the replay finds that the state",
+        ),
+        (
+            "granted",
+            "process_id = 0",
+            "recorded process 0; the replay finds no such process at that time",
+        ),
+        (
+            "granted",
+            "request_id = NULL",
+            "recorded no request; the replay finds that there must be one",
+        ),
     ],
 )
 def test_event_that_cannot_be_is_named(bank, kind, change, sentence):
@@ -131,7 +193,8 @@ def test_event_that_cannot_be_is_named(bank, kind, change, sentence):
 def test_grant_that_was_not_safe_is_named_even_with_a_sequence(bank):
     waiting = event_of(bank, "waiting")
     rewrite(
-        "UPDATE allocation_event SET kind = 'granted', available_after = '{2}', verdict = 'grant', sequence = ARRAY[%s, %s] WHERE id = %s",
+        "UPDATE allocation_event SET kind = 'granted', available_after = '{2}', verdict = "
+        "'grant', sequence = ARRAY[%s, %s] WHERE id = %s",
         Process.objects.get(label="b").pk,
         waiting.process_id,
         waiting.pk,
@@ -143,7 +206,10 @@ def test_grant_that_was_not_safe_is_named_even_with_a_sequence(bank):
 def test_event_that_was_taken_out_is_missed(bank):
     rewrite("DELETE FROM allocation_event WHERE pool_id = %s AND version = 5", bank.pk)
 
-    assert first_finding(bank) == "Event 6 (registered): recorded version 6; the replay finds that version 5 comes next."
+    assert (
+        first_finding(bank)
+        == "Event 6 (registered): recorded version 6; the replay finds that version 5 comes next."
+    )
 
 
 def test_last_event_taken_out_is_missed_too(bank):
@@ -159,13 +225,25 @@ def test_rows_that_differ_from_the_ledger_are_named(bank):
 
     sentences = [finding.sentence for finding in audit_pool(bank.pk).findings]
 
-    assert "The rows differ from the ledger in Available: recorded (4,); the replay finds (2,)." in sentences
-    assert f"The rows differ from the ledger in what process {process.pk} holds: recorded (4,); the replay finds (5,)." in sentences
-    assert "Units of a are missing: capacity 12, available 4, held 9 (difference -1; held without a grant -1)." in sentences
+    assert (
+        "The rows differ from the ledger in Available: recorded (4,); the replay finds (2,)."
+        in sentences
+    )
+    assert (
+        f"The rows differ from the ledger in what process {process.pk} holds: recorded (4,); "
+        "the replay finds (5,)." in sentences
+    )
+    assert (
+        "Units of a are missing: capacity 12, available 4, held 9 (difference -1; held without "
+        "a grant -1)." in sentences
+    )
 
 
 def test_grant_that_was_closed_behind_the_banks_back_is_named(bank):
     process = Process.objects.get(label="a")
     Grant.objects.filter(process=process).update(remaining=[0], released_at="2026-01-01T00:00Z")
 
-    assert f"the open grants of process {process.pk}: recorded (0,); the replay finds (5,)" in first_finding(bank)
+    assert (
+        f"the open grants of process {process.pk}: recorded (0,); the replay finds (5,)"
+        in first_finding(bank)
+    )

@@ -4,7 +4,15 @@ from itertools import permutations
 
 import pytest
 
-from allocation.banker import BankVerdict, State, decide, examine, find_safe_sequence, granted, work_along
+from allocation.banker import (
+    BankVerdict,
+    State,
+    decide,
+    examine,
+    find_safe_sequence,
+    granted,
+    work_along,
+)
 from allocation.errors import RequestExceedsNeed
 from tests.allocation.textbook import CASES, P3, REQUESTS, S1, Case, rows, state
 
@@ -13,7 +21,10 @@ def is_order(given: State, order: tuple[int, ...]) -> bool:
     """Whether the processes can finish in this order, straight from the definition (SEEDS A4)."""
     free = list(given.available)
     for i in order:
-        if any(most - held > units for most, held, units in zip(given.maximum[i], given.allocation[i], free, strict=True)):
+        if any(
+            most - held > units
+            for most, held, units in zip(given.maximum[i], given.allocation[i], free, strict=True)
+        ):
             return False
         free = [units + held for units, held in zip(free, given.allocation[i], strict=True)]
     return sorted(order) == list(range(len(given.maximum)))
@@ -23,7 +34,10 @@ def is_order(given: State, order: tuple[int, ...]) -> bool:
 def test_finds_a_safe_sequence_of_the_textbook_state_exactly_if_there_is_one(case: Case):
     found = find_safe_sequence(case.state)
 
-    assert sum(is_order(case.state, order) for order in permutations(range(len(case.state.maximum)))) == case.orders
+    assert (
+        sum(is_order(case.state, order) for order in permutations(range(len(case.state.maximum))))
+        == case.orders
+    )
     if case.order is None:
         assert found is None
     else:
@@ -77,7 +91,10 @@ def test_papers_screen_is_reproduced():
 def test_papers_single_class_example_is_safe_but_not_in_the_papers_order():
     """P3 with its erratum: P1 needs 7 and 2 are free, so it cannot come first."""
     assert not is_order(P3, (0, 1, 2, 3))
-    assert {order for order in permutations(range(4)) if is_order(P3, order)} == {(1, 2, 0, 3), (1, 2, 3, 0)}
+    assert {order for order in permutations(range(4)) if is_order(P3, order)} == {
+        (1, 2, 0, 3),
+        (1, 2, 3, 0),
+    }
     with pytest.raises(ValueError, match="process 0 needs"):
         work_along(P3, [0, 1, 2, 3])
     assert work_along(P3, [1, 2, 0, 3]) == [(2,), (6,), (10,), (18,), (20,)]
@@ -106,7 +123,9 @@ def test_only_the_last_class_being_short_is_enough_to_be_stuck():
 
 
 def test_from_an_unsafe_state_only_a_full_check_or_a_finisher_is_granted():
-    """AC10: S2 with one unit gone is unsafe; P1 may finish from what is free, P0 may not have one more."""
+    """AC10: S2 with one unit gone is unsafe; P1 may finish from what is free, P0 may not have one
+    more.
+    """
     cut = state("5 2 2", "=10 4 9", "2")
     assert find_safe_sequence(cut) is None
 
@@ -181,6 +200,11 @@ def test_state_is_built_from_arrays_or_lists():
     lists = [[list(row) for row in matrix] for matrix in (S1.maximum, S1.allocation)]
 
     assert State.from_arrays(list(S1.available), *lists) == S1
-    assert State.from_arrays(Array(list(S1.available)), Array(lists[0]), [Array(row) for row in lists[1]]) == S1
+    assert (
+        State.from_arrays(
+            Array(list(S1.available)), Array(lists[0]), [Array(row) for row in lists[1]]
+        )
+        == S1
+    )
     with pytest.raises(ValueError, match="whole numbers"):
         State.from_arrays(Array([1.5]), Array([]), Array([]))

@@ -20,7 +20,10 @@ def states(draw: st.DrawFn, least: int = 0) -> State:
     vector = st.tuples(*[st.integers(0, 4)] * m)
     allocation = draw(st.tuples(*[vector] * n))
     extra = draw(st.tuples(*[vector] * n))
-    maximum = tuple(tuple(a + b for a, b in zip(held, more, strict=True)) for held, more in zip(allocation, extra, strict=True))
+    maximum = tuple(
+        tuple(a + b for a, b in zip(held, more, strict=True))
+        for held, more in zip(allocation, extra, strict=True)
+    )
     return State(draw(vector), maximum, allocation)
 
 
@@ -51,7 +54,9 @@ def test_decision_is_the_definitions(case):
     if any(asked > free for asked, free in zip(request, state.available, strict=True)):
         assert verdict is BankVerdict.WAIT_UNAVAILABLE
         return
-    may_finish = all(need <= free for need, free in zip(state.need[process], state.available, strict=True))
+    may_finish = all(
+        need <= free for need, free in zip(state.need[process], state.available, strict=True)
+    )
     fine = some_order_finishes(granted(state, process, request)) or (not safe and may_finish)
     assert verdict is (BankVerdict.GRANT if fine else BankVerdict.WAIT_UNSAFE)
 
@@ -66,6 +71,10 @@ def test_release_keeps_a_safe_order(case):
     allocation = list(state.allocation)
     allocation[process] = minus(allocation[process], back)
 
-    after = State(tuple(a + b for a, b in zip(state.available, back, strict=True)), state.maximum, tuple(allocation))
+    after = State(
+        tuple(a + b for a, b in zip(state.available, back, strict=True)),
+        state.maximum,
+        tuple(allocation),
+    )
 
     assert is_order(after, tuple(order))

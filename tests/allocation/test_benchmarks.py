@@ -1,4 +1,5 @@
-"""The variants in the benchmark answer alike; and the figures that the full check must keep (AC4)."""
+"""The variants in the benchmark answer alike; and the figures that the full check must keep
+(AC4)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ def test_reduced_scope_gives_the_same_answer_where_claims_fit_the_capacity():
         state = small(random)
         held = [tuple(units * (i % 2) for units in row) for i, row in enumerate(state.allocation)]
         capacity = [sum(column) for column in zip(state.available, *held, strict=True)]
-        state = State(state.available, tuple(tuple(map(min, row, capacity)) for row in state.maximum), tuple(held))
+        state = State(
+            state.available,
+            tuple(tuple(map(min, row, capacity)) for row in state.maximum),
+            tuple(held),
+        )
         fewer += len(reduced(state).maximum) < len(state.maximum)
         assert (find_safe_sequence(state) is None) == (find_safe_sequence(reduced(state)) is None)
     assert fewer > 500
@@ -42,6 +47,8 @@ def test_states_to_measure_on_are_safe(n, m):
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize(("make", "n", "most_ms"), [(random_state, 1_000, 1), (chain, 1_000, 10), (chain, 10_000, 200)])
+@pytest.mark.parametrize(
+    ("make", "n", "most_ms"), [(random_state, 1_000, 1), (chain, 1_000, 10), (chain, 10_000, 200)]
+)
 def test_full_check_keeps_its_figures(make, n, most_ms):
     assert full_check(make(n, 10))[0] <= most_ms

@@ -9,7 +9,10 @@ from django.core.management.base import SystemCheckError
 from allocation.models import Pool
 
 pytestmark = [pytest.mark.django_db]
-SENTENCE = "Units of a are missing in pool pool: capacity 3, available 2, held 0, of which 0 without a grant."
+SENTENCE = (
+    "Units of a are missing in pool pool: capacity 3, available 2, held 0, of which 0 without a "
+    "grant."
+)
 
 
 @pytest.fixture

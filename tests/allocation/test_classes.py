@@ -10,7 +10,13 @@ from allocation.errors import BadClasses, ClassKeyTaken, UnknownPool
 from allocation.models import Event, EventKind, Grant, Pool, Process, Release, Request
 from allocation.records import recent_events
 from allocation.selectors import bank_view, holdings_of, outcome_of
-from allocation.services import NewClass, add_class, change_claim, release_resources, request_resources
+from allocation.services import (
+    NewClass,
+    add_class,
+    change_claim,
+    release_resources,
+    request_resources,
+)
 from tests.allocation.conftest import ask, available, held, units
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +41,11 @@ def test_every_array_of_the_pool_grows_by_one_place(busy, make_pool):
     grown = add_class(pool=pool.pk, new=GOLD)
 
     assert (grown.capacity, available(pool)) == ([4, 1, 3], (0, 1, 3))
-    assert [(one.ordinal, one.key) for one in pool.classes.all()] == [(0, "a"), (1, "b"), (2, "gold")]
+    assert [(one.ordinal, one.key) for one in pool.classes.all()] == [
+        (0, "a"),
+        (1, "b"),
+        (2, "gold"),
+    ]
     rows = [
         *Process.objects.values_list("max_claim", "allocated"),
         *Request.objects.values_list("amounts"),
@@ -66,7 +76,9 @@ def test_those_at_work_go_on_and_may_claim_the_new_class(busy):
     add_class(pool=pool.pk, new=GOLD)
 
     change_claim(process=holder.pk, maximum={"gold": 2})
-    assert request_resources(process=holder.pk, amounts={"gold": 2}, request_id=uuid4(), kind="growth", epoch=1).granted
+    assert request_resources(
+        process=holder.pk, amounts={"gold": 2}, request_id=uuid4(), kind="growth", epoch=1
+    ).granted
     release_resources(process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
 
     assert outcome_of(waiting.request_id).granted

@@ -18,17 +18,27 @@ def one(available: tuple[int, ...], tenants: list[HoldingProcess], *waiters: Wai
 def test_wait_is_estimated_by_the_usual_shift_of_the_holder():
     estimate = one((0,), [SHOP], WaitingRequest(2, "library", (3,), (3,)))
 
-    assert (estimate.seconds, estimate.sentence) == (37, "About 40 s, if Demo: the shop gives back after its usual 60 s shift.")
+    assert (estimate.seconds, estimate.sentence) == (
+        37,
+        "About 40 s, if Demo: the shop gives back after its usual 60 s shift.",
+    )
 
 
 def test_nothing_is_estimated_where_no_holder_has_finished_a_shift():
-    estimate = one((0,), [HoldingProcess(1, "new", (4,), (4,))], WaitingRequest(2, "library", (3,), (3,)))
+    estimate = one(
+        (0,), [HoldingProcess(1, "new", (4,), (4,))], WaitingRequest(2, "library", (3,), (3,))
+    )
 
-    assert (estimate.seconds, estimate.sentence) == (None, "No estimate: nobody who holds it has finished a shift yet.")
+    assert (estimate.seconds, estimate.sentence) == (
+        None,
+        "No estimate: nobody who holds it has finished a shift yet.",
+    )
 
 
 def test_the_one_who_is_not_known_is_named_if_the_others_are_not_enough():
-    estimate = one((0,), [SHOP, HoldingProcess(3, "new", (4,), (4,))], WaitingRequest(2, "library", (6,), (6,)))
+    estimate = one(
+        (0,), [SHOP, HoldingProcess(3, "new", (4,), (4,))], WaitingRequest(2, "library", (6,), (6,))
+    )
 
     assert estimate.sentence == "No estimate: new has not finished a shift yet."
 
@@ -36,7 +46,10 @@ def test_the_one_who_is_not_known_is_named_if_the_others_are_not_enough():
 def test_reservation_ends_by_its_own_time():
     kept = HoldingProcess(1, "paused", (4,), (4,), HoldingTerm(left=600))
 
-    assert one((0,), [kept], WaitingRequest(2, "library", (3,), (3,))).sentence == "About 10 min, if the reservation of paused ends as set."
+    assert (
+        one((0,), [kept], WaitingRequest(2, "library", (3,), (3,))).sentence
+        == "About 10 min, if the reservation of paused ends as set."
+    )
 
 
 def test_holder_that_is_late_is_said_to_be_late():
@@ -44,11 +57,18 @@ def test_holder_that_is_late_is_said_to_be_late():
 
     estimate = one((0,), [late], WaitingRequest(2, "library", (3,), (3,)))
 
-    assert estimate.sentence == "Any moment now, if slow gives back soon: it has held for longer than its usual 60 s shift."
+    assert (
+        estimate.sentence
+        == "Any moment now, if slow gives back soon: it has held for longer than its usual "
+        "60 s shift."
+    )
 
 
 def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
-    first, second = WaitingRequest(2, "first", (4,), (4,), usual=20), WaitingRequest(3, "second", (4,), (4,))
+    first, second = (
+        WaitingRequest(2, "first", (4,), (4,), usual=20),
+        WaitingRequest(3, "second", (4,), (4,)),
+    )
 
     estimate = one((0,), [SHOP], first, second)
 
@@ -63,7 +83,10 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
 def test_nobody_can_tell_behind_one_that_has_never_finished_a_shift():
     first, second = WaitingRequest(2, "first", (4,), (4,)), WaitingRequest(3, "second", (4,), (4,))
 
-    assert one((0,), [SHOP], first, second).sentence == "No estimate: first, ahead in line, has not finished a shift yet."
+    assert (
+        one((0,), [SHOP], first, second).sentence
+        == "No estimate: first, ahead in line, has not finished a shift yet."
+    )
 
 
 def test_only_those_who_hold_what_is_short_are_named():
@@ -77,7 +100,9 @@ def test_only_those_who_hold_what_is_short_are_named():
 
 
 def test_wait_for_safety_ends_when_one_of_the_rivals_has_finished():
-    """Ten units: a holds 4 and may hold 8, b holds 2 and may hold 8, and asks for 2 of the 4 that are free."""
+    """Ten units: a holds 4 and may hold 8, b holds 2 and may hold 8, and asks for 2 of the 4 that
+    are free.
+    """
     a = HoldingProcess(1, "a", (8,), (4,), HoldingTerm(30, 30))
     b = HoldingProcess(2, "b", (8,), (2,), HoldingTerm(50, 50))
 
@@ -85,10 +110,16 @@ def test_wait_for_safety_ends_when_one_of_the_rivals_has_finished():
 
 
 def test_while_a_turn_is_kept_nobody_empty_handed_is_served_before_it():
-    first, second = WaitingRequest(2, "first", (4,), (4,), usual=20), WaitingRequest(3, "second", (1,), (1,))
+    first, second = (
+        WaitingRequest(2, "first", (4,), (4,), usual=20),
+        WaitingRequest(3, "second", (1,), (1,)),
+    )
 
     assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second])] == [37, 0]
-    assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second], keeps_turn=2)] == [37, 37]
+    assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second], keeps_turn=2)] == [
+        37,
+        37,
+    ]
 
 
 def test_what_is_reserved_for_urgent_work_must_stay_free_beside_it():
@@ -106,10 +137,18 @@ def banks(draw):
     for i in range(draw(st.integers(0, 4))):
         held, need = draw(vectors), draw(vectors)
         left = draw(st.none() | st.integers(0, 100))
-        tenants.append(HoldingProcess(i, f"t{i}", plus(held, need), held, None if left is None else HoldingTerm(left, 100)))
+        tenants.append(
+            HoldingProcess(
+                i, f"t{i}", plus(held, need), held, None if left is None else HoldingTerm(left, 100)
+            )
+        )
     for i in range(draw(st.integers(1, 4))):
         amounts, more = draw(vectors), draw(vectors)
-        waiters.append(WaitingRequest(10 + i, f"w{i}", plus(amounts, more), amounts, draw(st.none() | st.integers(0, 100))))
+        waiters.append(
+            WaitingRequest(
+                10 + i, f"w{i}", plus(amounts, more), amounts, draw(st.none() | st.integers(0, 100))
+            )
+        )
     return draw(vectors), tenants, waiters
 
 
@@ -145,7 +184,12 @@ def test_whoever_can_be_served_now_needs_no_time(bank):
 @given(banks(), st.integers(1, 50))
 def test_a_later_holder_never_makes_the_only_waiter_start_earlier(bank, delay):
     available, tenants, waiters = bank
-    later = [HoldingProcess(t.id, t.label, t.maximum, t.allocation, t.term and HoldingTerm(t.term.left + delay, 100)) for t in tenants]
+    later = [
+        HoldingProcess(
+            t.id, t.label, t.maximum, t.allocation, t.term and HoldingTerm(t.term.left + delay, 100)
+        )
+        for t in tenants
+    ]
 
     before, after = (one(available, rows, waiters[0]).seconds for rows in (tenants, later))
 

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.banker import BankVerdict, fits, minus
-from allocation.fairness import LIFT, PRIORITIES, URGENT, QueuedRequest, QueueVerdict, TurnRules, kept_back, refusal, verdict_of
+from allocation.fairness import (
+    LIFT,
+    PRIORITIES,
+    URGENT,
+    QueuedRequest,
+    QueueVerdict,
+    TurnRules,
+    kept_back,
+    refusal,
+    verdict_of,
+)
 from allocation.reasons import FirstInTurn, explain_queue
 from allocation.wording import UnitWords
 
@@ -26,7 +36,9 @@ def test_nothing_here_refuses_a_process_that_holds_something(rules, asker, avail
 
 
 @given(any_rules, anyone, vectors, st.integers(0, 40))
-def test_one_that_holds_nothing_may_pass_the_first_only_up_to_the_limit(rules, asker, available, passed):
+def test_one_that_holds_nothing_may_pass_the_first_only_up_to_the_limit(
+    rules, asker, available, passed
+):
     refused = refusal(rules, asker, available, passed=passed)
 
     assert (refused is QueueVerdict.WAIT_TURN) == (not asker.holds and passed >= rules.limit)
@@ -42,7 +54,10 @@ def test_first_in_turn_is_always_served_once_everything_is_free(rules, data):
 
 @given(any_rules, vectors, vectors)
 def test_start_leaves_the_reserve_unless_it_is_urgent(rules, amounts, available):
-    usual, urgent = (refusal(rules, QueuedRequest(amounts, False, p), available, passed=None) for p in (0, URGENT))
+    usual, urgent = (
+        refusal(rules, QueuedRequest(amounts, False, p), available, passed=None)
+        for p in (0, URGENT)
+    )
 
     assert urgent is None
     assert (usual is None) == fits(kept_back(rules, amounts), minus(available, amounts))
@@ -50,12 +65,17 @@ def test_start_leaves_the_reserve_unless_it_is_urgent(rules, amounts, available)
 
 @given(st.lists(st.tuples(st.integers(0, 7200), st.sampled_from(PRIORITIES)), min_size=2))
 def test_nobody_overtakes_a_start_that_has_waited_for_twenty_minutes(starts):
-    """The bound of ageing: who came later than (highest - own priority) * LIFT comes after, whatever its priority."""
+    """The bound of ageing: who came later than (highest - own priority) * LIFT comes after,
+    whatever its priority.
+    """
     for arrived, priority in starts:
         turn = NOON + timedelta(seconds=arrived) - QueuedRequest((0, 0), False, priority).lift
         for later, other in starts:
             if timedelta(seconds=later - arrived) > (max(PRIORITIES) - priority) * LIFT:
-                assert NOON + timedelta(seconds=later) - QueuedRequest((0, 0), False, other).lift > turn
+                assert (
+                    NOON + timedelta(seconds=later) - QueuedRequest((0, 0), False, other).lift
+                    > turn
+                )
 
 
 def test_holders_are_lifted_by_nothing():
@@ -65,10 +85,16 @@ def test_holders_are_lifted_by_nothing():
 
 def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
     why = explain_queue(
-        QueueVerdict.WAIT_TURN, TurnRules(10, (4,), (0,)), QueuedRequest((1,), False), (UnitWords("a", "a"),), FirstInTurn("big", NOON, 12)
+        QueueVerdict.WAIT_TURN,
+        TurnRules(10, (4,), (0,)),
+        QueuedRequest((1,), False),
+        (UnitWords("a", "a"),),
+        FirstInTurn("big", NOON, 12),
     )
 
-    assert "it is the turn of big, which waits since 12:00 UTC and was passed 12 times" in why.reason
+    assert (
+        "it is the turn of big, which waits since 12:00 UTC and was passed 12 times" in why.reason
+    )
     assert why.what_ends_it == "It ends when big is served or stops asking."
 
 

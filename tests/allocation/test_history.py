@@ -26,9 +26,14 @@ pytestmark = [pytest.mark.django_db]
 
 @pytest.fixture
 def bank(make_pool, make_process) -> Pool:
-    """Eleven events: created; a, b, c registered and started (5, 2, 2 of 13); 8: c waits; b gets 1; a gives all back; c gets 1."""
+    """Eleven events: created; a, b, c registered and started (5, 2, 2 of 13); 8: c waits; b gets 1;
+    a gives all back; c gets 1.
+    """
     pool = make_pool(13)
-    a, b, c = (make_process(pool, name, (most,), (held,)) for name, most, held in (("a", 11, 5), ("b", 5, 2), ("c", 9, 2)))
+    a, b, c = (
+        make_process(pool, name, (most,), (held,))
+        for name, most, held in (("a", 11, 5), ("b", 5, 2), ("c", 9, 2))
+    )
     ask(c, (1,))
     ask(b, (1,))
     release_resources(process=a.pk, epoch=a.epoch, release_id=uuid4(), amounts=None)
@@ -61,7 +66,10 @@ def test_bank_as_of_each_event_is_what_the_services_left(make_pool, make_process
 
     for version, (available, allocated) in seen.items():
         then = bank_as_of(pool.pk, version)
-        assert (then.resources[0].available, then.processes[0].allocation[0]) == (available, allocated)
+        assert (then.resources[0].available, then.processes[0].allocation[0]) == (
+            available,
+            allocated,
+        )
 
 
 def test_wait_is_there_from_its_event_until_it_is_served(bank):
@@ -111,7 +119,8 @@ def test_checkpoints_are_kept_as_they_fall_due_and_begin_a_replay(bank, monkeypa
 
     assert (keep_checkpoints(), keep_checkpoints()) == (2, 0)
 
-    rewrite("DELETE FROM allocation_event WHERE version < 8")  # what the checkpoint holds is not read again
+    # what the checkpoint holds is not read again
+    rewrite("DELETE FROM allocation_event WHERE version < 8")
     assert bank_as_of(bank.pk, 9) == whole
 
 
@@ -151,7 +160,9 @@ def test_page_shows_the_bank_as_of_the_event_in_its_address(viewer, bank):
     assert text(shown.h1) == "History: event 8 of 11"
     assert "c for 1 a, since event 8" in text(shown.find(id="waits").find_parent("section"))
     assert "4 of 13" in text(shown.find("tr", class_="available"))
-    assert "only these could have been sure to finish" in text(shown.find(id="decision").find_parent("section"))
+    assert "only these could have been sure to finish" in text(
+        shown.find(id="decision").find_parent("section")
+    )
 
 
 def test_every_event_can_be_reached_by_links_alone(viewer, bank):
@@ -172,7 +183,9 @@ def test_filters_stay_in_the_links(viewer, bank):
     assert shown.find("option", value="granted").has_attr("selected")
 
 
-@pytest.mark.parametrize("query", ["?event=x&kind=nonsense&process=-1&span=week", "?event=" + "9" * 30])
+@pytest.mark.parametrize(
+    "query", ["?event=x&kind=nonsense&process=-1&span=week", "?event=" + "9" * 30]
+)
 def test_nonsense_in_the_address_shows_the_latest_event(viewer, bank, query):
     assert text(page(viewer, bank, query).h1) == "History: event 11 of 11"
 
@@ -193,7 +206,10 @@ def test_chart_ends_with_what_is_so_now(bank, span):
 
 
 def test_chart_counts_who_waited_at_each_time(bank):
-    rewrite("UPDATE allocation_event SET at = clock_timestamp() - make_interval(mins => 60 - 5 * version::int)")
+    rewrite(
+        "UPDATE allocation_event SET at = clock_timestamp() - make_interval(mins => 60 - 5 * "
+        "version::int)"
+    )
 
     waiting = [sample.waiting for sample in chart_of(bank.pk, "all").samples]
 
@@ -202,7 +218,9 @@ def test_chart_counts_who_waited_at_each_time(bank):
 
 
 def test_chart_of_an_hour_begins_with_what_was_so_before(bank):
-    rewrite("UPDATE allocation_event SET at = clock_timestamp() - interval '2 hours' WHERE version < 9")
+    rewrite(
+        "UPDATE allocation_event SET at = clock_timestamp() - interval '2 hours' WHERE version < 9"
+    )
 
     first = chart_of(bank.pk, "hour").samples[0]
 

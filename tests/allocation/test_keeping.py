@@ -64,7 +64,10 @@ def test_old_shift_can_touch_nothing_that_is_kept(make_pool, make_process):
     process = make_process(make_pool(10), "p", (8,), (4,))
     keep(process)
 
-    assert release_resources(process=process.pk, epoch=1, release_id=uuid4(), amounts=None).status is ReleaseStatus.STALE
+    assert (
+        release_resources(process=process.pk, epoch=1, release_id=uuid4(), amounts=None).status
+        is ReleaseStatus.STALE
+    )
     assert not renew_lease(process=process.pk, epoch=1)
     assert not renew_lease(process=process.pk, epoch=2)
     for kind, refusal in (("growth", StaleEpoch), ("start", AlreadyStarted)):
@@ -75,7 +78,10 @@ def test_old_shift_can_touch_nothing_that_is_kept(make_pool, make_process):
 
 def test_keeping_is_refused_if_another_holder_could_not_be_sure_to_finish(make_pool, make_process):
     pool = make_pool(10)
-    first, second = make_process(pool, "first", (8,), (4,)), make_process(pool, "second", (8,), (2,))
+    first, second = (
+        make_process(pool, "first", (8,), (4,)),
+        make_process(pool, "second", (8,), (2,)),
+    )
 
     with pytest.raises(KeepWouldBeUnsafe, match="stuck=second"):
         keep(first)
@@ -95,15 +101,23 @@ def test_keeping_is_not_refused_because_somebody_waits(make_pool, make_process):
     assert not outcome_of(waiting.request_id).granted
 
 
-def test_who_holds_nothing_is_not_let_in_if_only_kept_units_would_let_it_finish(make_pool, make_process):
+def test_who_holds_nothing_is_not_let_in_if_only_kept_units_would_let_it_finish(
+    make_pool, make_process
+):
     pool = make_pool(10)
     keep(make_process(pool, "kept", (4,), (4,)))
     outcome = ask(make_process(pool, "newcomer", (8,)), (1,))
 
     assert outcome.verdict.value == "wait_unsafe"
     wait = bank_view(pool.pk).waiting[0]
-    assert "with only 5 sure to come free, so it could wait for as long as they are reserved" in wait.reason
-    assert f"Held by kept (4 a, reserved until {wait.blockers[0].kept_until:%H:%M} UTC)." in wait.reason
+    assert (
+        "with only 5 sure to come free, so it could wait for as long as they are reserved"
+        in wait.reason
+    )
+    assert (
+        f"Held by kept (4 a, reserved until {wait.blockers[0].kept_until:%H:%M} UTC)."
+        in wait.reason
+    )
 
 
 def test_view_leaves_reservations_out_of_the_proof(make_pool, make_process):
@@ -147,9 +161,14 @@ def test_resuming_serves_who_waited_for_safety(make_pool, make_process):
     assert outcome_of(waiting.request_id).granted
 
 
-def test_resuming_is_refused_while_another_reservation_takes_what_it_may_need(make_pool, make_process):
+def test_resuming_is_refused_while_another_reservation_takes_what_it_may_need(
+    make_pool, make_process
+):
     pool = make_pool(10)
-    first, second = make_process(pool, "first", (8,), (2,)), make_process(pool, "second", (4,), (4,))
+    first, second = (
+        make_process(pool, "first", (8,), (2,)),
+        make_process(pool, "second", (4,), (4,)),
+    )
     keep(first)
     keep(second)
 
@@ -189,11 +208,16 @@ def test_reservation_is_left_alone_until_its_time(make_pool, make_process):
 
 def test_release_and_finish_end_a_reservation(make_pool, make_process):
     pool = make_pool(10)
-    released, finished = make_process(pool, "released", (4,), (3,)), make_process(pool, "finished", (4,), (3,))
+    released, finished = (
+        make_process(pool, "released", (4,), (3,)),
+        make_process(pool, "finished", (4,), (3,)),
+    )
     epoch = keep(released).epoch
     keep(finished)
 
-    assert release_resources(process=released.pk, epoch=epoch, release_id=uuid4(), amounts=None).amounts == {"a": 3}
+    assert release_resources(
+        process=released.pk, epoch=epoch, release_id=uuid4(), amounts=None
+    ).amounts == {"a": 3}
     assert finish_process(process=finished.pk)
 
     assert available(pool) == (10,)

@@ -1,4 +1,6 @@
-"""With reservations, the bank decides as if every order of the others were tried with what is really free."""
+"""With reservations, the bank decides as if every order of the others were tried with what is
+really free.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,15 @@ from tests.allocation.test_banker_properties import requests, some_order_finishe
 @given(requests(), st.data())
 def test_decisions_are_those_of_brute_force_over_the_others(case, data):
     state, requester, request = case
-    kept = data.draw(st.sets(st.integers(0, len(state.maximum) - 1).filter(lambda i: i != requester)))
+    kept = data.draw(
+        st.sets(st.integers(0, len(state.maximum) - 1).filter(lambda i: i != requester))
+    )
     # Who holds nothing keeps nothing, and stands in no proof but its own.
-    rows = [i for i in range(len(state.maximum)) if i == requester or (any(state.allocation[i]) and i not in kept)]
+    rows = [
+        i
+        for i in range(len(state.maximum))
+        if i == requester or (any(state.allocation[i]) and i not in kept)
+    ]
     others = [i for i in rows if any(state.allocation[i])]
     before = part(state, others)
     is_safe = some_order_finishes(before)
@@ -28,13 +36,19 @@ def test_decisions_are_those_of_brute_force_over_the_others(case, data):
         assert verdict is BankVerdict.WAIT_UNAVAILABLE
         return
     after = granted(part(state, rows), rows.index(requester), request)
-    may_finish = all(need <= free for need, free in zip(state.need[requester], state.available, strict=True))
+    may_finish = all(
+        need <= free for need, free in zip(state.need[requester], state.available, strict=True)
+    )
     fine = some_order_finishes(after) or (not is_safe and may_finish)
     assert verdict is (BankVerdict.GRANT if fine else BankVerdict.WAIT_UNSAFE)
 
 
 def part(state: State, rows: list[int]) -> State:
-    return State(state.available, tuple(state.maximum[i] for i in rows), tuple(state.allocation[i] for i in rows))
+    return State(
+        state.available,
+        tuple(state.maximum[i] for i in rows),
+        tuple(state.allocation[i] for i in rows),
+    )
 
 
 class BankOfRows(Bank):
@@ -47,8 +61,16 @@ class BankOfRows(Bank):
 def bank_of(state: State, kept: set[int], *, is_safe: bool) -> BankOfRows:
     reserved = "2026-01-01"
     processes = {
-        i: Process(pk=i, label=str(i), max_claim=list(most), allocated=list(held), kept_until=reserved if i in kept and any(held) else None)
+        i: Process(
+            pk=i,
+            label=str(i),
+            max_claim=list(most),
+            allocated=list(held),
+            kept_until=reserved if i in kept and any(held) else None,
+        )
         for i, (most, held) in enumerate(zip(state.maximum, state.allocation, strict=True))
     }
     units = {str(j): "unit" for j in range(len(state.available))}
-    return BankOfRows(Pool(is_safe=is_safe), units, processes, {}, state.available, has_waiters=False)
+    return BankOfRows(
+        Pool(is_safe=is_safe), units, processes, {}, state.available, has_waiters=False
+    )

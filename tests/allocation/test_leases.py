@@ -27,11 +27,17 @@ pytestmark = pytest.mark.django_db
 
 
 def expire(process):
-    Process.objects.filter(pk=process.pk).update(lease_until=ClockTimestamp() - timedelta(seconds=1))
+    Process.objects.filter(pk=process.pk).update(
+        lease_until=ClockTimestamp() - timedelta(seconds=1)
+    )
 
 
 def lease_left(process):
-    return Process.objects.annotate(left=F("lease_until") - ClockTimestamp()).get(pk=process.pk).left.total_seconds()
+    return (
+        Process.objects.annotate(left=F("lease_until") - ClockTimestamp())
+        .get(pk=process.pk)
+        .left.total_seconds()
+    )
 
 
 def test_first_to_take_up_a_shift_wins(make_pool, make_process):
@@ -69,8 +75,12 @@ def test_lease_runs_for_the_pickup_time_then_for_the_lease_time(make_pool, make_
     assert 80 < lease_left(process) <= 90
 
 
-def test_after_a_failover_that_lost_commits_the_shift_of_before_is_told_from_its_successor(make_pool, make_process):
-    """Both have the same epoch: the grant of the first one's successor is not known to the server that took over."""
+def test_after_a_failover_that_lost_commits_the_shift_of_before_is_told_from_its_successor(
+    make_pool, make_process
+):
+    """Both have the same epoch: the grant of the first one's successor is not known to the server
+    that took over.
+    """
     process = make_process(make_pool(4), "p", (4,), (1,))
     take_lease(process=process.pk, epoch=1, worker="before")
     Process.objects.update(worker="")  # as the second server has it
@@ -79,7 +89,10 @@ def test_after_a_failover_that_lost_commits_the_shift_of_before_is_told_from_its
 
     assert not renew_lease(process=process.pk, epoch=1, worker="before")
     assert renew_lease(process=process.pk, epoch=1, worker="after")
-    assert (is_holder(process=process.pk, epoch=1, worker="before"), is_holder(process=process.pk, epoch=1, worker="after")) == (
+    assert (
+        is_holder(process=process.pk, epoch=1, worker="before"),
+        is_holder(process=process.pk, epoch=1, worker="after"),
+    ) == (
         False,
         True,
     )
@@ -109,7 +122,9 @@ def test_lost_shift_is_reaped_and_its_units_serve_who_waits(make_pool, make_proc
     waiting = ask(make_process(pool, "waiter", (2,)), (2,))
     expire(lost)
 
-    assert reap_expired() == [ReapedShift(process=lost.pk, run_ref="run:lost", epoch=1, label="lost")]
+    assert reap_expired() == [
+        ReapedShift(process=lost.pk, run_ref="run:lost", epoch=1, label="lost")
+    ]
 
     assert (held(lost), lost.epoch, lost.lease_until) == ((0,), 2, None)
     assert held(kept) == (2,)
@@ -124,7 +139,12 @@ def test_reaped_shift_is_told_to_its_owner_and_may_start_again(make_pool, make_p
     reap_expired()
 
     message = unsent_outbox()[-1]
-    assert (message.kind, message.process, message.run_ref, message.epoch) == (OutboxKind.REAPED, process.pk, "run:p", 1)
+    assert (message.kind, message.process, message.run_ref, message.epoch) == (
+        OutboxKind.REAPED,
+        process.pk,
+        "run:p",
+        1,
+    )
     assert ask(process, (1,)).epoch == 3
 
 
@@ -160,7 +180,9 @@ def test_wait_past_its_deadline_expires_and_is_not_served(make_pool, make_proces
     holder = make_process(pool, "holder", (4,), (4,))
     waiter = make_process(pool, "waiter", (4,))
     waiting = ask(waiter, (1,), deadline_seconds=60)
-    Request.objects.filter(pk=waiting.request_id).update(deadline=ClockTimestamp() - timedelta(seconds=1))
+    Request.objects.filter(pk=waiting.request_id).update(
+        deadline=ClockTimestamp() - timedelta(seconds=1)
+    )
 
     release_resources(process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
     assert not outcome_of(waiting.request_id).granted

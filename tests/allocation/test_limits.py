@@ -19,7 +19,14 @@ from allocation.errors import (
 )
 from allocation.models import Pool, Process, ResourceClass
 from allocation.selectors import outcome_of
-from allocation.services import NewClass, change_claim, create_pool, finish_process, register_process, set_capacity
+from allocation.services import (
+    NewClass,
+    change_claim,
+    create_pool,
+    finish_process,
+    register_process,
+    set_capacity,
+)
 from tests.allocation.conftest import ask, available, units
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +41,12 @@ def test_new_pool_has_everything_available(make_pool):
 
 @pytest.mark.parametrize(
     "classes",
-    [[], [NewClass("a", "u", "s", -1)], [NewClass("a", "u", "s", 1), NewClass("a", "u", "s", 1)], [NewClass("", "u", "s", 1)]],
+    [
+        [],
+        [NewClass("a", "u", "s", -1)],
+        [NewClass("a", "u", "s", 1), NewClass("a", "u", "s", 1)],
+        [NewClass("", "u", "s", 1)],
+    ],
 )
 def test_pool_of_senseless_classes_is_refused(classes):
     with pytest.raises(BadClasses):
@@ -64,7 +76,10 @@ def test_claim_above_capacity_is_refused_by_name():
     assert not Process.objects.exists()
 
 
-@pytest.mark.parametrize(("maximum", "error"), [({"x": 1}, UnknownResource), ({"a": -1}, BadAmount), ({"a": 1.0}, BadAmount)])
+@pytest.mark.parametrize(
+    ("maximum", "error"),
+    [({"x": 1}, UnknownResource), ({"a": -1}, BadAmount), ({"a": 1.0}, BadAmount)],
+)
 def test_claim_that_makes_no_sense_is_refused(make_pool, maximum, error):
     pool = make_pool(4)
 
@@ -171,7 +186,10 @@ def test_claim_of_a_finished_process_stays(make_pool, make_process):
 def test_flag_of_an_unsafe_pool_is_cleared_once_a_full_check_passes(make_pool, make_process):
     """AC10 forced: completing grants only, until a claim is lowered far enough."""
     pool = make_pool(12)
-    p1, p0, _ = (make_process(pool, label, (most,), (has,)) for label, most, has in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)))
+    p1, p0, _ = (
+        make_process(pool, label, (most,), (has,))
+        for label, most, has in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2))
+    )
     Pool.objects.update(capacity=[11], available=[2], is_safe=False)
 
     assert not ask(p0, (1,)).granted

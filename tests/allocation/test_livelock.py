@@ -1,4 +1,6 @@
-"""Processes that give everything back when they are refused, and ask again, for ever: they still finish (SEEDS P6)."""
+"""Processes that give everything back when they are refused, and ask again, for ever: they still
+finish (SEEDS P6).
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,39 @@ from random import Random
 from allocation.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 
 
-def grants(available: Vector, claims: list[Vector], held: list[Vector], process: int, wanted: Vector, *, policy: str) -> bool:
+def grants(
+    available: Vector,
+    claims: list[Vector],
+    held: list[Vector],
+    process: int,
+    wanted: Vector,
+    *,
+    policy: str,
+) -> bool:
     if policy == "naive":
         return fits(wanted, available)
-    return decide(State(available, tuple(claims), tuple(held)), process, wanted) is BankVerdict.GRANT
+    return (
+        decide(State(available, tuple(claims), tuple(held)), process, wanted) is BankVerdict.GRANT
+    )
 
 
-def rounds_until_done(capacity: Vector, claims: list[Vector], random: Random | None, *, policy: str, most: int) -> int | None:
-    """Each round everyone asks for one more class of its claim; whoever is refused gives all back when the round ends."""
-    available, held, left = capacity, [(0,) * len(capacity) for _ in claims], set(range(len(claims)))
+def rounds_until_done(
+    capacity: Vector, claims: list[Vector], random: Random | None, *, policy: str, most: int
+) -> int | None:
+    """Each round everyone asks for one more class of its claim; whoever is refused gives all back
+    when the round ends.
+    """
+    available, held, left = (
+        capacity,
+        [(0,) * len(capacity) for _ in claims],
+        set(range(len(claims))),
+    )
     for number in range(most):
         refused = set()
         for process in random.sample(sorted(left), len(left)) if random else sorted(left):
             need = minus(claims[process], held[process])
-            # In lockstep, odd processes begin with the last class: each takes what the other will want.
+            # In lockstep, odd processes begin with the last class: each takes what the other will
+            # want.
             wanting = [j for j, units in enumerate(need) if units] or [0]
             j = random.choice(wanting) if random else wanting[-(process % 2)]
             wanted = tuple(units if i == j else 0 for i, units in enumerate(need))
@@ -50,6 +71,12 @@ def test_all_who_release_and_ask_again_finish_in_few_rounds():
     random = Random(5)
     for _ in range(200):
         capacity = tuple(random.randint(1, 6) for _ in range(3))
-        claims = [tuple(random.randint(0, units) for units in capacity) for _ in range(random.randint(2, 8))]
+        claims = [
+            tuple(random.randint(0, units) for units in capacity)
+            for _ in range(random.randint(2, 8))
+        ]
 
-        assert rounds_until_done(capacity, claims, random, policy="banker", most=40 * len(claims)) is not None, (capacity, claims)
+        assert (
+            rounds_until_done(capacity, claims, random, policy="banker", most=40 * len(claims))
+            is not None
+        ), (capacity, claims)

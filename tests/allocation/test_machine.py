@@ -1,4 +1,6 @@
-"""Chance against the bank: whatever processes, operators and time do, the book agrees and everybody can finish."""
+"""Chance against the bank: whatever processes, operators and time do, the book agrees and everybody
+can finish.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ def sizes(small: tuple[int, int], full: tuple[int, int]) -> list:
 
 @pytest.mark.parametrize(("examples", "steps"), sizes((100, 25), (3000, 50)))
 def test_pure_core_keeps_its_promises_whatever_happens(examples, steps):
-    run_state_machine_as_test(OnPaper, settings=settings(CALM, max_examples=examples, stateful_step_count=steps))
+    run_state_machine_as_test(
+        OnPaper, settings=settings(CALM, max_examples=examples, stateful_step_count=steps)
+    )
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("examples", "steps"), sizes((12, 25), (300, 50)))
 def test_bank_keeps_its_promises_whatever_happens(examples, steps):
-    run_state_machine_as_test(OnRows, settings=settings(CALM, max_examples=examples, stateful_step_count=steps))
+    run_state_machine_as_test(
+        OnRows, settings=settings(CALM, max_examples=examples, stateful_step_count=steps)
+    )

@@ -1,7 +1,8 @@
-"""The thirteen traces of NYU's operating systems lab 3, with the times and waits that its own solution prints (SEEDS P4).
+"""The thirteen traces of NYU's operating systems lab 3, with the times and waits that its own
+solution prints (SEEDS P4).
 
-They show both sides: the naive manager must abort tasks to get out of deadlocks, the banker never does, and it makes some
-tasks wait that would have been lucky (01, 09, 13).
+They show both sides: the naive manager must abort tasks to get out of deadlocks, the banker never
+does, and it makes some tasks wait that would have been lucky (01, 09, 13).
 """
 
 from __future__ import annotations
@@ -30,8 +31,18 @@ TRACES = {
     "03": ((4,), by_task(LONG, LONG, LONG), "abort abort 5/1", "4/0 7/3 10/6"),
     "04": ((4,), by_task("c4 +1 +3 -4 +2 -2", LONG), "abort 5/1", "9/3 7/3"),
     "05": ((4,), by_task(PAIR, HALVES, "c3 +2 +1 -3"), "9/4 5/1 7/3", "9/4 4/0 7/3"),
-    "06": ((4,), by_task(PAIR, HALVES, "c5 +2 +1 -3", "c3 +2 +1 -3"), "abort 5/1 abort 9/5", "9/4 4/0 abort 7/3"),
-    "07": ((4,), by_task(PAIR, "c3 +1 +1 +2 -2 -2", "c3 +2 +1 -3"), "abort abort 7/3", "9/4 abort 7/3"),
+    "06": (
+        (4,),
+        by_task(PAIR, HALVES, "c5 +2 +1 -3", "c3 +2 +1 -3"),
+        "abort 5/1 abort 9/5",
+        "9/4 4/0 abort 7/3",
+    ),
+    "07": (
+        (4,),
+        by_task(PAIR, "c3 +1 +1 +2 -2 -2", "c3 +2 +1 -3"),
+        "abort abort 7/3",
+        "9/4 abort 7/3",
+    ),
     "08": ((4,), "2: c4\n1: c4 +1\n2: +1\n1: -1\n2: -1", "3/0 3/0", "3/0 5/2"),
     "09": ((4, 4), by_task(TO_AND_FRO, TO_AND_FRO), "6/0 6/0", "6/0 10/4"),
     "10": ((2, 2), by_task(TWICE, TWICE), "abort 8/1", "7/0 12/5"),
@@ -65,6 +76,12 @@ def test_the_banker_lets_every_honest_task_finish(trace):
 
 
 def test_the_naive_manager_loses_nine_tasks_and_the_banker_only_the_two_that_broke_their_claims():
-    results = [[manage(total, lines, is_banker=one).count("abort") for total, lines, _, _ in TRACES.values()] for one in (False, True)]
+    results = [
+        [
+            manage(total, lines, is_banker=one).count("abort")
+            for total, lines, _, _ in TRACES.values()
+        ]
+        for one in (False, True)
+    ]
 
     assert [sum(aborted) for aborted in results] == [9, 2]

@@ -1,10 +1,17 @@
-"""AC10: unsafe limits are refused; an administrator may put them through, and the pool is flagged until it is safe again."""
+"""AC10: unsafe limits are refused; an administrator may put them through, and the pool is flagged
+until it is safe again.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from allocation.errors import CapacityBelowClaim, CapacityBelowUse, CapacityWouldBeUnsafe, OverrideNeedsReason
+from allocation.errors import (
+    CapacityBelowClaim,
+    CapacityBelowUse,
+    CapacityWouldBeUnsafe,
+    OverrideNeedsReason,
+)
 from allocation.models import Event, EventKind
 from allocation.services import (
     Override,
@@ -27,7 +34,10 @@ BROKEN = Override(by="ada", reason="A drive broke.")
 def drives(make_pool, make_process):
     """S2: twelve tape drives; P1 could hold 4, P0 10, P2 9; they hold 2, 5 and 2."""
     pool = make_pool(12)
-    return pool, {label: make_process(pool, label, (most,), (now,)) for label, most, now in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2))}
+    return pool, {
+        label: make_process(pool, label, (most,), (now,))
+        for label, most, now in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2))
+    }
 
 
 @pytest.fixture
@@ -105,7 +115,10 @@ def test_raised_claim_can_be_overridden_too(make_pool, make_process):
     assert preview_process(process=a.pk, limits=ProcessLimits(maximum={"a": 7})).stuck == ("a", "b")
     change_claim(process=a.pk, maximum={"a": 7}, override=BROKEN)
 
-    assert (is_safe(pool), Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).count()) == (False, 1)
+    assert (is_safe(pool), Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).count()) == (
+        False,
+        1,
+    )
 
 
 def test_override_of_what_is_safe_flags_nothing(drives):

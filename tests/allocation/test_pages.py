@@ -7,7 +7,13 @@ from bs4 import BeautifulSoup
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from allocation.services import create_pool, finish_process, keep_resources, register_process, request_resources
+from allocation.services import (
+    create_pool,
+    finish_process,
+    keep_resources,
+    register_process,
+    request_resources,
+)
 from allocation.values import NewClass
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
@@ -48,7 +54,9 @@ def test_bank_is_closed_to_those_who_may_not_see_pools(client, django_user_model
         assert client.get(address).status_code == 403
 
 
-def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_are(viewer, bank, make_pool):
+def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_are(
+    viewer, bank, make_pool
+):
     assert viewer.get(reverse("allocation:banks")).url == bank.get_absolute_url()
 
     make_pool(1, name="a pool that is over")
@@ -57,7 +65,10 @@ def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_ar
     assert "2 processes, 1 waiting" in text(first)
     assert "6 of 10" in text(first)
     assert first.find("progress")["value"] == "60"
-    assert [text(heading) for heading in page.select("article h2")] == [bank.name, "a pool that is over"]
+    assert [text(heading) for heading in page.select("article h2")] == [
+        bank.name,
+        "a pool that is over",
+    ]
 
 
 def test_bank_without_a_pool_says_what_to_do(viewer):
@@ -73,14 +84,20 @@ def test_matrix_shows_what_each_holds_of_its_most_and_may_still_need(viewer, ban
 
     assert text(table.find("tr", class_="available")) == "Available 4 of 10 4 of 5"
     row = table.find("a", string="beta").find_parent("tr")
-    assert [text(cell) for cell in row.find_all("td", class_="number")] == ["2 of 8 need 6", "1 of 1 need 0"]
+    assert [text(cell) for cell in row.find_all("td", class_="number")] == [
+        "2 of 8 need 6",
+        "1 of 1 need 0",
+    ]
     assert text(row.find(class_="state")) == "waiting"
 
 
 def test_sequence_shows_the_work_that_each_step_finds(viewer, bank):
     table = page_of(viewer, bank).find("table", class_="sequence")
 
-    assert [text(row) for row in table.find("tbody").find_all("tr")] == ["1 alpha 4 ≤ 4 4", "2 beta 6 ≤ 8 4"]
+    assert [text(row) for row in table.find("tbody").find_all("tr")] == [
+        "1 alpha 4 ≤ 4 4",
+        "2 beta 6 ≤ 8 4",
+    ]
 
 
 def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
@@ -91,7 +108,10 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
     assert "wants 2 a" in card
     assert "After this grant not sure to finish: alpha , stuck on a; beta , stuck on a." in card
     assert "No estimate: nobody who holds it has finished a shift yet." in card
-    assert "Never passed by others; after 10 only those that hold something may pass the first in line." in card
+    assert (
+        "Never passed by others; after 10 only those that hold something may pass the first in "
+        "line." in card
+    )
     assert "after this grant beta could still ask for 4 a with only 2 sure to come free" in card
     assert "alpha 4 a · taken" in card
     assert "It ends when a comes back from alpha." in card
@@ -101,15 +121,24 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
 
 def test_big_numbers_are_grouped_and_named_with_their_unit(viewer):
     pool = create_pool(
-        name="real", classes=[NewClass("bandwidth", "KiB/s", "Rate.", 102_400), NewClass("dns_slots", "look-ups", "Names.", 8)]
+        name="real",
+        classes=[
+            NewClass("bandwidth", "KiB/s", "Rate.", 102_400),
+            NewClass("dns_slots", "look-ups", "Names.", 8),
+        ],
     )
     for label in ("library", "shop"):
-        process = register_process(pool=pool.pk, label=label, run_ref="", maximum={"bandwidth": 61_440})
+        process = register_process(
+            pool=pool.pk, label=label, run_ref="", maximum={"bandwidth": 61_440}
+        )
         request_resources(process=process.pk, amounts={"bandwidth": 61_440}, request_id=uuid4())
 
     card = text(page_of(viewer, pool).find("ol", class_="waits"))
 
-    assert "Needs 61,440 KiB/s of bandwidth, 40,960 are free: 20,480 short. library 61,440 KiB/s of bandwidth · taken" in card
+    assert (
+        "Needs 61,440 KiB/s of bandwidth, 40,960 are free: 20,480 short. library 61,440 KiB/s "
+        "of bandwidth · taken" in card
+    )
     assert "It ends when 20,480 KiB/s of bandwidth come back from library." in card
 
 
@@ -122,10 +151,15 @@ def test_reservations_stand_by_themselves(viewer, make_pool, make_process):
     section = text(page_of(viewer, pool).find("section", attrs={"aria-labelledby": "reserved"}))
 
     assert "kept keeps what it holds, until" in section
-    assert "Served only once a reservation has ended, since it claims more than there is beside them: big." in section
+    assert (
+        "Served only once a reservation has ended, since it claims more than there is beside "
+        "them: big." in section
+    )
 
 
-def test_unsafe_state_is_an_alert_that_says_who_is_stuck_and_what_to_do(viewer, make_pool, make_process):
+def test_unsafe_state_is_an_alert_that_says_who_is_stuck_and_what_to_do(
+    viewer, make_pool, make_process
+):
     pool = make_pool(10, policy="naive")
     for label in ("alpha", "beta"):
         make_process(pool, label, (8,), (4,))
@@ -157,8 +191,11 @@ def test_refresh_gets_the_part_that_changes_and_nothing_else(viewer, bank):
     assert "HX-Request" in response["Vary"]
 
 
-def test_number_of_queries_does_not_grow_with_the_bank(viewer, bank, make_process, django_assert_num_queries):
-    # session, user, two for permissions, seven for the bank, two for the events, the alarm, the pace of refreshes
+def test_number_of_queries_does_not_grow_with_the_bank(
+    viewer, bank, make_process, django_assert_num_queries
+):
+    # session, user, two for permissions, seven for the bank, two for the events, the alarm, the
+    # pace of refreshes
     with django_assert_num_queries(16) as few:
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
@@ -192,7 +229,9 @@ def test_command_fails_on_an_unsafe_pool(make_pool, make_process, capsys):
     assert "Could not be sure to finish: alpha, beta" in capsys.readouterr().out
 
 
-def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(viewer, make_pool, make_process, monkeypatch):
+def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(
+    viewer, make_pool, make_process, monkeypatch
+):
     monkeypatch.setattr("allocation.views.bank.ROWS", 2)
     monkeypatch.setattr("allocation.views.bank.WAITS", 1)
     pool = make_pool(6)
@@ -213,7 +252,9 @@ def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(viewer, 
     assert "1 to 2 of 5 processes" in text(page_of(viewer, pool))
 
 
-def test_a_bank_of_many_asks_as_few_queries(viewer, make_pool, make_process, django_assert_max_num_queries):
+def test_a_bank_of_many_asks_as_few_queries(
+    viewer, make_pool, make_process, django_assert_max_num_queries
+):
     pool = make_pool(100)
     for number in range(60):
         make_process(pool, f"p{number}", (1,), (1,))

@@ -18,11 +18,33 @@ class Ledger:
     def __init__(self, **options: bool) -> None:
         self.proof = Proof(**options)
 
-    def add(self, kind: str, process: int, *amounts: int, after: tuple[int, ...] | None = None, verdict: str = "", sequence=()) -> None:
+    def add(
+        self,
+        kind: str,
+        process: int,
+        *amounts: int,
+        after: tuple[int, ...] | None = None,
+        verdict: str = "",
+        sequence=(),
+    ) -> None:
         bank = self.proof.bank
         before = bank.available or (0,) * len(amounts)
-        request = UUID(int=process) if kind in ("granted", "waiting", "rejected", "cancelled") else None
-        self.proof.take(LedgerEntry(bank.version + 1, kind, process, request, amounts, before, after or before, verdict, tuple(sequence)))
+        request = (
+            UUID(int=process) if kind in ("granted", "waiting", "rejected", "cancelled") else None
+        )
+        self.proof.take(
+            LedgerEntry(
+                bank.version + 1,
+                kind,
+                process,
+                request,
+                amounts,
+                before,
+                after or before,
+                verdict,
+                tuple(sequence),
+            )
+        )
 
     def tapes(self) -> Ledger:
         """12 tapes; A holds 5 of 10, B 2 of 4, C 2 of 9: safe, in the order B A C."""
@@ -97,7 +119,11 @@ def test_wait_by_turn_is_right_only_for_one_that_holds_nothing_and_could_have_be
 
 @pytest.mark.parametrize(
     ("sequence", "found"),
-    [([A, B], "process 1, which needs .*cannot finish"), ([9], "process 9"), ([], "process 2 could finish after it")],
+    [
+        ([A, B], "process 1, which needs .*cannot finish"),
+        ([9], "process 9"),
+        ([], "process 2 could finish after it"),
+    ],
     ids=["one that could not finish", "a stranger", "not all that could"],
 )
 def test_unsafe_wait_must_show_exactly_who_could_have_finished(sequence, found):

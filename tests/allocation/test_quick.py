@@ -1,4 +1,6 @@
-"""What the server decides alone leaves the rows that the services would have left, and takes one call."""
+"""What the server decides alone leaves the rows that the services would have left, and takes one
+call.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ ONE = UUID(int=1)
 #: ten histories for every push, five hundred in the drill
 SEEDS = 10
 HISTORIES = [
-    pytest.param(first, marks=[pytest.mark.drill, pytest.mark.timeout(1800)] if first >= SEEDS else []) for first in range(0, 500, SEEDS)
+    pytest.param(
+        first, marks=[pytest.mark.drill, pytest.mark.timeout(1800)] if first >= SEEDS else []
+    )
+    for first in range(0, 500, SEEDS)
 ]
 #: what must happen in any ten histories, or they would prove little
 USUAL = {"granted", "waiting", "released", "kept", "reaped", "stale"}
@@ -40,7 +45,9 @@ def test_grant_and_release_take_one_call_each(make_pool, make_process, django_as
     with django_assert_num_queries(1):
         outcome = request_resources(process=process.pk, amounts={"a": 2}, request_id=ONE)
     with django_assert_num_queries(1):
-        growth = request_resources(process=process.pk, amounts={"b": 1}, request_id=UUID(int=2), kind="growth", epoch=1)
+        growth = request_resources(
+            process=process.pk, amounts={"b": 1}, request_id=UUID(int=2), kind="growth", epoch=1
+        )
     with django_assert_num_queries(1):
         released = release_resources(process=process.pk, epoch=1, release_id=ONE, amounts=None)
 
@@ -52,7 +59,9 @@ def test_grant_and_release_take_one_call_each(make_pool, make_process, django_as
 @pytest.mark.django_db
 def test_start_while_another_waits_is_left_to_the_queue(make_pool, make_process):
     pool = make_pool(4)
-    holder, waiter, late = (make_process(pool, label, (4,)) for label in ("holder", "waiter", "late"))
+    holder, waiter, late = (
+        make_process(pool, label, (4,)) for label in ("holder", "waiter", "late")
+    )
     ask(holder, (2,))
     waits = ask(waiter, (3,))
 
@@ -79,7 +88,12 @@ def test_grant_that_only_a_safe_order_allows_is_left_to_the_banker(make_pool, ma
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("amounts", "error"), [({"a": 6}, RequestExceedsNeed), ({"nope": 1}, UnknownResource), ({"\x00": 1}, UnknownResource)]
+    ("amounts", "error"),
+    [
+        ({"a": 6}, RequestExceedsNeed),
+        ({"nope": 1}, UnknownResource),
+        ({"\x00": 1}, UnknownResource),
+    ],
 )
 def test_what_is_refused_is_refused_in_words(make_pool, make_process, amounts, error):
     process = make_process(make_pool(9), "p", (5,))

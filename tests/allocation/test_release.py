@@ -16,7 +16,13 @@ pytestmark = pytest.mark.django_db
 
 
 def release(process, amounts=None, *, epoch=1, release_id=None):
-    return release_resources(process=process.pk, epoch=epoch, release_id=release_id or uuid4(), amounts=amounts, reason="test")
+    return release_resources(
+        process=process.pk,
+        epoch=epoch,
+        release_id=release_id or uuid4(),
+        amounts=amounts,
+        reason="test",
+    )
 
 
 def test_release_gives_back_what_is_named_and_the_shift_goes_on(make_pool, make_process):
@@ -50,7 +56,11 @@ def test_part_comes_out_of_the_newest_grants_first(make_pool, make_process):
     release(process, {"a": 4})
 
     assert [grant.remaining for grant in Grant.objects.order_by("pk")] == [[4], [1], [0]]
-    assert [grant.released_at is None for grant in Grant.objects.order_by("pk")] == [True, True, False]
+    assert [grant.released_at is None for grant in Grant.objects.order_by("pk")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_release_of_more_than_is_held_is_refused_not_clamped(make_pool, make_process):
@@ -69,7 +79,10 @@ def test_release_sent_twice_is_made_once(make_pool, make_process):
     process = make_process(pool, "p", (9,), (4,))
     again = uuid4()
 
-    first, second = release(process, {"a": 1}, release_id=again), release(process, {"a": 1}, release_id=again)
+    first, second = (
+        release(process, {"a": 1}, release_id=again),
+        release(process, {"a": 1}, release_id=again),
+    )
 
     assert (first.status, second.status) == (ReleaseStatus.RELEASED, ReleaseStatus.REPEATED)
     assert second.amounts == {"a": 1}
@@ -102,17 +115,25 @@ def test_release_serves_waiters_oldest_first(make_pool, make_process):
     pool = make_pool(10)
     holder = make_process(pool, "holder", (10,), (10,))
     waiters = [make_process(pool, label, (6,)) for label in "xyz"]
-    first, second, third = (ask(waiter, (units,)) for waiter, units in zip(waiters, (6, 5, 4), strict=True))
+    first, second, third = (
+        ask(waiter, (units,)) for waiter, units in zip(waiters, (6, 5, 4), strict=True)
+    )
 
     release(holder)
 
-    assert [outcome_of(outcome.request_id).granted for outcome in (first, second, third)] == [True, False, True]
+    assert [outcome_of(outcome.request_id).granted for outcome in (first, second, third)] == [
+        True,
+        False,
+        True,
+    ]
     assert available(pool) == (0,)
     assert Outbox.objects.filter(kind=OutboxKind.START, process=waiters[0], epoch=1).exists()
 
 
 def test_waiter_that_would_be_unsafe_is_served_only_when_it_is_safe(make_pool, make_process):
-    """Ten units, claims of 8: the second to hold more must wait until the first has given enough back."""
+    """Ten units, claims of 8: the second to hold more must wait until the first has given enough
+    back.
+    """
     pool = make_pool(10)
     a, b = make_process(pool, "a", (8,), (4,)), make_process(pool, "b", (8,), (2,))
     waiting = ask(b, (2,))
@@ -170,7 +191,9 @@ def test_pump_beyond_its_bound_asks_to_be_called_again(make_pool, make_process, 
     assert pump_pool(pool=pool.pk) == 1
 
 
-def test_every_event_carries_available_before_and_after_and_the_order_found(make_pool, make_process):
+def test_every_event_carries_available_before_and_after_and_the_order_found(
+    make_pool, make_process
+):
     pool = make_pool(10)
     process = make_process(pool, "p", (9,), (4,))
     release(process, {"a": 1})
@@ -178,15 +201,26 @@ def test_every_event_carries_available_before_and_after_and_the_order_found(make
     events = list(Event.objects.filter(pool=pool).order_by("version"))
 
     assert [event.kind for event in events] == ["created", "registered", "granted", "released"]
-    assert [(event.available_before, event.available_after) for event in events] == [([0], [10]), ([10], [10]), ([10], [6]), ([6], [7])]
+    assert [(event.available_before, event.available_after) for event in events] == [
+        ([0], [10]),
+        ([10], [10]),
+        ([10], [6]),
+        ([6], [7]),
+    ]
     assert events[2].sequence == [process.pk]
 
 
-@pytest.mark.parametrize("statement", ["UPDATE allocation_event SET reason = 'x'", "DELETE FROM allocation_event"])
+@pytest.mark.parametrize(
+    "statement", ["UPDATE allocation_event SET reason = 'x'", "DELETE FROM allocation_event"]
+)
 def test_ledger_cannot_be_rewritten(make_pool, statement):
     make_pool(1)
 
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(IntegrityError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)
 
 
@@ -194,15 +228,27 @@ def test_ledger_cannot_be_rewritten(make_pool, statement):
     ("statement", "constraint"),
     [
         ("UPDATE allocation_pool SET available = '{-1,5}'", "available_is_never_negative"),
-        ("UPDATE allocation_pool SET available = '{1,9}', capacity = '{2,0}'", "available_within_capacity"),
-        ("UPDATE allocation_process SET allocated = '{1,9}', max_claim = '{2,0}'", "allocated_within_max_claim"),
+        (
+            "UPDATE allocation_pool SET available = '{1,9}', capacity = '{2,0}'",
+            "available_within_capacity",
+        ),
+        (
+            "UPDATE allocation_process SET allocated = '{1,9}', max_claim = '{2,0}'",
+            "allocated_within_max_claim",
+        ),
         ("UPDATE allocation_process SET allocated = '{0}'", "allocated_within_max_claim"),
         ("UPDATE allocation_grant SET remaining = '{0,0}'", "released_when_nothing_remains"),
     ],
 )
-def test_database_itself_refuses_what_cannot_be_class_by_class(make_pool, make_process, statement, constraint):
+def test_database_itself_refuses_what_cannot_be_class_by_class(
+    make_pool, make_process, statement, constraint
+):
     """PostgreSQL's own comparison of arrays is lexicographic: {1,9} <= {2,0} is true."""
     make_process(make_pool(5, 5), "p", (3, 3), (1, 1))
 
-    with pytest.raises(IntegrityError, match=constraint), transaction.atomic(), connection.cursor() as cursor:
+    with (
+        pytest.raises(IntegrityError, match=constraint),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute(statement)

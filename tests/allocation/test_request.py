@@ -107,7 +107,10 @@ def test_same_request_id_returns_the_stored_outcome(make_pool, make_process):
     process = make_process(pool, "p", (4,))
     again = uuid4()
 
-    first, second = ask(process, (3,), request_id=again), ask(process, (3,), request_id=again, kind="start")
+    first, second = (
+        ask(process, (3,), request_id=again),
+        ask(process, (3,), request_id=again, kind="start"),
+    )
 
     assert first == second
     assert held(process) == (3,)
@@ -161,7 +164,13 @@ def test_growth_needs_the_epoch_of_the_live_shift(make_pool, make_process, epoch
 
 @pytest.mark.parametrize(
     ("amounts", "error"),
-    [({"x": 1}, UnknownResource), ({"a": -1}, BadAmount), ({"a": True}, BadAmount), ({"a": 1.5}, BadAmount), ({"a": 0}, EmptyRequest)],
+    [
+        ({"x": 1}, UnknownResource),
+        ({"a": -1}, BadAmount),
+        ({"a": True}, BadAmount),
+        ({"a": 1.5}, BadAmount),
+        ({"a": 0}, EmptyRequest),
+    ],
 )
 def test_nonsense_is_refused_by_name_and_nothing_is_kept(make_pool, make_process, amounts, error):
     process = make_process(make_pool(4), "p", (4,))

@@ -1,4 +1,5 @@
-"""The ways to search agree with the definition and with each other, whatever the size of the state."""
+"""The ways to search agree with the definition and with each other, whatever the size of the
+state."""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ import numpy as np
 import pytest
 
 from allocation import banker, safety
-from allocation.banker import BankVerdict, Decision, State, decide, examine, find_safe_sequence, finishable, granted, work_along
+from allocation.banker import (
+    BankVerdict,
+    Decision,
+    State,
+    decide,
+    examine,
+    find_safe_sequence,
+    finishable,
+    granted,
+    work_along,
+)
 from tests.allocation.states import chain, small, some_order_finishes
 
 #: 5 * 10^3 for every push; all of them in the drill
@@ -18,7 +29,9 @@ SIZES = [5_000, pytest.param(100_000, marks=pytest.mark.drill)]
 
 def by_rounds(state: State, rounds: int = safety.ROUNDS) -> list[int]:
     shape = len(state.maximum), len(state.available)
-    arrays = safety.Columns(np.array(state.need).reshape(shape), np.array(state.allocation).reshape(shape))
+    arrays = safety.Columns(
+        np.array(state.need).reshape(shape), np.array(state.allocation).reshape(shape)
+    )
     return safety.by_rounds(state.available, arrays, rounds=rounds)
 
 
@@ -48,7 +61,10 @@ def large(random: Random) -> State:
     """40 to 120 processes in 3 classes, of which some can finish and most often not all."""
     n = random.randint(40, 120)
     allocation = [tuple(random.randint(0, 4) for _ in range(3)) for _ in range(n)]
-    maximum = [tuple(held + random.randint(0, 8) * random.randint(0, n // 4) for held in row) for row in allocation]
+    maximum = [
+        tuple(held + random.randint(0, 8) * random.randint(0, n // 4) for held in row)
+        for row in allocation
+    ]
     return State(tuple(random.randint(0, 20) for _ in range(3)), tuple(maximum), tuple(allocation))
 
 
@@ -83,8 +99,13 @@ def test_chain_of_a_thousand_finishes_backwards_and_without_its_first_unit_not_a
 
 @ways
 def test_equal_needs_are_told_apart(search):
-    """AC3. Looking a row up by its numbers finds the first of two equal ones, and answers unsafe."""
-    equal = State((0,) * 4, ((1, 0, 0, 0), (1, 0, 1, 0), (1, 0, 0, 0)), ((0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)))
+    """AC3. Looking a row up by its numbers finds the first of two equal ones, and answers
+    unsafe."""
+    equal = State(
+        (0,) * 4,
+        ((1, 0, 0, 0), (1, 0, 1, 0), (1, 0, 0, 0)),
+        ((0, 0, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0)),
+    )
     assert sorted(search(equal)) == [0, 1, 2]
 
 
@@ -119,7 +140,8 @@ def test_numbers_too_large_for_arrays_are_still_counted_exactly():
 @pytest.mark.parametrize("many", SIZES)
 @pytest.mark.timeout(1200)
 def test_early_exit_is_the_full_check_from_safe_states_and_wrong_from_many_unsafe_ones(many):
-    """AC2: no mismatch from safe states; from unsafe ones at least 15 %, which is why a flagged pool never takes it.
+    """AC2: no mismatch from safe states; from unsafe ones at least 15 %, which is why a flagged
+    pool never takes it.
 
     Of two processes or more: one that is alone either can finish or is stuck, to both.
     """
@@ -145,7 +167,9 @@ def test_early_exit_is_the_full_check_from_safe_states_and_wrong_from_many_unsaf
 
 
 def test_flagged_state_is_searched_whole():
-    """The requester could finish in both; the early exit would grant, and the others be stuck for good."""
+    """The requester could finish in both; the early exit would grant, and the others be stuck for
+    good.
+    """
     state = State((2,), ((3,), (2,), (9,)), ((0,), (1,), (1,)))
 
     assert decide(state, 0, (1,)) is BankVerdict.GRANT

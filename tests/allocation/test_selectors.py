@@ -16,7 +16,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def contended(make_pool, make_process):
-    """Ten units and five others: `a` and `b` hold, `b` waits for safety, `c` waits for what is not there."""
+    """Ten units and five others: `a` and `b` hold, `b` waits for safety, `c` waits for what is not
+    there.
+    """
     pool = make_pool(10, 5)
     a, b = make_process(pool, "a", (8, 0), (4, 0)), make_process(pool, "b", (8, 1), (2, 1))
     c = make_process(pool, "c", (6, 5))
@@ -30,7 +32,10 @@ def test_view_shows_the_matrices_and_the_proof(contended):
 
     view = bank_view(pool.pk)
 
-    assert [(one.key, one.available, one.capacity) for one in view.resources] == [("a", 4, 10), ("b", 4, 5)]
+    assert [(one.key, one.available, one.capacity) for one in view.resources] == [
+        ("a", 4, 10),
+        ("b", 4, 5),
+    ]
     assert [(row.label, row.cells, row.state) for row in view.processes] == [
         ("a", [(4, 8, 4), (0, 0, 0)], "holding"),
         ("b", [(2, 8, 6), (1, 1, 0)], "waiting"),
@@ -49,9 +54,14 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
     assert wait.verdict is BankVerdict.WAIT_UNAVAILABLE
     since = f"since {wait.blockers[0].since:%H:%M} UTC"
     assert wait.reason == (
-        f"Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a {since}), b (2 a {since}) and b (1 b {since})."
+        "Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a "
+        f"{since}), b (2 a {since}) and b (1 b {since})."
     )
-    assert [(blocker.label, blocker.key, blocker.units) for blocker in wait.blockers] == [("a", "a", 4), ("b", "a", 2), ("b", "b", 1)]
+    assert [(blocker.label, blocker.key, blocker.units) for blocker in wait.blockers] == [
+        ("a", "a", 4),
+        ("b", "a", 2),
+        ("b", "b", 1),
+    ]
     assert wait.what_ends_it == "It ends when 1 a and 1 b come back from a or b."
     assert (wait.position, wait.deadline is None) == (2, False)
 
@@ -61,8 +71,10 @@ def test_view_explains_a_wait_for_safety(contended):
 
     assert wait.verdict is BankVerdict.WAIT_UNSAFE
     assert wait.reason == (
-        "Enough is free, but it would not be safe: after this grant b could still ask for 4 a with only 2 sure to come free, "
-        f"so a and this process could block each other for ever. Held by a (4 a since {wait.blockers[0].since:%H:%M} UTC)."
+        "Enough is free, but it would not be safe: after this grant b could still ask for 4 a "
+        "with only 2 sure to come free, "
+        "so a and this process could block each other for ever. Held by a (4 a since "
+        f"{wait.blockers[0].since:%H:%M} UTC)."
     )
     assert wait.what_ends_it == "It ends when a comes back from a."
 
@@ -86,7 +98,9 @@ def test_finished_processes_leave_the_matrices(contended):
     assert not MatrixCell.objects.filter(process=a).exists()
 
 
-def test_number_of_queries_does_not_grow_with_the_bank(contended, make_process, django_assert_num_queries):
+def test_number_of_queries_does_not_grow_with_the_bank(
+    contended, make_process, django_assert_num_queries
+):
     pool = contended[0]
     with django_assert_num_queries(7):  # five, and the savepoint of a test
         bank_view(pool.pk)
@@ -104,7 +118,10 @@ def test_waits_and_holdings_of_some_processes(contended):
     assert set(waits_of(everyone)) == {b.pk, c.pk}
     assert waits_of([a.pk]) == {}
     assert set(holdings_of(everyone)) == {a.pk, b.pk}
-    assert [(one.key, one.units, one.since is None) for one in holdings_of([b.pk])[b.pk]] == [("a", 2, False), ("b", 1, False)]
+    assert [(one.key, one.units, one.since is None) for one in holdings_of([b.pk])[b.pk]] == [
+        ("a", 2, False),
+        ("b", 1, False),
+    ]
 
 
 def test_unknown_pool_and_request(db):
@@ -114,7 +131,9 @@ def test_unknown_pool_and_request(db):
 
 
 def test_matrix_cells_are_one_row_a_process_and_class(contended):
-    cells = MatrixCell.objects.filter(process=contended[2]).values_list("key", "maximum", "allocation", "need")
+    cells = MatrixCell.objects.filter(process=contended[2]).values_list(
+        "key", "maximum", "allocation", "need"
+    )
 
     assert list(cells) == [("a", 8, 2, 6), ("b", 1, 1, 0)]
 

@@ -1,4 +1,6 @@
-"""AC6: nobody starves and nothing hangs under the bank's rules, in the benchmark's simulation; strict turns do hang."""
+"""AC6: nobody starves and nothing hangs under the bank's rules, in the benchmark's simulation;
+strict turns do hang.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ BIG_JOBS = Load(0.50, jobs=300, big=0.05)
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-@pytest.mark.parametrize("load", [Load(0.60), Load(0.45), Load(0.35), BIG_JOBS], ids=["0.60", "0.45", "0.35", "big jobs"])
+@pytest.mark.parametrize(
+    "load", [Load(0.60), Load(0.45), Load(0.35), BIG_JOBS], ids=["0.60", "0.45", "0.35", "big jobs"]
+)
 def test_no_run_is_ever_stuck_when_holders_are_exempt_from_turns(load, seeds):
     assert sum(run.stuck for run in runs("holders exempt", load, seeds)) == 0
 
@@ -27,7 +31,9 @@ def test_strict_turns_and_a_freeze_of_everybody_hang(seeds):
 
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_bypass_limit_bounds_the_wait_of_big_jobs(seeds):
-    """Only those that held something at the limit still pass: each of at most AT_ONCE, for the parts it has yet to ask."""
+    """Only those that held something at the limit still pass: each of at most AT_ONCE, for the
+    parts it has yet to ask.
+    """
     limited, greedy = runs("holders exempt", BIG_JOBS, seeds), runs("greedy", BIG_JOBS, seeds)
 
     assert max(run.most_bypassed for run in limited) <= LIMIT + 2 * AT_ONCE

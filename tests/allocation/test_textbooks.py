@@ -19,10 +19,18 @@ def bank_of(make_pool, make_process):
     """bank_of(state) is a pool in that state, reached by a start of each process."""
 
     def make(state: State) -> tuple[Pool, list[Process]]:
-        capacity = [free + sum(column) for free, column in zip(state.available, zip(*state.allocation, strict=True), strict=True)]
+        capacity = [
+            free + sum(column)
+            for free, column in zip(
+                state.available, zip(*state.allocation, strict=True), strict=True
+            )
+        ]
         pool = make_pool(*capacity)
         pairs = zip(state.maximum, state.allocation, strict=True)
-        return pool, [make_process(pool, f"P{i}", maximum, holding) for i, (maximum, holding) in enumerate(pairs)]
+        return pool, [
+            make_process(pool, f"P{i}", maximum, holding)
+            for i, (maximum, holding) in enumerate(pairs)
+        ]
 
     return make
 
@@ -54,7 +62,9 @@ def test_request_is_answered_as_in_the_book(bank_of, state, process, text, answe
 
 
 def test_order_of_requests_matters(bank_of):
-    """S1b: what was safe at first waits after another grant, and the pump serves it when it is safe again."""
+    """S1b: what was safe at first waits after another grant, and the pump serves it when it is safe
+    again.
+    """
     pool, p = bank_of(S1)
 
     assert ask(p[1], (1, 0, 2)).granted

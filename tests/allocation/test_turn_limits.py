@@ -7,7 +7,14 @@ import pytest
 from allocation.errors import BadBypassLimit, BadPriority, CapacityBelowUse
 from allocation.models import Event, EventKind, Request
 from allocation.selectors import bank_view, outcome_of
-from allocation.services import PoolLimits, ProcessLimits, change_limits, change_process, preview_limits, preview_process
+from allocation.services import (
+    PoolLimits,
+    ProcessLimits,
+    change_limits,
+    change_process,
+    preview_limits,
+    preview_process,
+)
 from tests.allocation.conftest import ask
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +36,10 @@ def names(pool) -> list[str]:
 def test_raised_priority_moves_a_waiting_start_ahead(line):
     pool, _, second, *_ = line
 
-    assert preview_process(process=second.pk, limits=ProcessLimits(priority=5)).waiting == ("second", "first")
+    assert preview_process(process=second.pk, limits=ProcessLimits(priority=5)).waiting == (
+        "second",
+        "first",
+    )
     assert names(pool) == ["first", "second"]
     change_process(process=second.pk, limits=ProcessLimits(priority=5))
 
@@ -88,7 +98,9 @@ def test_limits_change_all_or_nothing(line):
     pool, *_ = line
 
     with pytest.raises(CapacityBelowUse):
-        change_limits(pool=pool.pk, limits=PoolLimits(capacity={"a": 3}, bypass_limit=3, reserved={"a": 1}))
+        change_limits(
+            pool=pool.pk, limits=PoolLimits(capacity={"a": 3}, bypass_limit=3, reserved={"a": 1})
+        )
 
     pool.refresh_from_db()
     assert (pool.capacity, pool.bypass_limit, pool.reserved) == ([4], 10, [0])

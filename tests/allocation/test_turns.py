@@ -29,7 +29,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def crowd(make_pool, make_process):
-    """Four units, two of them held; `big` wants all and waits; nobody but a holder may pass it more than once."""
+    """Four units, two of them held; `big` wants all and waits; nobody but a holder may pass it more
+    than once.
+    """
     pool = make_pool(4)
     Pool.objects.update(bypass_limit=1)
     holder = make_process(pool, "holder", (3,), (2,))
@@ -61,7 +63,9 @@ def test_holder_passes_whatever_the_limit(crowd):
 
 
 def test_release_keeps_the_turn_too(crowd, make_process):
-    """Three are free after it, and the second would fit; but the first in turn has been passed often enough."""
+    """Three are free after it, and the second would fit; but the first in turn has been passed
+    often enough.
+    """
     pool, holder, big, _ = crowd
     first, second = make_process(pool, "first", (1,)), make_process(pool, "second", (3,))
     ask(first, (1,))
@@ -120,8 +124,13 @@ def test_who_stops_asking_lets_the_next_go(crowd, make_process, stop):
 def test_priority_takes_its_turn_earlier_but_waiting_outweighs_it(make_pool, make_process):
     pool = make_pool(1)
     holder = make_process(pool, "holder", (1,), (1,))
-    old, young = (register_process(pool=pool.pk, label=name, run_ref=name, maximum={"a": 1}) for name in ("old", "young"))
-    urgent = register_process(pool=pool.pk, label="urgent", run_ref="urgent", maximum={"a": 1}, priority=5)
+    old, young = (
+        register_process(pool=pool.pk, label=name, run_ref=name, maximum={"a": 1})
+        for name in ("old", "young")
+    )
+    urgent = register_process(
+        pool=pool.pk, label="urgent", run_ref="urgent", maximum={"a": 1}, priority=5
+    )
     for process in (old, young, urgent):
         ask(process, (1,))
     Request.objects.filter(process=old).update(turn=F("turn") - timedelta(minutes=6))
@@ -142,7 +151,9 @@ def test_reserve_is_left_to_urgent_starts_and_to_holders(make_pool, make_process
     pool = make_pool(4)
     set_reserved(pool=pool.pk, units={"a": 2})
     holder, usual = make_process(pool, "holder", (3,), (2,)), make_process(pool, "usual", (1,))
-    urgent = register_process(pool=pool.pk, label="urgent", run_ref="urgent", maximum={"a": 1}, priority=10)
+    urgent = register_process(
+        pool=pool.pk, label="urgent", run_ref="urgent", maximum={"a": 1}, priority=10
+    )
 
     told = ask(usual, (1,))
 
@@ -169,12 +180,18 @@ def test_smaller_reserve_lets_the_waiting_go(make_pool, make_process):
 
 def test_request_that_does_not_wait_is_told_why_it_would(make_pool, make_process):
     pool = make_pool(4)
-    holder, other = make_process(pool, "holder", (4,), (1,)), make_process(pool, "other", (2,), (2,))
+    holder, other = (
+        make_process(pool, "holder", (4,), (1,)),
+        make_process(pool, "other", (2,), (2,)),
+    )
     once = uuid4()
 
     refused = ask(holder, (2,), wait=False, request_id=once)
 
-    assert (refused.state, refused.verdict) == (RequestState.CANCELLED, BankVerdict.WAIT_UNAVAILABLE)
+    assert (refused.state, refused.verdict) == (
+        RequestState.CANCELLED,
+        BankVerdict.WAIT_UNAVAILABLE,
+    )
     assert "1 short" in refused.reason
     assert ask(holder, (2,), wait=False, request_id=once) == refused
     assert ask(holder, (1,), wait=False).granted

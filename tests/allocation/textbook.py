@@ -8,8 +8,12 @@ from allocation.banker import State
 
 
 def rows(text: str) -> tuple[tuple[int, ...], ...]:
-    """`010 200` is ((0, 1, 0), (2, 0, 0)); numbers above 9 are written one class a row, after `=`."""
-    return tuple((int(row[1:]),) if row.startswith("=") else tuple(int(digit) for digit in row) for row in text.split())
+    """`010 200` is ((0, 1, 0), (2, 0, 0)); numbers above 9 are written one class a row, after
+    `=`."""
+    return tuple(
+        (int(row[1:]),) if row.startswith("=") else tuple(int(digit) for digit in row)
+        for row in text.split()
+    )
 
 
 def state(allocation: str, maximum: str, available: str) -> State:
@@ -18,7 +22,9 @@ def state(allocation: str, maximum: str, available: str) -> State:
 
 @dataclass(frozen=True)
 class Case:
-    """`orders` counts the safe orders; `order` is one that the source gives (zero-based), None if unsafe."""
+    """`orders` counts the safe orders; `order` is one that the source gives (zero-based), None if
+    unsafe.
+    """
 
     name: str
     state: State
@@ -40,7 +46,9 @@ P3 = state("8 4 4 2", "=15 5 8 =10", "2")
 
 CASES = [
     Case("S1 Silberschatz", S1, 16, "13402"),
-    Case("S1b after P1 102", state("010 302 302 211 002", "753 322 902 222 433", "230"), 8, "13402"),
+    Case(
+        "S1b after P1 102", state("010 302 302 211 002", "753 322 902 222 433", "230"), 8, "13402"
+    ),
     Case("S2 tape drives", S2, 1, "102"),
     Case("S3", S3, 36, "02341"),
     Case("S4", S4, 24, "23014"),
@@ -53,11 +61,20 @@ CASES = [
     Case("T2 safe", T2, 4, "2301"),
     Case("T2 unsafe", state("1 2 2 4", "6 5 4 7", "1"), 0, None),
     Case("T3", T3, 8, "34012"),
-    Case("T4, x = 0", state("10211 20110 11010 11110", "11213 22210 21310 11221", "00011"), 0, None),
-    Case("T4, x = 9", state("10211 20110 11010 11110", "11213 22210 21310 11221", "00911"), 0, None),
+    Case(
+        "T4, x = 0", state("10211 20110 11010 11110", "11213 22210 21310 11221", "00011"), 0, None
+    ),
+    Case(
+        "T4, x = 9", state("10211 20110 11010 11110", "11213 22210 21310 11221", "00911"), 0, None
+    ),
     Case("St1 Stallings", state("100 612 211 002", "322 613 314 422", "011"), 6, "1230"),
     Case("St2", ST2, 6, "1230"),
-    Case("R1 Rosetta", state("2011 0121 4003 0210 1030", "3214 0252 5105 1530 3033", "1222"), 6, "20134"),
+    Case(
+        "R1 Rosetta",
+        state("2011 0121 4003 0210 1030", "3214 0252 5105 1530 3033", "1222"),
+        6,
+        "20134",
+    ),
     Case("C2", state("4001 1100 1254 0633 0212", "6012 1750 2356 1653 1656", "3211"), 4, "02314"),
     Case("P3 of the paper", P3, 2, "1230"),
 ]

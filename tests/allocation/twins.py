@@ -1,4 +1,7 @@
-"""Twin pools: to one the server decides quickly whatever it can, to the other never. Their rows must be alike."""
+"""Twin pools: to one the server decides quickly whatever it can, to the other never.
+
+Their rows must be alike.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,19 @@ LONG_AGO = "2001-01-01T00:00Z"
 
 
 def steps(random: Random, m: int) -> list[tuple]:
-    """What is done to twin pools, by place of the process; sequels to answers (an epoch) are found when they are done."""
+    """What is done to twin pools, by place of the process; sequels to answers (an epoch) are found
+    when they are done.
+    """
     kinds = random.choices(KINDS, k=50)
-    return [(kind, random.randrange(4), tuple(random.randint(0, 3) for _ in range(m)), UUID(int=random.getrandbits(128))) for kind in kinds]
+    return [
+        (
+            kind,
+            random.randrange(4),
+            tuple(random.randint(0, 3) for _ in range(m)),
+            UUID(int=random.getrandbits(128)),
+        )
+        for kind in kinds
+    ]
 
 
 def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[UUID]) -> object:
@@ -52,14 +65,23 @@ def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[
                 seconds = 60 if sum(amounts) % 2 else None
                 kind = "start" if kind == "again" else kind
                 wanted = units(*amounts)
-                got = request_resources(process=pk, amounts=wanted, request_id=number, kind=kind, epoch=epoch, deadline_seconds=seconds)
+                got = request_resources(
+                    process=pk,
+                    amounts=wanted,
+                    request_id=number,
+                    kind=kind,
+                    epoch=epoch,
+                    deadline_seconds=seconds,
+                )
                 return got.state, got.verdict, got.epoch, got.reason
             case "release" | "part" | "late":
                 number = released[-1] if sum(amounts) == 1 and released else number
                 released.append(number)
                 epoch -= kind == "late"
                 given = units(*amounts) if kind == "part" else None
-                return release_resources(process=pk, epoch=epoch, release_id=number, amounts=given, reason="r" * 250).amounts
+                return release_resources(
+                    process=pk, epoch=epoch, release_id=number, amounts=given, reason="r" * 250
+                ).amounts
             case "finish" if sum(amounts) == 0:
                 return finish_process(process=pk)
             case "cancel" if asked:
@@ -69,7 +91,9 @@ def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[
             case "resume":
                 return resume_kept(process=pk)
             case "reap":
-                Process.objects.filter(pk=pk, lease_until__isnull=False).update(lease_until=LONG_AGO)
+                Process.objects.filter(pk=pk, lease_until__isnull=False).update(
+                    lease_until=LONG_AGO
+                )
                 Process.objects.filter(pk=pk, kept_until__isnull=False).update(kept_until=LONG_AGO)
                 return len(reap_expired())
             case "take":
@@ -85,54 +109,117 @@ def twin(number: UUID, which: int) -> UUID:
 
 def lift(request: Request) -> tuple[bool, int]:
     """Whether it is decided, and how many minutes its turn was before it came."""
-    return request.decided_at is not None, round((request.created_at - request.turn).total_seconds() / 60)
+    return request.decided_at is not None, round(
+        (request.created_at - request.turn).total_seconds() / 60
+    )
 
 
 def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
     """All that was written about a pool, with moments as whether they are set and ids as places."""
-    place = {pk: i for i, pk in enumerate(Process.objects.filter(pool=pool).order_by("pk").values_list("pk", flat=True))}
-    grants = {pk: i for i, pk in enumerate(Grant.objects.filter(process__pool=pool).order_by("pk").values_list("pk", flat=True))}
+    place = {
+        pk: i
+        for i, pk in enumerate(
+            Process.objects.filter(pool=pool).order_by("pk").values_list("pk", flat=True)
+        )
+    }
+    grants = {
+        pk: i
+        for i, pk in enumerate(
+            Grant.objects.filter(process__pool=pool).order_by("pk").values_list("pk", flat=True)
+        )
+    }
     pool.refresh_from_db()
     return {
         "pool": [pool.capacity, pool.available, pool.version, pool.is_safe],
         "processes": [
-            (p.allocated, p.holding, p.state, p.epoch, bool(p.lease_until), p.worker, bool(p.kept_until), p.is_waiting)
+            (
+                p.allocated,
+                p.holding,
+                p.state,
+                p.epoch,
+                bool(p.lease_until),
+                p.worker,
+                bool(p.kept_until),
+                p.is_waiting,
+            )
             for p in Process.objects.filter(pool=pool).order_by("pk")
         ],
         "requests": [
-            (place[r.process_id], r.kind, r.amounts, r.state, r.verdict, r.reason, r.epoch, r.bypassed, bool(r.deadline), lift(r))
+            (
+                place[r.process_id],
+                r.kind,
+                r.amounts,
+                r.state,
+                r.verdict,
+                r.reason,
+                r.epoch,
+                r.bypassed,
+                bool(r.deadline),
+                lift(r),
+            )
             for r in Request.objects.filter(pool=pool).order_by("seq")
         ],
         "grants": [
-            (place[g.process_id], numbers[g.request_id], g.epoch, g.amounts, g.remaining, bool(g.released_at), g.release_reason)
+            (
+                place[g.process_id],
+                numbers[g.request_id],
+                g.epoch,
+                g.amounts,
+                g.remaining,
+                bool(g.released_at),
+                g.release_reason,
+            )
             for g in Grant.objects.filter(process__pool=pool).order_by("pk")
         ],
         "releases": [
-            (place[r.process_id], r.epoch, r.amounts, r.reason) for r in Release.objects.filter(process__pool=pool).order_by("released_at")
+            (place[r.process_id], r.epoch, r.amounts, r.reason)
+            for r in Release.objects.filter(process__pool=pool).order_by("released_at")
         ],
         "events": [
             (
-                *(e.version, e.kind, place.get(e.process_id), e.epoch, numbers.get(e.request_id), grants.get(e.grant_id), e.amounts),
+                *(
+                    e.version,
+                    e.kind,
+                    place.get(e.process_id),
+                    e.epoch,
+                    numbers.get(e.request_id),
+                    grants.get(e.grant_id),
+                    e.amounts,
+                ),
                 # A repeated release is told by its number.
-                *(e.available_before, e.available_after, e.verdict, [place[p] for p in e.sequence], e.kind == "repeated" or e.reason),
+                *(
+                    e.available_before,
+                    e.available_after,
+                    e.verdict,
+                    [place[p] for p in e.sequence],
+                    e.kind == "repeated" or e.reason,
+                ),
             )
             for e in Event.objects.filter(pool=pool).order_by("version")
         ],
-        "outbox": [(o.kind, place[o.process_id], o.epoch, bool(o.sent_at)) for o in Outbox.objects.filter(pool=pool).order_by("pk")],
+        "outbox": [
+            (o.kind, place[o.process_id], o.epoch, bool(o.sent_at))
+            for o in Outbox.objects.filter(pool=pool).order_by("pk")
+        ],
     }
 
 
 def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Counter[str]:
     """Let the same befall twin pools of what the seed draws: policy, sizes, claims, priorities, and
-    reserves in half of them. Raises AssertionError where they differ; returns what happened, by kind."""
+    reserves in half of them. Raises AssertionError where they differ; returns what happened, by
+    kind."""
     random = Random(seed)
     policy, m = random.choice(Policy.values), random.randint(1, 4)
     capacity = [random.randint(5, 8) for _ in range(m)]
     claims = [tuple(random.randint(1, 5) for _ in range(m)) for _ in range(4)]
     priorities = [random.choice((0, 0, -3, 5, 10)) for _ in claims]
     reserved = {key: random.randint(0, 4) for key in KEYS[:m]} if random.random() < 0.5 else {}
-    pools = [make_pool(*capacity, name=f"{name} {seed}", policy=policy) for name in ("quick", "slow")]
-    twins = [[make_process(pool, f"p{i}", claim) for i, claim in enumerate(claims)] for pool in pools]
+    pools = [
+        make_pool(*capacity, name=f"{name} {seed}", policy=policy) for name in ("quick", "slow")
+    ]
+    twins = [
+        [make_process(pool, f"p{i}", claim) for i, claim in enumerate(claims)] for pool in pools
+    ]
     for pool, processes in zip(pools, twins, strict=True):
         for process, priority in zip(processes, priorities, strict=True):
             Process.objects.filter(pk=process.pk).update(priority=priority)

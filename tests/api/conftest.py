@@ -10,7 +10,18 @@ from django.test import Client
 
 from crawlsite.roles import make_roles
 from crawlsite.tokens import make_token
-from tests.crawling.conftest import crawl_to_the_end, identified, loopback, order, pool, queue, work_off, worker  # noqa: F401 - fixtures
+
+# fixtures
+from tests.crawling.conftest import (
+    crawl_to_the_end,  # noqa: F401
+    identified,  # noqa: F401
+    loopback,  # noqa: F401
+    order,  # noqa: F401
+    pool,  # noqa: F401
+    queue,  # noqa: F401
+    work_off,  # noqa: F401
+    worker,  # noqa: F401
+)
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -43,7 +54,10 @@ class Program:
 def people(pool):  # noqa: F811
     """Users by role; `nobody` has none."""
     make_roles()
-    users = {name: User.objects.create_user(name) for name in ("viewer", "operator", "administrator", "nobody")}
+    users = {
+        name: User.objects.create_user(name)
+        for name in ("viewer", "operator", "administrator", "nobody")
+    }
     for name, user in users.items():
         user.groups.set(Group.objects.filter(name=name))
     return users
@@ -52,7 +66,10 @@ def people(pool):  # noqa: F811
 @pytest.fixture
 def programs(people):
     """A program for each user, logged in by a token, and one without."""
-    return {"anonymous": Program(), **{name: Program(make_token(user, "tests")) for name, user in people.items()}}
+    return {
+        "anonymous": Program(),
+        **{name: Program(make_token(user, "tests")) for name, user in people.items()},
+    }
 
 
 @pytest.fixture

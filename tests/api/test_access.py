@@ -1,4 +1,6 @@
-"""Who may do what: every endpoint, walked through the description, as each role and by each way to log in."""
+"""Who may do what: every endpoint, walked through the description, as each role and by each way to
+log in.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,12 @@ SPECIAL = {
     ("post", "/api/hosts/{host_id}/block"): "crawling.add_blacklistentry",
     ("delete", "/api/hosts/{host_id}/block"): "crawling.delete_blacklistentry",
     ("put", "/api/identity"): "crawling.change_identity",
-    **dict.fromkeys((("post", "/api/tokens"), ("delete", "/api/tokens/{token_id}")), "crawling.view_crawljob"),
-    **dict.fromkeys((("post", "/api/views"), ("delete", "/api/views/{view_id}")), "crawling.view_crawljob"),
+    **dict.fromkeys(
+        (("post", "/api/tokens"), ("delete", "/api/tokens/{token_id}")), "crawling.view_crawljob"
+    ),
+    **dict.fromkeys(
+        (("post", "/api/views"), ("delete", "/api/views/{view_id}")), "crawling.view_crawljob"
+    ),
     ("put", "/api/preferences"): "crawling.view_crawljob",
     ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
@@ -52,8 +58,13 @@ SPECIAL = {
     ("get", "/api/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
 }
 APPS = {
-    **dict.fromkeys(("crawls", "trials", "url", "page-cache", "hosts", "search", "overview", "health", "disk"), "crawling.{}_crawljob"),
-    **dict.fromkeys(("bulk", "templates", "identity", "tokens", "views", "preferences"), "crawling.{}_crawljob"),
+    **dict.fromkeys(
+        ("crawls", "trials", "url", "page-cache", "hosts", "search", "overview", "health", "disk"),
+        "crawling.{}_crawljob",
+    ),
+    **dict.fromkeys(
+        ("bulk", "templates", "identity", "tokens", "views", "preferences"), "crawling.{}_crawljob"
+    ),
     "alerts": "crawling.{}_listener",
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns", "dns-cache"), "dnscache.{}_dnsentry"),
@@ -69,7 +80,12 @@ def description():
 def endpoints():
     for path, methods in description()["paths"].items():
         for method, operation in methods.items():
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            body = (
+                operation.get("requestBody", {})
+                .get("content", {})
+                .get("application/json", {})
+                .get("schema")
+            )
             yield pytest.param(method, path, body, id=f"{method} {path}")
 
 
@@ -113,9 +129,11 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{old_id}", "1")
         .replace("{new_id}", "1")
     )
-    address += {"/api/url": "?u=http://a.test/", "/api/search": "?q=manual", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(
-        path, ""
-    )
+    address += {
+        "/api/url": "?u=http://a.test/",
+        "/api/search": "?q=manual",
+        "/api/crawls/{crawl_id}/reports/changes": "?against=1",
+    }.get(path, "")
     asked = permission(method, path)
 
     for role in ("anonymous", "nobody", *ROLES):
@@ -133,7 +151,9 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
 def test_the_examples_of_bodies_are_taken(programs, order, identified):
     create_crawl(order(SEED))
     bodies = {
-        f"{method} {path}": example(operation["requestBody"]["content"]["application/json"]["schema"])
+        f"{method} {path}": example(
+            operation["requestBody"]["content"]["application/json"]["schema"]
+        )
         for path, methods in description()["paths"].items()
         for method, operation in methods.items()
         if "requestBody" in operation
@@ -145,8 +165,14 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
     assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
     (pool,) = programs["viewer"].get("pools")["items"]
-    status, answer = programs["viewer"]("POST", f"pools/{pool['id']}/what-if", bodies["post /api/pools/{pool_id}/what-if"])
-    assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", ["one more crawl"])
+    status, answer = programs["viewer"](
+        "POST", f"pools/{pool['id']}/what-if", bodies["post /api/pools/{pool_id}/what-if"]
+    )
+    assert (status, answer["verdict"], answer["safe_sequence"]) == (
+        200,
+        "grant",
+        ["one more crawl"],
+    )
 
 
 def test_a_browser_changes_things_by_its_session_only_with_the_csrf_token(people, order):
@@ -169,7 +195,10 @@ def test_a_wrong_token_is_refused_even_beside_a_session(people):
     client.force_login(people["operator"])
     browser = Program("crawlsite_wrong", client)
 
-    assert browser("GET", "crawls") == (401, {"detail": "The token is not known or has expired, or its user may not log in."})
+    assert browser("GET", "crawls") == (
+        401,
+        {"detail": "The token is not known or has expired, or its user may not log in."},
+    )
 
 
 def test_the_token_of_somebody_who_may_not_log_in_opens_nothing(people, programs):
@@ -226,11 +255,16 @@ def test_the_command_says_what_is_wrong(people, words, sentence):
         call_command("api_token", *words)
 
 
-def test_the_description_and_its_page_are_for_those_who_log_in_and_load_nothing_from_elsewhere(people, programs):
+def test_the_description_and_its_page_are_for_those_who_log_in_and_load_nothing_from_elsewhere(
+    people, programs
+):
     client = Client()
     assert client.get("/api/docs").url == "/login/?next=/api/docs"
     assert client.get("/api/openapi.json").status_code == 302
-    assert client.get("/api/openapi.json", headers=programs["viewer"].headers).json()["info"]["title"] == "crawlsite"
+    assert (
+        client.get("/api/openapi.json", headers=programs["viewer"].headers).json()["info"]["title"]
+        == "crawlsite"
+    )
 
     client.force_login(people["viewer"])
     page = client.get("/api/docs").content.decode()
@@ -261,7 +295,10 @@ def test_what_is_no_request_at_all_is_answered_in_json_too(operator, method, pat
 def test_an_answer_in_json_states_its_own_length(client, method, path):
     answer = client.generic(method, f"/api/{path}")
 
-    assert (answer["Content-Type"], int(answer["Content-Length"])) == ("application/json; charset=utf-8", len(answer.content))
+    assert (answer["Content-Type"], int(answer["Content-Length"])) == (
+        "application/json; charset=utf-8",
+        len(answer.content),
+    )
 
 
 def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
@@ -284,7 +321,10 @@ def test_a_database_that_is_too_busy_is_no_fault_of_the_program(programs, monkey
 
     monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", wait_too_long)
 
-    assert programs["viewer"]("GET", "crawls") == (503, {"detail": "The database was too busy, or is not there; ask again in a moment."})
+    assert programs["viewer"]("GET", "crawls") == (
+        503,
+        {"detail": "The database was too busy, or is not there; ask again in a moment."},
+    )
 
 
 def test_a_body_that_is_too_big_is_refused(operator, settings):

@@ -1,4 +1,6 @@
-"""Programs wait for a place, or are refused at once and without a query; operators wait for none of them."""
+"""Programs wait for a place, or are refused at once and without a query; operators wait for none of
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def two_a_minute(settings, monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["token", "session"])
-def test_who_is_told_to_wait_is_told_so_again_without_a_query(two_a_minute, programs, people, way, caplog):
+def test_who_is_told_to_wait_is_told_so_again_without_a_query(
+    two_a_minute, programs, people, way, caplog
+):
     program = programs["viewer"]
     if way == "session":
         program = Program()
@@ -57,7 +61,9 @@ class Slow:
 def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(settings):
     settings.WEB_THREADS = 2
     slow, request = Slow(), RequestFactory()
-    gate = AdmissionMiddleware(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
+    gate = AdmissionMiddleware(
+        lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page")
+    )
     answers = []
     first = Thread(target=lambda: answers.append(gate(request.get("/api/crawls"))))
     first.start()
@@ -77,8 +83,13 @@ def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(
 def test_a_program_that_has_a_place_waits_for_its_turn(settings):
     settings.WEB_THREADS = 8
     slow, request, served = Slow(), RequestFactory(), []
-    gate = AdmissionMiddleware(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
-    threads = [Thread(target=lambda path=path: served.append(gate(request.get(path)).content)) for path in ("/api/crawls", "/api/pools")]
+    gate = AdmissionMiddleware(
+        lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page")
+    )
+    threads = [
+        Thread(target=lambda path=path: served.append(gate(request.get(path)).content))
+        for path in ("/api/crawls", "/api/pools")
+    ]
     threads[0].start()
     assert slow.began.wait(30)
     threads[1].start()
@@ -158,7 +169,9 @@ def test_an_idle_machine_is_seen_as_soon(busy, monkeypatch):
     load = MachineLoad()
     clock[0] += admission.LOOK_SECONDS
     assert load.is_high(clock[0])
-    monkeypatch.setattr(admission.psutil, "cpu_times", lambda: Times(2 * 101.0, 7.0 + 2 * (clock[0] - 101.0)))
+    monkeypatch.setattr(
+        admission.psutil, "cpu_times", lambda: Times(2 * 101.0, 7.0 + 2 * (clock[0] - 101.0))
+    )
     clock[0] += admission.LOOK_SECONDS
 
     assert not load.is_high(clock[0])
@@ -167,7 +180,12 @@ def test_an_idle_machine_is_seen_as_soon(busy, monkeypatch):
 def test_pages_never_rest(busy, monkeypatch):
     monkeypatch.setattr(admission, "sleep", lambda seconds: pytest.fail("a page was made to wait"))
 
-    assert AdmissionMiddleware(lambda one: HttpResponse("page"))(RequestFactory().get("/crawls/")).content == b"page"
+    assert (
+        AdmissionMiddleware(lambda one: HttpResponse("page"))(
+            RequestFactory().get("/crawls/")
+        ).content
+        == b"page"
+    )
 
 
 def test_a_stranger_without_a_token_is_not_taken_for_another(two_a_minute, programs):

@@ -20,12 +20,17 @@ def test_a_program_makes_a_webhook_and_reads_what_it_was_told(administrator, ord
     assert (told["event"], told["attempts"]) == ("started", 0)
     assert administrator("POST", f"alerts/{made['id']}/deliveries/{told['id']}/again")[0] == 200
 
-    assert administrator("PUT", f"alerts/{made['id']}", {**wish, "is_on": False})[1]["is_on"] is False
+    assert (
+        administrator("PUT", f"alerts/{made['id']}", {**wish, "is_on": False})[1]["is_on"] is False
+    )
     assert administrator("DELETE", f"alerts/{made['id']}")[0] == 204
 
 
 def test_a_body_that_is_no_listener_is_told_in_words_of_its_own(administrator):
-    assert administrator("POST", "alerts", [])[1]["detail"] == "wish: must be an object of fields and their values"
+    assert (
+        administrator("POST", "alerts", [])[1]["detail"]
+        == "wish: must be an object of fields and their values"
+    )
     assert administrator("POST", "tokens", {"name": "t", "colour": "red"})[1]["errors"] == {
         "asked.colour": "is not known here; leave it out"
     }

@@ -23,27 +23,49 @@ TEXTBOOK = {
 @pytest.fixture
 def two_that_share_too_little(order):
     for name, port in (("holder", 8901), ("waiter", 8902)):
-        start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000}))
+        )
 
 
-def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(operator, two_that_share_too_little):
+def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(
+    operator, two_that_share_too_little
+):
     (pool,) = operator.get("pools")["items"]
     assert pool["capacity"] == [4, 64, 100_000, 512, 64, 8]
 
     bank = operator.get(f"pools/{pool['id']}")
 
     holder, waiter = bank["processes"]
-    assert [one["key"] for one in bank["resources"]] == ["worker", "fetch_slots", "bandwidth", "memory", "dns_slots", "archive_writers"]
-    assert (holder["name"], holder["state"], holder["allocation"][2], holder["need"][1]) == ("holder", "holding", 60_000, 7)
+    assert [one["key"] for one in bank["resources"]] == [
+        "worker",
+        "fetch_slots",
+        "bandwidth",
+        "memory",
+        "dns_slots",
+        "archive_writers",
+    ]
+    assert (holder["name"], holder["state"], holder["allocation"][2], holder["need"][1]) == (
+        "holder",
+        "holding",
+        60_000,
+        7,
+    )
     assert bank["available"][2] == 40_000
     assert (bank["is_safe"], bank["safe_sequence"]) == (True, [holder["id"], waiter["id"]])
     assert bank["steps"][0] == {"process": holder["id"], "work": bank["available"]}
     (wait,) = bank["waiting"]
-    assert (wait["process"], wait["verdict"], wait["blockers"][0]["name"]) == (waiter["id"], "wait_unavailable", "holder")
+    assert (wait["process"], wait["verdict"], wait["blockers"][0]["name"]) == (
+        waiter["id"],
+        "wait_unavailable",
+        "holder",
+    )
     assert "20,000 short" in wait["reason"]
 
 
-def test_more_capacity_serves_those_who_wait_and_is_audited(administrator, two_that_share_too_little):
+def test_more_capacity_serves_those_who_wait_and_is_audited(
+    administrator, two_that_share_too_little
+):
     pool = Pool.objects.get()
 
     status, bank = administrator("PATCH", f"pools/{pool.pk}", {"capacity": {"bandwidth": 120_000}})
@@ -66,7 +88,9 @@ def test_more_capacity_serves_those_who_wait_and_is_audited(administrator, two_t
         ({}, 422, "is needed"),
     ],
 )
-def test_limits_that_cannot_be_are_refused_with_the_sentence(administrator, two_that_share_too_little, body, status, sentence):
+def test_limits_that_cannot_be_are_refused_with_the_sentence(
+    administrator, two_that_share_too_little, body, status, sentence
+):
     told, problem = administrator("PATCH", f"pools/{Pool.objects.get().pk}", body)
 
     assert told == status
@@ -84,8 +108,12 @@ def test_limits_that_cannot_be_are_refused_with_the_sentence(administrator, two_
         (1, [9, 0, 0], "exceeds_need", True),
     ],
 )
-def test_the_algorithm_answers_for_a_state_that_somebody_made_up(operator, process, request_, verdict, is_safe):
-    status, answer = operator("POST", "banker/check", {**TEXTBOOK, "process": process, "request": request_})
+def test_the_algorithm_answers_for_a_state_that_somebody_made_up(
+    operator, process, request_, verdict, is_safe
+):
+    status, answer = operator(
+        "POST", "banker/check", {**TEXTBOOK, "process": process, "request": request_}
+    )
 
     assert (status, answer["verdict"], answer["is_safe"]) == (200, verdict, is_safe)
     assert (answer["safe_sequence"] is not None) == (answer["steps"] is not None) == is_safe
@@ -145,19 +173,25 @@ def test_the_largest_and_worst_question_is_answered_in_time(operator):
 def names(transactional_db):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 5, "192.0.2.53", "")
-    store.write([DnsAnswer(name, reply, now, now + 300, None, 0) for name in ("a.test", "b.test", "c.test")])
+    store.write(
+        [DnsAnswer(name, reply, now, now + 300, None, 0) for name in ("a.test", "b.test", "c.test")]
+    )
 
 
 def test_the_cache_is_listed_by_pages_and_filters(operator, names):
     first = operator.get("dns?limit=2")
 
     assert [entry["name"] for entry in first["items"]] == ["a.test", "b.test"]
-    assert [entry["name"] for entry in operator.get(f"dns?cursor={first['next']}")["items"]] == ["c.test"]
+    assert [entry["name"] for entry in operator.get(f"dns?cursor={first['next']}")["items"]] == [
+        "c.test"
+    ]
     assert [entry["name"] for entry in operator.get("dns?q=b.")["items"]] == ["b.test"]
     assert operator.get("dns?status=timeout")["items"] == []
 
 
-def test_a_name_is_shown_in_any_spelling_and_flushed_by_administrators(operator, administrator, names):
+def test_a_name_is_shown_in_any_spelling_and_flushed_by_administrators(
+    operator, administrator, names
+):
     assert operator.get("dns/A.TEST.")["addresses"] == ["192.0.2.1"]
     assert operator("DELETE", "dns/a.test")[0] == 403
 

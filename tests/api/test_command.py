@@ -39,7 +39,10 @@ def test_an_order_is_made_edited_and_read_as_json(boss, order):
 def test_a_body_is_read_from_a_file(boss, order, tmp_path):
     (tmp_path / "order.json").write_text(json.dumps(order(SEED, name="from a file")))
 
-    assert json.loads(printed("POST", "/api/crawls", f"@{tmp_path / 'order.json'}"))["name"] == "from a file"
+    assert (
+        json.loads(printed("POST", "/api/crawls", f"@{tmp_path / 'order.json'}"))["name"]
+        == "from a file"
+    )
     for wrong in ("{", f"@{tmp_path / 'missing.json'}"):
         with pytest.raises(CommandError, match=r"no JSON|No such file"):
             printed("POST", "/api/crawls", wrong)
@@ -75,15 +78,25 @@ def test_a_list_is_printed_to_its_end_a_line_each(boss, order):
 
 def readable():
     """The lists and reports that need no id of something."""
-    return sorted(path for path, methods in description()["paths"].items() if "get" in methods and "{" not in path)
+    return sorted(
+        path
+        for path, methods in description()["paths"].items()
+        if "get" in methods and "{" not in path
+    )
 
 
 @pytest.mark.parametrize("path", readable())
 def test_the_command_is_told_what_a_program_is_told(boss, client, path):
-    address = f"{path}?{ {'/api/url': 'u=http://a.test/', '/api/search': 'q=manual'}.get(path, '') }"
+    address = (
+        f"{path}?{ {'/api/url': 'u=http://a.test/', '/api/search': 'q=manual'}.get(path, '') }"
+    )
     client.force_login(boss)
 
     inside, outside = ask("GET", address, user=boss), client.get(address)
 
-    assert (inside.status_code, inside["Content-Type"]) == (outside.status_code, outside["Content-Type"]) == (200, inside["Content-Type"])
+    assert (
+        (inside.status_code, inside["Content-Type"])
+        == (outside.status_code, outside["Content-Type"])
+        == (200, inside["Content-Type"])
+    )
     assert set(json.loads(inside.content)) == set(outside.json())

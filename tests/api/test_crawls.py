@@ -25,8 +25,17 @@ def last_action() -> dict:
 def test_an_order_becomes_a_draft_with_everything_that_it_did_not_say(operator, people):
     status, crawl = operator("POST", "crawls", ORDER)
 
-    assert (status, crawl["state"], crawl["reason"], crawl["discovered"]) == (201, "draft", "Not started yet.", 0)
-    assert (crawl["order"]["max_pages"], crawl["order"]["batch_size"], crawl["order"]["claim"]["worker"]) == (10, 100, 1)
+    assert (status, crawl["state"], crawl["reason"], crawl["discovered"]) == (
+        201,
+        "draft",
+        "Not started yet.",
+        0,
+    )
+    assert (
+        crawl["order"]["max_pages"],
+        crawl["order"]["batch_size"],
+        crawl["order"]["claim"]["worker"],
+    ) == (10, 100, 1)
     assert CrawlJob.objects.get().created_by == people["operator"]
     assert operator.get(f"crawls/{crawl['id']}") == crawl
 
@@ -53,7 +62,11 @@ def test_a_taken_name_is_told_together_with_the_other_mistakes(operator):
 
 
 def test_the_command_line_says_the_same(operator, worker):
-    _, problem = operator("POST", "crawls", {"name": "x", "seeds": ["nonsense"], "max_pages": -3, "claim": {"gold": 1}})
+    _, problem = operator(
+        "POST",
+        "crawls",
+        {"name": "x", "seeds": ["nonsense"], "max_pages": -3, "claim": {"gold": 1}},
+    )
 
     with pytest.raises(CommandError) as caught:
         call_command("crawl", "nonsense", "--name", "x", "--max-pages", "-3", "--claim", "gold=1")
@@ -63,9 +76,14 @@ def test_the_command_line_says_the_same(operator, worker):
     assert {**told, "claim.gold": problem["errors"]["claim.gold"]} == problem["errors"]
 
 
-@pytest.mark.parametrize(("body", "status"), [("{", 400), ("[1]", 422), ("null", 422), ("", 422), ('{"seeds": "\\ud800"}', 422)])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [("{", 400), ("[1]", 422), ("null", 422), ("", 422), ('{"seeds": "\\ud800"}', 422)],
+)
 def test_a_body_that_is_no_order_is_refused_in_a_sentence(operator, body, status):
-    answer = operator.client.post("/api/crawls", body, content_type="application/json", headers=operator.headers)
+    answer = operator.client.post(
+        "/api/crawls", body, content_type="application/json", headers=operator.headers
+    )
 
     assert answer.status_code == status
     assert answer.json()["detail"]
@@ -73,7 +91,9 @@ def test_a_body_that_is_no_order_is_refused_in_a_sentence(operator, body, status
 
 def test_a_request_sent_twice_under_one_key_makes_one_crawl(operator):
     first, crawl = operator("POST", "crawls", ORDER, **{"Idempotency-Key": "k1"})
-    again, same = operator("POST", "crawls", {**reversed_fields(ORDER)}, **{"Idempotency-Key": "k1"})
+    again, same = operator(
+        "POST", "crawls", {**reversed_fields(ORDER)}, **{"Idempotency-Key": "k1"}
+    )
 
     assert (first, again) == (201, 200)
     assert same == crawl
@@ -83,10 +103,15 @@ def test_a_request_sent_twice_under_one_key_makes_one_crawl(operator):
 def test_a_key_is_good_for_one_order_and_one_user(operator, administrator):
     operator("POST", "crawls", ORDER, **{"Idempotency-Key": "k1"})
 
-    status, problem = operator("POST", "crawls", {**ORDER, "name": "other"}, **{"Idempotency-Key": "k1"})
+    status, problem = operator(
+        "POST", "crawls", {**ORDER, "name": "other"}, **{"Idempotency-Key": "k1"}
+    )
     assert status == 409
     assert "needs a new key" in problem["detail"]
-    assert administrator("POST", "crawls", {**ORDER, "name": "other"}, **{"Idempotency-Key": "k1"})[0] == 201
+    assert (
+        administrator("POST", "crawls", {**ORDER, "name": "other"}, **{"Idempotency-Key": "k1"})[0]
+        == 201
+    )
 
 
 def reversed_fields(order):
@@ -127,7 +152,9 @@ def test_crawls_are_found_by_state_and_by_name(operator, order):
     assert operator("GET", "crawls?state=asleep")[0] == 422
 
 
-def test_the_list_takes_the_same_queries_however_many_crawls_there_are(operator, order, django_assert_max_num_queries):
+def test_the_list_takes_the_same_queries_however_many_crawls_there_are(
+    operator, order, django_assert_max_num_queries
+):
     for number in range(10):
         start_run(create_crawl(order(f"http://127.0.0.{number + 1}:8900/", name=f"crawl {number}")))
 
@@ -137,15 +164,21 @@ def test_the_list_takes_the_same_queries_however_many_crawls_there_are(operator,
 
 
 def test_a_crawl_says_what_it_holds_what_it_waits_for_and_who_is_in_its_way(operator, order):
-    holder = create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
-    waiter = create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    holder = create_crawl(
+        order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})
+    )
+    waiter = create_crawl(
+        order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000})
+    )
     start_run(holder)
     start_run(waiter)
 
     [holds] = operator.get(f"crawls/{holder.pk}")["bank"]
     [waits] = operator.get(f"crawls/{waiter.pk}")["bank"]
 
-    assert {"bandwidth": 60_000}.items() <= {one["resource"]: one["units"] for one in holds["holdings"]}.items()
+    assert {"bandwidth": 60_000}.items() <= {
+        one["resource"]: one["units"] for one in holds["holdings"]
+    }.items()
     assert holds["wait"] is None
     assert waits["holdings"] == []
     assert waits["wait"]["verdict"] == "wait_unavailable"
@@ -156,13 +189,24 @@ def test_limits_and_delay_are_edited_and_who_did_it_is_kept(operator, people, or
     crawl = create_crawl(order(SEED))
     run = start_run(crawl)
 
-    status, edited = operator("PATCH", f"crawls/{crawl.pk}", {"name": "new", "max_pages": 7, "delay_seconds": 2})
+    status, edited = operator(
+        "PATCH", f"crawls/{crawl.pk}", {"name": "new", "max_pages": 7, "delay_seconds": 2}
+    )
 
-    assert (status, edited["name"], edited["order"]["max_pages"], edited["order"]["delay_seconds"]) == (200, "new", 7, 2)
+    assert (
+        status,
+        edited["name"],
+        edited["order"]["max_pages"],
+        edited["order"]["delay_seconds"],
+    ) == (200, "new", 7, 2)
     assert LogEntry.objects.order_by("-pk").first().user == people["operator"]
     assert last_action() == {
         "action": "edited",
-        "changes": {"name": ["a crawl", "new"], "max_pages": [None, 7], "delay_seconds": [0.0, 2.0]},
+        "changes": {
+            "name": ["a crawl", "new"],
+            "max_pages": [None, 7],
+            "delay_seconds": [0.0, 2.0],
+        },
     }
     assert "max_pages from no limit to 7" in LogLine.objects.filter(run=run).last().message
 
@@ -189,7 +233,9 @@ def test_an_edit_is_checked_like_an_order(operator, order, fields, field, senten
     assert crawl.max_depth is None
 
 
-def test_a_crawl_is_deleted_with_all_that_it_found_and_the_audit_remembers_it(operator, make_site, crawl_to_the_end):
+def test_a_crawl_is_deleted_with_all_that_it_found_and_the_audit_remembers_it(
+    operator, make_site, crawl_to_the_end
+):
     run = crawl_to_the_end(f"{make_site({'/': '<a href=/a>a</a>', '/a': ''}).url}/")
 
     assert operator("DELETE", f"crawls/{run.crawl_id}") == (204, None)
@@ -213,5 +259,15 @@ def test_a_draft_can_be_deleted_and_a_crawl_at_work_cannot(operator, order):
 
 
 def test_a_crawl_that_is_not_there_is_said_so(operator):
-    for method, path in [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/start"), ("GET", "/pages"), ("POST", "/retry-failed")]:
-        assert operator(method, f"crawls/99{path}", {} if method == "PATCH" else None) == (404, {"detail": "There is no crawl 99."})
+    for method, path in [
+        ("GET", ""),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("POST", "/start"),
+        ("GET", "/pages"),
+        ("POST", "/retry-failed"),
+    ]:
+        assert operator(method, f"crawls/99{path}", {} if method == "PATCH" else None) == (
+            404,
+            {"detail": "There is no crawl 99."},
+        )

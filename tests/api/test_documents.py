@@ -14,7 +14,14 @@ def viewer(programs):
 
 @pytest.fixture
 def run(make_site, crawl_to_the_end):
-    site = make_site({"/": f'<h1>H</h1><a href="{TRAP}">x</a><a href=/a>a</a><a href=/b>b</a>', TRAP: "text", "/a": "same", "/b": "same"})
+    site = make_site(
+        {
+            "/": f'<h1>H</h1><a href="{TRAP}">x</a><a href=/a>a</a><a href=/b>b</a>',
+            TRAP: "text",
+            "/a": "same",
+            "/b": "same",
+        }
+    )
     return crawl_to_the_end(f"{site.url}/", extract={"title": "h1"})
 
 

@@ -1,4 +1,6 @@
-"""What a run has found, through the endpoints of pages, hosts, log, errors, stats, runs and one URL."""
+"""What a run has found, through the endpoints of pages, hosts, log, errors, stats, runs and one
+URL.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from tests.api.conftest import SEED
 @pytest.fixture
 def site(make_site):
     links = "".join(f'<a href="{path}">x</a>' for path in ("/a", "/b", "/lost", "/private"))
-    return make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": f"<title>Home</title>{links}", "/a": "same", "/b": "same"})
+    return make_site(
+        {
+            "/robots.txt": "User-agent: *\nDisallow: /private",
+            "/": f"<title>Home</title>{links}",
+            "/a": "same",
+            "/b": "same",
+        }
+    )
 
 
 @pytest.fixture
@@ -28,15 +37,26 @@ def test_pages_carry_what_is_known_of_each_fetch(operator, site, run):
     pages = operator.get(f"crawls/{run.crawl_id}/pages")["items"]
 
     home, *others = pages
-    assert [page["url"] for page in pages] == [f"{site.url}{path}" for path in ("/", "/a", "/b", "/lost")]
-    assert (home["status"], home["title"], home["depth"], home["charset"], home["address"]) == (200, "Home", 0, "utf-8", site.address)
+    assert [page["url"] for page in pages] == [
+        f"{site.url}{path}" for path in ("/", "/a", "/b", "/lost")
+    ]
+    assert (home["status"], home["title"], home["depth"], home["charset"], home["address"]) == (
+        200,
+        "Home",
+        0,
+        "utf-8",
+        site.address,
+    )
     assert others[0]["fingerprint"] == others[1]["fingerprint"] != home["fingerprint"]
     assert len(home["fingerprint"]) == 16
 
 
 def test_pages_are_found_by_status_and_url(operator, run):
     def found(query):
-        return [page["url"].rpartition("/")[2] for page in operator.get(f"crawls/{run.crawl_id}/pages?{query}")["items"]]
+        return [
+            page["url"].rpartition("/")[2]
+            for page in operator.get(f"crawls/{run.crawl_id}/pages?{query}")["items"]
+        ]
 
     assert found("status=404") == ["lost"]
     assert found("status=4xx") == ["lost"]
@@ -75,7 +95,9 @@ def test_the_log_is_newest_first_and_found_by_level_and_text(operator, run):
     write(run.pk, "broken", level=Level.ERROR)
 
     def found(query):
-        return [line["message"] for line in operator.get(f"crawls/{run.crawl_id}/log?{query}")["items"]]
+        return [
+            line["message"] for line in operator.get(f"crawls/{run.crawl_id}/log?{query}")["items"]
+        ]
 
     assert found("limit=2") == ["broken", "slow"]
     assert found("level=warning") == ["broken", "slow", "404 Not Found"]
@@ -104,7 +126,9 @@ def test_stats_are_the_counts_by_minute_over_all_processes(operator, run):
     RunCount.objects.all().delete()
     minute = timezone.now().replace(second=0, microsecond=0)
     for number, process in [(0, 0), (0, 1), (1, 0)]:
-        RunCount.objects.create(run=run, process_number=process, minute=minute + timedelta(minutes=number), fetched=5)
+        RunCount.objects.create(
+            run=run, process_number=process, minute=minute + timedelta(minutes=number), fetched=5
+        )
 
     first = operator.get(f"crawls/{run.crawl_id}/stats?limit=1")
     second = operator.get(f"crawls/{run.crawl_id}/stats?limit=1&cursor={first['next']}")
@@ -115,14 +139,24 @@ def test_stats_are_the_counts_by_minute_over_all_processes(operator, run):
 
 def test_a_run_is_chosen_by_its_number(operator, run, site, work_off):
     work_off(start_run(run.crawl))
-    first, second = (operator.get(f"crawls/{run.crawl_id}/pages?run={number}")["items"] for number in (1, 2))
+    first, second = (
+        operator.get(f"crawls/{run.crawl_id}/pages?run={number}")["items"] for number in (1, 2)
+    )
 
     assert len(first) == len(second) == 4
     assert operator.get(f"crawls/{run.crawl_id}/pages")["items"] == second
-    assert operator("GET", f"crawls/{run.crawl_id}/pages?run=3") == (404, {"detail": f"Crawl {run.crawl_id} has no run 3."})
+    assert operator("GET", f"crawls/{run.crawl_id}/pages?run=3") == (
+        404,
+        {"detail": f"Crawl {run.crawl_id} has no run 3."},
+    )
     runs = operator.get(f"crawls/{run.crawl_id}/runs?limit=1")
-    assert [(row["number"], row["state"], row["counts"]["fetched"]) for row in runs["items"]] == [(2, "finished", 4)]
-    assert [row["number"] for row in operator.get(f"crawls/{run.crawl_id}/runs?cursor={runs['next']}")["items"]] == [1]
+    assert [(row["number"], row["state"], row["counts"]["fetched"]) for row in runs["items"]] == [
+        (2, "finished", 4)
+    ]
+    assert [
+        row["number"]
+        for row in operator.get(f"crawls/{run.crawl_id}/runs?cursor={runs['next']}")["items"]
+    ] == [1]
 
 
 def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
@@ -131,12 +165,16 @@ def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
     history = operator.get(f"url?u={site.url.upper()}/a%23top")
 
     assert history["url"] == f"{site.url}/a"
-    assert [(met["run"], met["state"], met["status"], met["attempts"]) for met in history["items"]] == [
+    assert [
+        (met["run"], met["state"], met["status"], met["attempts"]) for met in history["items"]
+    ] == [
         (2, "succeeded", 200, 1),
         (1, "succeeded", 200, 1),
     ]
     first = operator.get(f"url?u={site.url}/a&limit=1")
-    assert [met["run"] for met in operator.get(f"url?u={site.url}/a&cursor={first['next']}")["items"]] == [1]
+    assert [
+        met["run"] for met in operator.get(f"url?u={site.url}/a&cursor={first['next']}")["items"]
+    ] == [1]
     (kept_out, _) = operator.get(f"url?u={site.url}/private")["items"]
     assert (kept_out["state"], kept_out["fetched_at"]) == ("excluded", None)
     assert operator.get("url?u=http://never.test/")["items"] == []
@@ -146,24 +184,54 @@ def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
 def test_a_draft_has_found_nothing_and_says_so(operator, order):
     crawl = create_crawl(order(SEED))
 
-    assert operator("GET", f"crawls/{crawl.pk}/pages") == (404, {"detail": f"Crawl {crawl.pk} has never been started."})
+    assert operator("GET", f"crawls/{crawl.pk}/pages") == (
+        404,
+        {"detail": f"Crawl {crawl.pk} has never been started."},
+    )
 
 
 def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrator, order):
     crawl = create_crawl(order(SEED, exclude=[r"\.zip$"]))
     operator("PATCH", f"crawls/{crawl.pk}", {"exclude": [r"\.gz$"], "host_max_pages": 5})
 
-    status, tested = operator("POST", f"crawls/{crawl.pk}/scope-test", {"urls": [f"{SEED}x.gz", f"{SEED}x.zip", "nonsense"]})
+    status, tested = operator(
+        "POST",
+        f"crawls/{crawl.pk}/scope-test",
+        {"urls": [f"{SEED}x.gz", f"{SEED}x.zip", "nonsense"]},
+    )
     assert status == 200
     rules = [(row["admits"], row["rule"], row["number"]) for row in tested["items"]]
     assert rules == [(False, "exclude", 5), (True, "scope", 6), (False, "", 0)]
     (edit,) = operator.get(f"crawls/{crawl.pk}/revisions")["items"]
-    assert (edit["number"], edit["by"], edit["changes"]["host_max_pages"]) == (2, "operator", [None, 5])
+    assert (edit["number"], edit["by"], edit["changes"]["host_max_pages"]) == (
+        2,
+        "operator",
+        [None, 5],
+    )
     (why,) = operator.get(f"url?u={SEED}x.gz")["crawls"]
-    assert (why["met"], why["rule"], why["admits"], why["revision"]) == ("not started", "exclude", False, 2)
+    assert (why["met"], why["rule"], why["admits"], why["revision"]) == (
+        "not started",
+        "exclude",
+        False,
+        2,
+    )
 
-    status, entry = operator("POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"})
-    assert (status, entry["by"], operator("DELETE", f"blacklist/{entry['id']}")[0]) == (201, "operator", 403)
+    status, entry = operator(
+        "POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"}
+    )
+    assert (status, entry["by"], operator("DELETE", f"blacklist/{entry['id']}")[0]) == (
+        201,
+        "operator",
+        403,
+    )
     assert operator.get(f"url?u={SEED}x.gz")["crawls"][0]["rule"] == "black_list"
-    assert operator("POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"})[0] == 422
-    assert (administrator("DELETE", f"blacklist/{entry['id']}")[0], operator.get("blacklist")["items"]) == (204, [])
+    assert (
+        operator(
+            "POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}
+        )[0]
+        == 422
+    )
+    assert (
+        administrator("DELETE", f"blacklist/{entry['id']}")[0],
+        operator.get("blacklist")["items"],
+    ) == (204, [])

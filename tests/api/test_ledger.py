@@ -11,7 +11,9 @@ from crawling.crawls.creation import create_crawl, start_run
 @pytest.fixture
 def bank(order) -> Pool:
     for name, port in (("holder", 8901), ("waiter", 8902)):
-        start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000}))
+        )
     return Pool.objects.get()
 
 
@@ -30,7 +32,11 @@ def test_events_come_newest_first_in_pages_that_leave_nothing_out(operator, bank
 def test_events_are_chosen_by_kind_and_process(operator, bank):
     (wait,) = operator.get(f"pools/{bank.pk}/events?kind=waiting")["items"]
 
-    assert (wait["name"], wait["verdict"], wait["available_before"]) == ("waiter", "wait_unavailable", wait["available_after"])
+    assert (wait["name"], wait["verdict"], wait["available_before"]) == (
+        "waiter",
+        "wait_unavailable",
+        wait["available_after"],
+    )
     own = operator.get(f"pools/{bank.pk}/events?process={wait['process']}")["items"]
     assert [event["kind"] for event in own] == ["waiting", "registered"]
 
@@ -42,13 +48,18 @@ def test_bank_as_of_an_event_shows_matrices_decision_and_waits(operator, bank):
     before = operator.get(f"pools/{bank.pk}/as-of/{granted['version']}")
     after = operator.get(f"pools/{bank.pk}/as-of/{wait['version']}")
 
-    assert (before["waiting"], before["steps"]) == ([], [{"process": granted["process"], "work": before["available"]}])
+    assert (before["waiting"], before["steps"]) == (
+        [],
+        [{"process": granted["process"], "work": before["available"]}],
+    )
     assert before["processes"][0]["allocation"] == granted["amounts"]
     assert after["waiting"][0]["request"] == wait["request"]
     assert after["safe_sequence"] == [granted["process"]]
 
 
-@pytest.mark.parametrize("path", ["pools/{}/as-of/99999", "pools/99999/as-of/1", "pools/99999/events"])
+@pytest.mark.parametrize(
+    "path", ["pools/{}/as-of/99999", "pools/99999/as-of/1", "pools/99999/events"]
+)
 def test_what_is_not_there_is_told(operator, bank, path):
     status, body = operator("GET", path.format(bank.pk))
 

@@ -14,7 +14,11 @@ def test_a_program_sets_reads_and_removes_a_schedule(operator, order):
     assert (status, set(problem["errors"])) == (422, {"cron", "often"})
 
     status, made = operator("PUT", path, {"cron": "30 2 * * *", "time_zone": "Europe/Berlin"})
-    assert (status, made["in_words"], len(made["next"])) == (200, "At 02:30 every day by the clock of Europe/Berlin", 5)
+    assert (status, made["in_words"], len(made["next"])) == (
+        200,
+        "At 02:30 every day by the clock of Europe/Berlin",
+        5,
+    )
     assert operator.get(path) == made
 
     assert operator("PUT", path, {"every_minutes": 60, "is_on": False})[1]["next"] == []

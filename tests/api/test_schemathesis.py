@@ -1,4 +1,5 @@
-"""Whatever a program sends, nothing breaks and every answer is one that the description tells of."""
+"""Whatever a program sends, nothing breaks and every answer is one that the description tells
+of."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def token(people, order, settings):
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("examples", [5, pytest.param(50, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "examples", [5, pytest.param(50, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
+)
 def test_nothing_that_is_sent_breaks_anything(token, examples):
     headers = {"Authorization": f"Bearer {token}"}
     description = openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)
@@ -45,7 +48,13 @@ def test_nothing_that_is_sent_breaks_anything(token, examples):
 
 
 def send_anything_to(operation, headers, examples):
-    @hypothesis_settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(case=operation.as_strategy())
     def send(case):
         case.call_and_validate(checks=CHECKS, headers=headers)

@@ -21,9 +21,19 @@ from tests.api.conftest import SEED
 def test_a_crawl_is_started_paused_resumed_stopped_and_aborted(operator, order):
     crawl = create_crawl(order(SEED))
 
-    states = [operator("POST", f"crawls/{crawl.pk}/{verb}") for verb in ("start", "pause", "resume", "stop", "start", "abort")]
+    states = [
+        operator("POST", f"crawls/{crawl.pk}/{verb}")
+        for verb in ("start", "pause", "resume", "stop", "start", "abort")
+    ]
 
-    assert [body["state"] for _, body in states] == ["queued", "paused", "queued", "stopped", "queued", "stopped"]
+    assert [body["state"] for _, body in states] == [
+        "queued",
+        "paused",
+        "queued",
+        "stopped",
+        "queued",
+        "stopped",
+    ]
     assert states[-1][1]["reason"].startswith("Aborted by an operator")
     assert "by operator" in LogLine.objects.order_by("pk").first().message
 
@@ -32,7 +42,10 @@ def test_a_crawl_is_started_paused_resumed_stopped_and_aborted(operator, order):
 def test_what_cannot_be_done_now_is_a_conflict_with_its_reason(operator, order, verb):
     crawl = create_crawl(order(SEED))
 
-    assert operator("POST", f"crawls/{crawl.pk}/{verb}") == (409, {"detail": "a crawl has never been started."})
+    assert operator("POST", f"crawls/{crawl.pk}/{verb}") == (
+        409,
+        {"detail": "a crawl has never been started."},
+    )
 
 
 def test_a_clone_is_a_draft_of_the_same_order_under_a_name_of_its_own(operator, order):
@@ -43,7 +56,11 @@ def test_a_clone_is_a_draft_of_the_same_order_under_a_name_of_its_own(operator, 
     _, named = operator("POST", f"crawls/{crawl.pk}/clone", {"name": "mine"})
 
     assert (status, first["state"]) == (201, "draft")
-    assert [copy["name"] for copy in (first, second, named)] == ["a crawl copy", "a crawl copy 2", "mine"]
+    assert [copy["name"] for copy in (first, second, named)] == [
+        "a crawl copy",
+        "a crawl copy 2",
+        "mine",
+    ]
     assert {**first["order"], "name": ""} == {**second["order"], "name": ""}
     assert (first["order"]["max_pages"], first["order"]["claim"]["memory"]) == (5, 7)
     assert operator("POST", f"crawls/{crawl.pk}/clone", {"name": "mine"})[0] == 422
@@ -52,32 +69,54 @@ def test_a_clone_is_a_draft_of_the_same_order_under_a_name_of_its_own(operator, 
 @pytest.fixture
 def broken(make_site, crawl_to_the_end):
     """A site of which two pages are broken, and a finished crawl of it."""
-    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a><a href="/lost">x</a>', "/a": (501, {}, "oh"), "/b": (501, {}, "oh")})
+    site = make_site(
+        {
+            "/": '<a href="/a">a</a><a href="/b">b</a><a href="/lost">x</a>',
+            "/a": (501, {}, "oh"),
+            "/b": (501, {}, "oh"),
+        }
+    )
     return site, crawl_to_the_end(f"{site.url}/")
 
 
 def check_counts(run):
     counts = crawl_view(run.crawl).counts
-    assert counts.discovered == counts.queued + counts.in_process + counts.succeeded + counts.failed + counts.excluded
+    assert (
+        counts.discovered
+        == counts.queued + counts.in_process + counts.succeeded + counts.failed + counts.excluded
+    )
     assert counts.fetched == Page.objects.filter(run=run).count()
     assert counts.bytes == sum(Page.objects.filter(run=run).values_list("bytes", flat=True))
     return counts
 
 
-def test_what_failed_is_tried_again_by_the_same_run_and_the_counts_add_up(operator, broken, work_off):
+def test_what_failed_is_tried_again_by_the_same_run_and_the_counts_add_up(
+    operator, broken, work_off
+):
     site, run = broken
     assert check_counts(run).failed == 3
     site.pages.update({"/a": '<a href="/new">new</a>', "/b": "fine", "/new": "found later"})
 
     status, body = operator("POST", f"crawls/{run.crawl_id}/retry-failed", {"status": 501})
 
-    assert (status, body["retried"], body["crawl"]["state"], body["crawl"]["failed"], body["crawl"]["queued"]) == (200, 2, "queued", 1, 2)
+    assert (
+        status,
+        body["retried"],
+        body["crawl"]["state"],
+        body["crawl"]["failed"],
+        body["crawl"]["queued"],
+    ) == (200, 2, "queued", 1, 2)
     check_counts(run)
     run.refresh_from_db()
     work_off(run)
     counts = check_counts(run)
     assert (counts.succeeded, counts.failed, counts.fetched) == (4, 1, 5)
-    assert (run.number, run.state, Run.objects.count(), Process.objects.count()) == (1, "finished", 1, 2)
+    assert (run.number, run.state, Run.objects.count(), Process.objects.count()) == (
+        1,
+        "finished",
+        1,
+        2,
+    )
     assert site.paths.count("/a") == 2
     assert site.paths.count("/lost") == 1
     assert set(Process.objects.values_list("state", flat=True)) == {"finished"}
@@ -100,7 +139,10 @@ def test_a_retry_under_a_limit_that_is_reached_says_to_raise_it(operator, broken
     status, problem = operator("POST", f"crawls/{run.crawl_id}/retry-failed")
 
     assert status == 409
-    assert "The limit of 1 pages is reached; the frontier holds more. Raise that limit" in problem["detail"]
+    assert (
+        "The limit of 1 pages is reached; the frontier holds more. Raise that limit"
+        in problem["detail"]
+    )
     assert Url.objects.filter(state="f").count() == 3
 
 
@@ -117,7 +159,10 @@ def test_a_run_that_left_the_bank_while_it_was_reopened_is_let_in_again(broken, 
 
 
 def endless(count):
-    return {"/": "".join(f'<a href="/{n}">x</a>' for n in range(count)), **{f"/{n}": f'<a href="/deep/{n}">x</a>' for n in range(count)}}
+    return {
+        "/": "".join(f'<a href="/{n}">x</a>' for n in range(count)),
+        **{f"/{n}": f'<a href="/deep/{n}">x</a>' for n in range(count)},
+    }
 
 
 def edit_at(site, path, **changes):
@@ -154,7 +199,12 @@ def test_a_shift_at_work_obeys_a_new_limit_and_a_new_depth(make_site, order, wor
 
 def test_a_shift_at_work_obeys_a_new_delay(make_site, order, work_off, monkeypatch):
     monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
-    site = make_site({"/": "".join(f'<a href="/{n}">x</a>' for n in range(20)), **{f"/{n}": "x" for n in range(20)}})
+    site = make_site(
+        {
+            "/": "".join(f'<a href="/{n}">x</a>' for n in range(20)),
+            **{f"/{n}": "x" for n in range(20)},
+        }
+    )
     edit_at(site, "/9", delay_seconds=0.3)
 
     run = work_off(start_run(create_crawl(order(f"{site.url}/", max_pages=20, delay_seconds=0.1))))

@@ -7,7 +7,8 @@ from crawling.runs.grants import default_pool
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 
-#: an edit judges the parts of an order one after the other, by the rules of a new one; a preview looks at filters only
+#: an edit judges the parts of an order one after the other, by the rules of a new one; a preview
+#: looks at filters only
 ELSEWHERE = {("patch", "/api/crawls/{crawl_id}"), ("post", "/api/crawls/{crawl_id}/preview")}
 WRONG = {"integer": True, "number": True}
 
@@ -27,17 +28,30 @@ def wrong_values(schema, parts):
 
 def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
     settings.API_REQUESTS_A_MINUTE = 1_000_000
-    ids = {"crawl_id": create_crawl(order(SEED)).pk, "pool_id": default_pool().pk, "process_id": 1, "listener_id": 1}
+    ids = {
+        "crawl_id": create_crawl(order(SEED)).pk,
+        "pool_id": default_pool().pk,
+        "process_id": 1,
+        "listener_id": 1,
+    }
     description = api.get_openapi_schema()
     asked, taken = 0, []
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-            body = wrong_values(content["schema"], description["components"]["schemas"]) if content else {}
+            body = (
+                wrong_values(content["schema"], description["components"]["schemas"])
+                if content
+                else {}
+            )
             if not body or (method, path) in ELSEWHERE:
                 continue
             asked += len(body)
-            told = " ".join(programs["administrator"](method.upper(), path.removeprefix("/api/").format(**ids), body)[1].get("errors", {}))
+            told = " ".join(
+                programs["administrator"](
+                    method.upper(), path.removeprefix("/api/").format(**ids), body
+                )[1].get("errors", {})
+            )
             taken += [f"{method} {path}: {name}" for name in body if name not in told]
 
     assert asked > 30

@@ -1,4 +1,6 @@
-"""What pages can do, programs can: many crawls at once, hosts, tokens, templates, saved views, drafts, and how things stand."""
+"""What pages can do, programs can: many crawls at once, hosts, tokens, templates, saved views,
+drafts, and how things stand.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def test_many_crawls_are_steered_and_tagged_at_once_and_what_could_not_be_is_tol
     assert done["refused"] == ["draft has never been started."]
 
     assert operator("POST", "bulk", {"action": "stop", "filter": {"q": "two"}})[1]["changed"] == 1
-    assert operator("POST", "bulk", {"action": "tag", "filter": {}, "tags": ["June"]})[1]["changed"] == 3
+    assert (
+        operator("POST", "bulk", {"action": "tag", "filter": {}, "tags": ["June"]})[1]["changed"]
+        == 3
+    )
     assert operator("POST", "bulk", {"action": "tag", "filter": {}})[0] == 422
     assert operator("POST", "bulk", {"action": "pause", "filter": {"q": "nothing"}})[0] == 409
 
@@ -37,7 +42,9 @@ def test_a_host_is_blocked_and_let_go_and_found_by_its_name(administrator, opera
     assert operator("POST", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
     status, known = operator("POST", f"hosts/{host.pk}/block", {"reason": "asked for"})
     assert (status, known["blocked"], known["visitors"][0]["name"]) == (200, "asked for", "a crawl")
-    assert [one["name"] for one in operator.get("hosts?state=blocked&q=127")["items"]] == [host.name]
+    assert [one["name"] for one in operator.get("hosts?state=blocked&q=127")["items"]] == [
+        host.name
+    ]
 
     assert operator("DELETE", f"hosts/{host.pk}/block")[0] == 403
     assert administrator("DELETE", f"hosts/{host.pk}/block")[1]["blocked"] is None
@@ -58,7 +65,10 @@ def test_a_token_is_made_used_listed_and_revoked_and_others_are_out_of_reach(ope
 
 
 def test_a_view_is_saved_for_oneself(operator, programs):
-    assert operator("POST", "views", {"name": "Failed", "query": "state=failed&after=3"})[1]["query"] == "state=failed"
+    assert (
+        operator("POST", "views", {"name": "Failed", "query": "state=failed&after=3"})[1]["query"]
+        == "state=failed"
+    )
     [view] = operator.get("views")["items"]
     assert programs["viewer"].get("views")["items"] == []
     assert programs["viewer"]("DELETE", f"views/{view['id']}")[0] == 404
@@ -68,9 +78,18 @@ def test_a_view_is_saved_for_oneself(operator, programs):
 def test_an_order_is_tested_before_it_is_a_crawl(operator, make_site):
     site = make_site({"/": (200, {"Content-Type": "text/html"}, '<a href="/a">a</a>')})
     order = {"name": "new", "seeds": [f"{site.url}/"]}
-    status, tested = operator("POST", "drafts/scope-test", {"order": order, "urls": [f"{site.url}/a", "http://elsewhere.test/"]})
+    status, tested = operator(
+        "POST",
+        "drafts/scope-test",
+        {"order": order, "urls": [f"{site.url}/a", "http://elsewhere.test/"]},
+    )
     assert (status, [one["admits"] for one in tested["items"]]) == (200, [True, False])
-    assert "order.seeds" in operator("POST", "drafts/scope-test", {"order": {**order, "seeds": ["x"]}, "urls": ["x"]})[1]["errors"]
+    assert (
+        "order.seeds"
+        in operator(
+            "POST", "drafts/scope-test", {"order": {**order, "seeds": ["x"]}, "urls": ["x"]}
+        )[1]["errors"]
+    )
 
     status, asked = operator("POST", "drafts/fetch-test", order)
     assert (status, asked["state"]) == (202, "waiting")
@@ -97,11 +116,18 @@ def test_how_things_stand_and_why_a_run_is_not_fetching(operator, order):
 
 
 def test_who_crawls_is_said_and_what_is_wrong_with_it_is_told(operator):
-    assert operator("PUT", "identity", {"product_token": "two words", "contact_url": "x"})[1]["errors"].keys() == {
+    assert operator("PUT", "identity", {"product_token": "two words", "contact_url": "x"})[1][
+        "errors"
+    ].keys() == {
         "product_token",
         "contact_url",
     }
-    assert operator("PUT", "identity", {"product_token": "bot", "contact_url": "mailto:ops@example.org"})[0] == 200
+    assert (
+        operator(
+            "PUT", "identity", {"product_token": "bot", "contact_url": "mailto:ops@example.org"}
+        )[0]
+        == 200
+    )
     assert operator.get("identity")["user_agent"] == "bot/1.0 (+mailto:ops@example.org)"
 
 
@@ -109,7 +135,10 @@ def test_an_edit_is_taken_back_and_later_edits_of_other_fields_stay(operator, cr
     edit_crawl(crawl, {"max_pages": 70, "delay_seconds": 9})
     edit_crawl(crawl, {"max_depth": 3})
     status, reverted = operator("POST", f"crawls/{crawl.pk}/revisions/2/revert")
-    assert (status, [reverted["order"][name] for name in ("max_pages", "delay_seconds", "max_depth")]) == (200, [7, 0.0, 3])
+    assert (
+        status,
+        [reverted["order"][name] for name in ("max_pages", "delay_seconds", "max_depth")],
+    ) == (200, [7, 0.0, 3])
     assert operator("POST", f"crawls/{crawl.pk}/revisions/9/revert")[0] == 404
 
 
@@ -119,7 +148,9 @@ def test_a_template_keeps_an_order_without_its_secrets_and_makes_crawls(operator
     assert "headers" not in template["order"]
     assert operator("POST", f"crawls/{crawl.pk}/template", {"name": "Manuals"})[0] == 422
 
-    status, made = operator("POST", f"templates/{template['id']}/crawls", {"name": "June", "max_pages": 8})
+    status, made = operator(
+        "POST", f"templates/{template['id']}/crawls", {"name": "June", "max_pages": 8}
+    )
     assert (status, made["order"]["max_pages"], made["seeds"]) == (201, 8, crawl.seeds)
     assert operator("POST", f"templates/{template['id']}/crawls", {"name": "June"})[0] == 422
     assert operator("DELETE", f"templates/{template['id']}")[0] == 204

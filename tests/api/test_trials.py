@@ -20,11 +20,18 @@ def test_a_trial_is_started_with_what_is_left_out_as_the_paper_had_it(operator):
     status, told = operator("POST", "trials", {"policy": "banker", "seed": 3})
 
     assert status == 201
-    assert (told["requests"], told["bound_seconds"], told["seed"], told["policies"]) == (100, 8.0, 3, ["banker"])
+    assert (told["requests"], told["bound_seconds"], told["seed"], told["policies"]) == (
+        100,
+        8.0,
+        3,
+        ["banker"],
+    )
     assert (told["state"], told["by"]) == ("queued", "operator")
 
 
-@pytest.mark.parametrize("wrong", [{"requests": 0}, {"policy": "best"}, {"bound_seconds": 0}, {"seed": -1}, {"sed": 1}])
+@pytest.mark.parametrize(
+    "wrong", [{"requests": 0}, {"policy": "best"}, {"bound_seconds": 0}, {"seed": -1}, {"sed": 1}]
+)
 def test_what_is_wrong_is_told_by_field_and_starts_nothing(operator, wrong):
     status, told = operator("POST", "trials", wrong)
 
@@ -40,13 +47,19 @@ def test_a_trial_is_read_with_every_request_and_listed_without(viewer):
     listed = viewer.get("trials")
 
     (result,) = told["results"]
-    assert [request["label"] for request in result["requests"]] == ["Completed:Request1", "Completed:Request2"]
+    assert [request["label"] for request in result["requests"]] == [
+        "Completed:Request1",
+        "Completed:Request2",
+    ]
     del result["requests"]
     assert listed == {"items": [told], "next": None}
 
 
 def test_the_list_comes_in_pages_from_the_newest_on(viewer):
-    trials = [store.make_trial(requests=1, bound_seconds=1, seed=1, policies=["naive"]).pk for _ in range(3)]
+    trials = [
+        store.make_trial(requests=1, bound_seconds=1, seed=1, policies=["naive"]).pk
+        for _ in range(3)
+    ]
 
     first = viewer.get("trials?limit=2")
     rest = viewer.get(f"trials?limit=2&cursor={first['next']}")

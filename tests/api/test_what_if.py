@@ -20,7 +20,9 @@ CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 60_000, "memory": 64, "dns_
 def bank(operator, order):
     """One process that holds most of the bandwidth, and one that waits for it."""
     for name, port in (("holder", 8901), ("waiter", 8902)):
-        start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000}))
+        )
     return operator.get(f"pools/{Pool.objects.get().pk}")
 
 
@@ -44,7 +46,10 @@ def test_a_request_by_a_live_process_is_judged_on_a_copy(what_if, bank):
 
     assert (status, answer["verdict"], answer["is_safe"]) == (200, "grant", True)
     assert answer["safe_sequence"] == [holder["id"], waiter["id"]]
-    assert answer["steps"][0] == {"process": holder["id"], "work": [bank["available"][0], bank["available"][1] - 1, *bank["available"][2:]]}
+    assert answer["steps"][0] == {
+        "process": holder["id"],
+        "work": [bank["available"][0], bank["available"][1] - 1, *bank["available"][2:]],
+    }
     assert answer["reason"] == "Granted: every process can still finish."
 
 
@@ -61,7 +66,9 @@ def test_more_than_declared_is_an_error_after_which_one_may_ask_again(what_if, b
     _, answer = what_if(process=bank["processes"][1]["id"], request={"bandwidth": 70_000})
 
     assert answer["verdict"] == "exceeds_need"
-    assert answer["reason"].startswith("More than the process declared: bandwidth: 70,000 asked, at most 60,000.")
+    assert answer["reason"].startswith(
+        "More than the process declared: bandwidth: 70,000 asked, at most 60,000."
+    )
     assert answer["reason"].endswith("It may ask again for less, or stop.")
 
 
@@ -76,18 +83,31 @@ def test_a_process_that_is_not_there_may_ask_too(what_if):
 
 
 def test_a_grant_that_would_let_two_block_each_other_waits(what_if):
-    add = [{"name": name, "maximum": {"dns_slots": 64}, "allocation": {"dns_slots": 20}} for name in ("a", "b")]
+    add = [
+        {"name": name, "maximum": {"dns_slots": 64}, "allocation": {"dns_slots": 20}}
+        for name in ("a", "b")
+    ]
 
     _, answer = what_if(add=add, process="a", request={"dns_slots": 1})
 
-    assert (answer["verdict"], answer["is_safe"], answer["safe_sequence"], answer["steps"]) == ("wait_unsafe", False, None, None)
+    assert (answer["verdict"], answer["is_safe"], answer["safe_sequence"], answer["steps"]) == (
+        "wait_unsafe",
+        False,
+        None,
+        None,
+    )
     assert "b" in answer["reason"]
 
 
 def test_without_a_request_the_copy_itself_is_judged(what_if, bank):
     status, answer = what_if()
 
-    assert (status, answer["verdict"], answer["is_safe"], answer["safe_sequence"]) == (200, None, True, bank["safe_sequence"])
+    assert (status, answer["verdict"], answer["is_safe"], answer["safe_sequence"]) == (
+        200,
+        None,
+        True,
+        bank["safe_sequence"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,8 +119,22 @@ def test_without_a_request_the_copy_itself_is_judged(what_if, bank):
         ({"add": [{"name": "x", "maximum": [1]}]}, "1 numbers for 6 classes"),
         ({"add": [{"name": "x", "maximum": {"gold": 1}}]}, "the pool has no class gold"),
         ({"add": [{"name": "x", "maximum": {"worker": 99}}]}, "claims more than there is"),
-        ({"add": [{"name": "x", "maximum": {"bandwidth": 50_000}, "allocation": {"bandwidth": 50_000}}]}, "what is available"),
-        ({"add": [{"name": "x", "maximum": {}, "allocation": {"worker": 1}}]}, "at most its maximum"),
+        (
+            {
+                "add": [
+                    {
+                        "name": "x",
+                        "maximum": {"bandwidth": 50_000},
+                        "allocation": {"bandwidth": 50_000},
+                    }
+                ]
+            },
+            "what is available",
+        ),
+        (
+            {"add": [{"name": "x", "maximum": {}, "allocation": {"worker": 1}}]},
+            "at most its maximum",
+        ),
         ({"add": [{"name": "x", "maximum": {}}] * 2}, "same name"),
         ({"process": True, "request": {}}, "process"),
         ({"nonsense": 1}, "nonsense"),
@@ -113,14 +147,27 @@ def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(what_if, questi
     assert sentence in problem["detail"]
 
 
-def test_who_pauses_with_a_reservation_asks_for_nothing_and_its_units_stay_out_of_reach(operator, bank):
+def test_who_pauses_with_a_reservation_asks_for_nothing_and_its_units_stay_out_of_reach(
+    operator, bank
+):
     holder, waiter = bank["processes"]
-    keep_resources(process=holder["id"], epoch=Process.objects.get(pk=holder["id"]).epoch, keep_seconds=600)
+    keep_resources(
+        process=holder["id"], epoch=Process.objects.get(pk=holder["id"]).epoch, keep_seconds=600
+    )
 
-    status, problem = operator("POST", f"pools/{bank['id']}/what-if", {"process": holder["id"], "request": [1, 0, 0, 0, 0]})
-    _, answer = operator("POST", f"pools/{bank['id']}/what-if", {"process": waiter["id"], "request": {"bandwidth": 60_000}})
+    status, problem = operator(
+        "POST", f"pools/{bank['id']}/what-if", {"process": holder["id"], "request": [1, 0, 0, 0, 0]}
+    )
+    _, answer = operator(
+        "POST",
+        f"pools/{bank['id']}/what-if",
+        {"process": waiter["id"], "request": {"bandwidth": 60_000}},
+    )
 
-    assert (status, problem["detail"]) == (422, "process: holder pauses with a reservation; it asks for nothing until it is resumed.")
+    assert (status, problem["detail"]) == (
+        422,
+        "process: holder pauses with a reservation; it asks for nothing until it is resumed.",
+    )
     assert answer["verdict"] == "wait_unavailable"
 
 
@@ -130,7 +177,12 @@ def test_a_pool_that_is_not_there_is_not_found(operator):
 
 def asked(state, **request):
     """The body of a question about a state."""
-    return {"available": state.available, "maximum": state.maximum, "allocation": state.allocation, **request}
+    return {
+        "available": state.available,
+        "maximum": state.maximum,
+        "allocation": state.allocation,
+        **request,
+    }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -138,12 +190,18 @@ def test_textbook_states_are_judged_as_in_the_books(operator, case):
     _, answer = operator("POST", "banker/check", asked(case.state))
 
     assert answer["is_safe"] == (case.order is not None)
-    assert answer["safe_sequence"] is None or answer["steps"][0]["work"] == list(case.state.available)
+    assert answer["safe_sequence"] is None or answer["steps"][0]["work"] == list(
+        case.state.available
+    )
 
 
 @pytest.mark.parametrize(("state", "process", "text", "verdict", "left"), REQUESTS)
-def test_textbook_requests_are_answered_as_in_the_books(operator, state, process, text, verdict, left):
-    _, answer = operator("POST", "banker/check", asked(state, process=process, request=rows(text)[0]))
+def test_textbook_requests_are_answered_as_in_the_books(
+    operator, state, process, text, verdict, left
+):
+    _, answer = operator(
+        "POST", "banker/check", asked(state, process=process, request=rows(text)[0])
+    )
 
     assert answer["verdict"] == verdict
     assert left is None or answer["steps"][0]["work"] == list(rows(left)[0])

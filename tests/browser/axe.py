@@ -12,5 +12,11 @@ AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1" / "axe.min.js"
 def violations(page: Page) -> list[str]:
     """What axe-core finds wrong on the page as it looks now, a line for each rule and element."""
     page.evaluate(AXE.read_text() + "; undefined")
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(results => results.violations)")
-    return [f"{rule['id']}: {rule['help']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+    found = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(results => results.violations)"
+    )
+    return [
+        f"{rule['id']}: {rule['help']}: {node['html'][:160]}"
+        for rule in found
+        for node in rule["nodes"]
+    ]

@@ -1,4 +1,5 @@
-"""A real browser (Debian's Chromium) on the real site with the test's database, logged in by role."""
+"""A real browser (Debian's Chromium) on the real site with the test's database, logged in by
+role."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES
 from tests.stack import CHORES, KEEPER, WORKER, Stack, running_stack
 
-#: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may want
+#: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may
+#: want
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -48,7 +50,9 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Of the package, not of the session: while Playwright runs, Django takes its thread for one that must not use the database."""
+    """Of the package, not of the session: while Playwright runs, Django takes its thread for one
+    that must not use the database.
+    """
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:
         refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
@@ -70,11 +74,15 @@ def watch() -> Iterator[Watch]:
 
 @pytest.fixture
 def user_of(transactional_db) -> Callable[[str], User]:
-    """Return a function that gives the user of a role, `viewer`, `operator` or `administrator`, and makes it the first time."""
+    """Return a function that gives the user of a role, `viewer`, `operator` or `administrator`, and
+    makes it the first time.
+    """
     make_roles()
 
     def get(role: str) -> User:
-        user, is_new = User.objects.get_or_create(username=role, defaults={"is_staff": role == "administrator"})
+        user, is_new = User.objects.get_or_create(
+            username=role, defaults={"is_staff": role == "administrator"}
+        )
         if is_new:
             user.groups.add(Group.objects.get(name=role))
         return user
@@ -84,7 +92,9 @@ def user_of(transactional_db) -> Callable[[str], User]:
 
 @pytest.fixture
 def browse(request, chromium, live_server, user_of, watch) -> Iterator[Browse]:
-    """Return a function that opens a page of the site: `browse("operator", "/crawls/", color_scheme="dark")`; None is nobody."""
+    """Return a function that opens a page of the site: `browse("operator", "/crawls/",
+    color_scheme="dark")`; None is nobody.
+    """
     contexts: list[BrowserContext] = []
 
     def open_page(role: str | None, address: str | None = None, **options) -> Page:
@@ -102,17 +112,26 @@ def browse(request, chromium, live_server, user_of, watch) -> Iterator[Browse]:
 
     yield open_page
     for number, context in enumerate(contexts):
-        keep_or_close(context, f"{request.node.name}-{number}", request.node.stash.get(FAILED, False))
+        keep_or_close(
+            context, f"{request.node.name}-{number}", request.node.stash.get(FAILED, False)
+        )
 
 
 def session_of(user: User, url: str) -> dict[str, str]:
     client = Client()
     client.force_login(user)
-    return {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value, "url": url}
+    return {
+        "name": settings.SESSION_COOKIE_NAME,
+        "value": client.cookies[settings.SESSION_COOKIE_NAME].value,
+        "url": url,
+    }
 
 
 def keep_or_close(context: BrowserContext, name: str, failed: bool) -> None:
-    """Of a failed test, what the pages looked like is kept. (To trace every step would cost a third of these tests' time.)"""
+    """Of a failed test, what the pages looked like is kept.
+
+    (To trace every step would cost a third of these tests' time.)
+    """
     if failed:
         stem = re.sub(r"\W+", "-", name)
         for number, page in enumerate(context.pages):
@@ -132,10 +151,14 @@ def pool(transactional_db):
 
 @pytest.fixture
 def make_web(pool):
-    """Return a function that serves a web that goes on until the test has seen enough of it: `make_web("127.0.0.2")`."""
+    """Return a function that serves a web that goes on until the test has seen enough of it:
+    `make_web("127.0.0.2")`.
+    """
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     with ExitStack() as webs:
-        yield lambda address="127.0.0.1", **where: webs.enter_context(endless_web(address=address, **where))
+        yield lambda address="127.0.0.1", **where: webs.enter_context(
+            endless_web(address=address, **where)
+        )
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""A web whose every page links to the next ones, so that a crawl of it lasts exactly as long as a test wants."""
+"""A web whose every page links to the next ones, so that a crawl of it lasts exactly as long as a
+test wants.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 @dataclass
 class EndlessWeb:
-    """Pages `/`, `/?n=1`, `/?n=2`, …: each links to the next few until `enough` is set, and each seventh to one that is missing."""
+    """Pages `/`, `/?n=1`, `/?n=2`, …: each links to the next few until `enough` is set, and each
+    seventh to one that is missing.
+    """
 
     url: str
     enough: threading.Event
@@ -23,7 +27,9 @@ class EndlessWeb:
 
 @contextmanager
 def endless_web(*, address: str, port: int = 0, hold_at: int | None = None) -> Iterator[EndlessWeb]:
-    """Serve one. From page number `hold_at` on, answers wait for `enough`, so that a crawl stands still in the middle of its work."""
+    """Serve one. From page number `hold_at` on, answers wait for `enough`, so that a crawl stands
+    still in the middle of its work.
+    """
     enough = threading.Event()
 
     def page(request: Request) -> Reply:
@@ -33,7 +39,12 @@ def endless_web(*, address: str, port: int = 0, hold_at: int | None = None) -> I
         ahead = [] if enough.is_set() else [f"/?n={number + step}" for step in range(1, AHEAD + 1)]
         dead = [f"/missing/{number}"] if number % 7 == 6 else []
         links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in ahead + dead)
-        return 200, HTML, f'<!doctype html><html lang="en"><title>Page {number}</title><h1>Page {number}</h1><ul>{links}</ul></html>'
+        return (
+            200,
+            HTML,
+            f'<!doctype html><html lang="en"><title>Page {number}</title><h1>Page '
+            f"{number}</h1><ul>{links}</ul></html>",
+        )
 
     with serve_site({"/": page}, address=address, port=port) as site:
         try:

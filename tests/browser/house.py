@@ -31,14 +31,21 @@ def work_off(run: Run) -> Run:
 
 
 def furnish(web: str, *, by: User) -> dict[str, CrawlJob]:
-    """Crawls by name. `manual` is done, some of its URLs failed; `holder` was granted what `waiter` waits for."""
+    """Crawls by name.
+
+    `manual` is done, some of its URLs failed; `holder` was granted what `waiter` waits for.
+    """
     crawls = {"manual": make_crawl("Manual", web, by=by, max_pages=40)}
     work_off(start_run(crawls["manual"], by=by))
     for name, what in (("paused", pause), ("stopped", stop)):
         crawls[name] = make_crawl(f"The {name} one", web, by=by)
         start_run(crawls[name], by=by)
         what(crawls[name], by=by)
-    crawls["draft"] = make_crawl("A draft with a name as long as names of crawls get when their makers are careful", web, by=by)
+    crawls["draft"] = make_crawl(
+        "A draft with a name as long as names of crawls get when their makers are careful",
+        web,
+        by=by,
+    )
     for name in ("holder", "waiter"):
         crawls[name] = make_crawl(f"The {name}", web, by=by, claim=MOST)
         start_run(crawls[name], by=by)

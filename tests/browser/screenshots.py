@@ -1,4 +1,6 @@
-"""`make screenshots` renews the pictures in the documents: the same crawls in the same states each time."""
+"""`make screenshots` renews the pictures in the documents: the same crawls in the same states each
+time.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ PICTURES = BASE_DIR / "docs" / "screenshots"
 #: width of the window -> the most of a page's height that is shown
 WIDTHS = {1440: 720, 390: 844}
 PORT = 8010
-#: crawls and the page at which their webs make them stand still, so that they have come as far each time
+#: crawls and the page at which their webs make them stand still, so that they have come as far each
+#: time
 HELD_AT = {"Old manuals": None, "Town news": 97, "Library catalogue": 181}
 
 
@@ -33,9 +36,19 @@ def crawls(make_web, workers, user_of) -> dict[str, CrawlJob]:
     """One that is done, one paused, one at work, one that waits for it, and one not started yet."""
     by = user_of("operator")
     workers.start(["resolve_ahead", "--skip-checks"])
-    webs = {name: make_web(f"127.0.0.{number}", port=PORT, hold_at=HELD_AT[name]) for number, name in enumerate(HELD_AT, start=2)}
+    webs = {
+        name: make_web(f"127.0.0.{number}", port=PORT, hold_at=HELD_AT[name])
+        for number, name in enumerate(HELD_AT, start=2)
+    }
     crawls = {
-        name: make_crawl(name, web.url, by=by, batch_size=20, max_pages=2000 if HELD_AT[name] else 400, claim=MOST)
+        name: make_crawl(
+            name,
+            web.url,
+            by=by,
+            batch_size=20,
+            max_pages=2000 if HELD_AT[name] else 400,
+            claim=MOST,
+        )
         for name, web in webs.items()
     }
     shops = make_web("127.0.0.9", port=PORT)
@@ -68,7 +81,9 @@ def grow_older(crawl: CrawlJob, *, minutes: int) -> None:
     now = timezone.now()
     run = crawl.runs.get()
     finished_at = run.finished_at and now - timedelta(minutes=minutes - 1)
-    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(minutes=minutes), finished_at=finished_at)
+    Run.objects.filter(pk=run.pk).update(
+        started_at=now - timedelta(minutes=minutes), finished_at=finished_at
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

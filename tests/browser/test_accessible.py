@@ -1,4 +1,6 @@
-"""Every page in every state, in light and dark, on a desk and in a hand: nothing for axe-core to find, nothing to scroll sideways for."""
+"""Every page in every state, in light and dark, on a desk and in a hand: nothing for axe-core to
+find, nothing to scroll sideways for.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ def test_pages_before_there_is_anything(open_as, pool):
     nobody, operator, viewer = (open_as(role) for role in (None, "operator", "viewer"))
 
     found = faults(nobody, "/login/")
-    found += [fault for address in ("/", "/crawls/", "/crawls/new/", f"/bank/{pool.pk}/") for fault in faults(operator, address)]
+    found += [
+        fault
+        for address in ("/", "/crawls/", "/crawls/new/", f"/bank/{pool.pk}/")
+        for fault in faults(operator, address)
+    ]
     found += faults(operator, "/nowhere/", status=404) + faults(viewer, "/crawls/new/", status=403)
     assert not found, "\n".join(found)
 
@@ -54,7 +60,12 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     web.enough.set()
     crawls = furnish(web.url, by=user_of("operator"))
     addresses = ["/", "/hosts/", f"/hosts/{Host.objects.earliest('pk').pk}/", "/search/?q=example"]
-    addresses += ["/crawls/", "/crawls/?q=nothing+like+it", "/bank/", f"/bank/{Pool.objects.get().pk}/"]
+    addresses += [
+        "/crawls/",
+        "/crawls/?q=nothing+like+it",
+        "/bank/",
+        f"/bank/{Pool.objects.get().pk}/",
+    ]
     addresses += [
         f"/crawls/new/?clone={crawls['holder'].pk}",
         f"/crawls/{crawls['draft'].pk}/delete/",
@@ -63,7 +74,15 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     addresses += [f"/crawls/{crawl.pk}/" for crawl in crawls.values()]
     addresses += [
         f"/crawls/{crawls['holder'].pk}/{part}/"
-        for part in ("charts", "compare", "runs", "runs/1/delete", "pages", "checkpoints", "frontier")
+        for part in (
+            "charts",
+            "compare",
+            "runs",
+            "runs/1/delete",
+            "pages",
+            "checkpoints",
+            "frontier",
+        )
     ]
     addresses += [f"/crawls/{crawls['draft'].pk}/runs/", "/crawls/page-cache/", "/health/"]
     page = open_as("operator")
@@ -77,10 +96,16 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
 def test_the_trials_before_and_after_there_is_one(open_as, user_of):
     page = open_as("operator")
     found = faults(page, "/trials/")
-    trial = make_trial(requests=4, bound_seconds=0.3, seed=1, policies=["naive", "banker"], by=user_of("operator"))
+    trial = make_trial(
+        requests=4, bound_seconds=0.3, seed=1, policies=["naive", "banker"], by=user_of("operator")
+    )
     run_trial(trial)
 
-    found += [fault for address in ("/trials/", trial.get_absolute_url()) for fault in faults(page, address)]
+    found += [
+        fault
+        for address in ("/trials/", trial.get_absolute_url())
+        for fault in faults(page, address)
+    ]
     assert not found, "\n".join(found)
 
 

@@ -1,4 +1,6 @@
-"""The pages of crawls at work, and of what only a click brings about: as fit for every eye and hand as those that stand still."""
+"""The pages of crawls at work, and of what only a click brings about: as fit for every eye and hand
+as those that stand still.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def page(request, browse) -> Page:
 @pytest.fixture
 def crawl(make_web, workers, user_of) -> CrawlJob:
     """A crawl that is fetching, and has fetched pages and missed some."""
-    crawl = make_crawl("Library", make_web(hold_at=HELD_AT).url, by=user_of("operator"), batch_size=5)
+    crawl = make_crawl(
+        "Library", make_web(hold_at=HELD_AT).url, by=user_of("operator"), batch_size=5
+    )
     start_run(crawl)
     return crawl
 
@@ -58,7 +62,12 @@ def test_the_page_of_a_crawl_that_paused_and_keeps(page, make_web, workers):
 
 def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_site):
     make_web()
-    site = make_site({"/": '<a href="/gone">gone</a><a href="/forbidden">no</a>', "/robots.txt": "User-agent: *\nDisallow: /forbidden"})
+    site = make_site(
+        {
+            "/": '<a href="/gone">gone</a><a href="/forbidden">no</a>',
+            "/robots.txt": "User-agent: *\nDisallow: /forbidden",
+        }
+    )
     crawl = make_crawl("Library", f"{site.url}/")
     work_off(start_run(crawl))
     page.goto(f"/crawls/{crawl.pk}/")
@@ -72,8 +81,12 @@ def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_
 def test_what_the_first_urls_answer(page, make_web, chores):
     web = make_web()
     page.goto("/crawls/new/")
-    page.get_by_label("Start at these addresses").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")
+    page.get_by_label("Start at these addresses").fill(
+        f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/"
+    )
     page.get_by_role("button", name="Try the first 10 URLs").click()
-    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("404", timeout=SOON)
+    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text(
+        "404", timeout=SOON
+    )
 
     is_fit(page)

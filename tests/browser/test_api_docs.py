@@ -1,4 +1,6 @@
-"""The page that describes the endpoints can be read and tried by whoever is logged in; others are led to the log-in."""
+"""The page that describes the endpoints can be read and tried by whoever is logged in; others are
+led to the log-in.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from tests.browser.house import make_crawl
 
 
 def operation(page: Page, group: str, verb: str, path: str) -> Locator:
-    """One of the page's foldable descriptions, unfolded, in its group, which is folded, too: all at once would be slow."""
+    """One of the page's foldable descriptions, unfolded, in its group, which is folded, too: all at
+    once would be slow.
+    """
     page.locator(f"#operations-tag-{group}").click()
     block = page.locator(f".opblock-{verb}").filter(has=page.locator(f"[data-path='{path}']"))
     block.locator(".opblock-summary-control").click()
@@ -23,7 +27,9 @@ def tried(block: Locator) -> Locator:
     return block
 
 
-def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_endpoint(browse, user_of):
+def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_endpoint(
+    browse, user_of
+):
     user = user_of("operator")
     user.set_password("a long password")
     user.save()
@@ -43,19 +49,25 @@ def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_
         expect(block.locator(".opblock-summary-description")).not_to_be_empty()
 
 
-def test_an_operator_asks_and_changes_something_from_the_page_with_the_session_alone(make_web, operator):
+def test_an_operator_asks_and_changes_something_from_the_page_with_the_session_alone(
+    make_web, operator
+):
     crawl = make_crawl("Library", make_web().url)
     operator.goto("/api/docs")
 
     block = tried(operation(operator, "crawls", "get", "/api/crawls"))
     block.get_by_role("button", name="Execute").click()
-    expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(re.compile("^200"))
+    expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(
+        re.compile("^200")
+    )
     expect(block.locator(".live-responses-table")).to_contain_text('"Library"')
 
     block = tried(operation(operator, "steering", "post", "/api/crawls/{crawl_id}/start"))
     block.get_by_placeholder("crawl_id").fill(str(crawl.pk))
     block.get_by_role("button", name="Execute").click()
-    expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(re.compile("^200"))
+    expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(
+        re.compile("^200")
+    )
     assert crawl.runs.get().state == "queued"
 
 

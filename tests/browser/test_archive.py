@@ -24,7 +24,11 @@ def stored(request, make_web, make_site, user_of):
     site = make_site({"/": request.param}, address="127.0.0.3")
     crawl = make_crawl("Library", f"{site.url}/", by=user_of("operator"))
     work_off(start_run(crawl, by=user_of("operator")))
-    return site, f"/crawls/{crawl.pk}/pages/{Fetched.objects.get(run__crawl=crawl, url__url=f'{site.url}/').pk}/"
+    return (
+        site,
+        f"/crawls/{crawl.pk}/pages/"
+        f"{Fetched.objects.get(run__crawl=crawl, url__url=f'{site.url}/').pk}/",
+    )
 
 
 @pytest.mark.parametrize("stored", [HOME], indirect=True)
@@ -42,14 +46,18 @@ def test_a_stored_page_is_seen_and_does_nothing(stored, operator, watch):
     frame.get_by_role("button", name="send").click()
     assert len(site.log) == asked
     assert not [url for url in reached if "spy" in url]
-    assert all(complaint.startswith("console: ") and "/content/" in complaint for complaint in watch.complaints)
+    assert all(
+        complaint.startswith("console: ") and "/content/" in complaint
+        for complaint in watch.complaints
+    )
     said, watch.complaints[:] = "\n".join(watch.complaints), []
     assert "Blocked script execution" in said
     assert "Blocked form submission" in said
     assert "Content Security Policy" in said
 
 
-#: axe-core would look into the frame as well, which lets nothing in; Chromium says so in one way or the other
+#: axe-core would look into the frame as well, which lets nothing in; Chromium says so in one way or
+#: the other
 AXE_IN_THE_FRAME = ("console: Blocked script execution", "console: Failed to execute 'postMessage'")
 
 
@@ -58,7 +66,11 @@ def test_its_pages_are_accessible(stored, open_as, watch):  # noqa: F811
     _, address = stored
     crawl = address.split("/pages/")[0]
 
-    found = [fault for one in (address, f"{crawl}/archive/", f"{crawl}/pages/") for fault in faults(open_as("operator"), one)]
+    found = [
+        fault
+        for one in (address, f"{crawl}/archive/", f"{crawl}/pages/")
+        for fault in faults(open_as("operator"), one)
+    ]
     assert not found, "\n".join(found)
     assert all(complaint.startswith(AXE_IN_THE_FRAME) for complaint in watch.complaints)
     watch.complaints.clear()

@@ -39,5 +39,7 @@ def test_the_command_of_a_page_is_copied(operator, pool):
     operator.get_by_text("This page on the command line").click()
     operator.get_by_role("button", name="Copy manage.py api GET /api/health").click()
 
-    expect(operator.get_by_role("button", name="Copy manage.py api GET /api/health")).to_have_text("copied")
+    expect(operator.get_by_role("button", name="Copy manage.py api GET /api/health")).to_have_text(
+        "copied"
+    )
     assert clipboard(operator) == "manage.py api GET /api/health"

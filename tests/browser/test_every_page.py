@@ -1,4 +1,6 @@
-"""Every page of the table of routes, narrow and dark, enlarged and light: nothing for axe-core to find, nothing to scroll sideways for."""
+"""Every page of the table of routes, narrow and dark, enlarged and light: nothing for axe-core to
+find, nothing to scroll sideways for.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,14 @@ from tests.browser.test_accessible import faults
 from tests.browser.test_archive import AXE_IN_THE_FRAME
 from tests.every_page import addresses, furnish
 
-#: 320 px is the narrowest that must do; a window of 1280 px enlarged to 200 % has 640, at two device pixels each
+#: 320 px is the narrowest that must do; a window of 1280 px enlarged to 200 % has 640, at two
+#: device pixels each
 NARROW = {"color_scheme": "dark", "viewport": {"width": 320, "height": 640}}
-ENLARGED = {"color_scheme": "light", "viewport": {"width": 640, "height": 450}, "device_scale_factor": 2}
+ENLARGED = {
+    "color_scheme": "light",
+    "viewport": {"width": 640, "height": 450},
+    "device_scale_factor": 2,
+}
 
 
 @pytest.fixture
@@ -20,7 +27,9 @@ def values(make_web, make_site, user_of):
 
 
 @pytest.mark.timeout(600)  # seventy pages, each judged whole
-@pytest.mark.parametrize("screen", [NARROW, pytest.param(ENLARGED, marks=pytest.mark.drill)], ids=["narrow", "enlarged"])
+@pytest.mark.parametrize(
+    "screen", [NARROW, pytest.param(ENLARGED, marks=pytest.mark.drill)], ids=["narrow", "enlarged"]
+)
 def test_every_page_is_fit_for_every_screen(browse, values, screen, watch):
     page = browse("administrator", **screen)
 

@@ -1,4 +1,6 @@
-"""What a crawl has found: errors by cause, its log, its pages and its hosts; what is asked for stands in the address."""
+"""What a crawl has found: errors by cause, its log, its pages and its hosts; what is asked for
+stands in the address.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,17 @@ MANY_HOSTS, MANY_PAGES = 230, 130
 @pytest.fixture
 def site(make_web, make_site) -> Site:
     """A home with two pages, two that are missing, and one that fails for now."""
-    links = "".join(f'<a href="{path}">{path}</a>' for path in ("/one", "/two", "/gone", "/lost", "/broken"))
+    links = "".join(
+        f'<a href="{path}">{path}</a>' for path in ("/one", "/two", "/gone", "/lost", "/broken")
+    )
     broken = (501, {"Content-Type": "text/plain"}, "for now")
     return make_site(
-        {"/": f"<title>Home</title>{links}", "/one": "<title>One</title>", "/two": "<title>Two</title>", "/broken": broken},
+        {
+            "/": f"<title>Home</title>{links}",
+            "/one": "<title>One</title>",
+            "/two": "<title>Two</title>",
+            "/broken": broken,
+        },
         address="127.0.0.3",
     )
 
@@ -168,7 +177,9 @@ def test_pages_without_a_find_lead_back_to_all(page, crawl):
 def test_more_pages_than_fit_are_turned_over(operator, make_site, make_web, user_of):
     numbers = range(MANY_PAGES - 1)
     home = "".join(f'<a href="/{number}">{number}</a>' for number in numbers)
-    site = make_site({"/": home, **{f"/{number}": "page" for number in numbers}}, address="127.0.0.4")
+    site = make_site(
+        {"/": home, **{f"/{number}": "page" for number in numbers}}, address="127.0.0.4"
+    )
     crawl = make_crawl("Many pages", f"{site.url}/", by=user_of("operator"))
     work_off(start_run(crawl))
     operator.goto(f"/crawls/{crawl.pk}/pages/")
@@ -185,8 +196,13 @@ def test_more_pages_than_fit_are_turned_over(operator, make_site, make_web, user
 def many_hosts(crawl) -> CrawlJob:
     """The same crawl, with so many hosts besides as a wide one has."""
     run = crawl.runs.get()
-    hosts = Host.objects.bulk_create(Host(name=f"host-{number:03}.example") for number in range(MANY_HOSTS - 1))
-    HostQueue.objects.bulk_create(HostQueue(run=run, host=host, queued=number, process_number=0) for number, host in enumerate(hosts))
+    hosts = Host.objects.bulk_create(
+        Host(name=f"host-{number:03}.example") for number in range(MANY_HOSTS - 1)
+    )
+    HostQueue.objects.bulk_create(
+        HostQueue(run=run, host=host, queued=number, process_number=0)
+        for number, host in enumerate(hosts)
+    )
     return crawl
 
 

@@ -11,7 +11,9 @@ from allocation.models import Pool
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_the_menu_is_opened_and_closed_by_keyboard_and_the_head_takes_two_lines_at_most(browse, width):
+def test_the_menu_is_opened_and_closed_by_keyboard_and_the_head_takes_two_lines_at_most(
+    browse, width
+):
     page = browse("administrator", "/crawls/")
     page.set_viewport_size({"width": width, "height": 800})
     assert page.locator("header.site").bounding_box()["height"] < (100 if width == 390 else 60)
@@ -52,7 +54,9 @@ def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator,
 
     answer(operator, "Pages", "120")
     expect(pages).not_to_have_attribute("aria-invalid", "true")
-    expect(operator.locator("#estimate")).to_contain_text("about 120 requests, which takes at least 2 minutes")
+    expect(operator.locator("#estimate")).to_contain_text(
+        "about 120 requests, which takes at least 2 minutes"
+    )
 
     section = operator.locator("[data-section=budget]")
     section.locator("summary").click()

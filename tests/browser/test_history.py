@@ -16,9 +16,13 @@ from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE, faults
 
 @pytest.fixture
 def address(pool) -> str:
-    """Five events: the pool is made, two are registered and ask for most of the bandwidth; the second waits."""
+    """Five events: the pool is made, two are registered and ask for most of the bandwidth; the
+    second waits.
+    """
     for label in ("The holder", "The waiter"):
-        process = register_process(pool=pool.pk, label=label, run_ref="", maximum={**MOST, "worker": 1, "fetch_slots": 8})
+        process = register_process(
+            pool=pool.pk, label=label, run_ref="", maximum={**MOST, "worker": 1, "fetch_slots": 8}
+        )
         request_resources(process=process.pk, amounts={**MOST, "worker": 1}, request_id=uuid4())
     return f"/bank/{pool.pk}/history/"
 
@@ -27,7 +31,9 @@ def address(pool) -> str:
 def test_history_has_nothing_for_axe_to_find(browse, address, screen):
     page = browse("viewer", **SCREENS[screen])
 
-    versions = Event.objects.filter(kind__in=["created", "granted", "waiting"]).values_list("version", flat=True)
+    versions = Event.objects.filter(kind__in=["created", "granted", "waiting"]).values_list(
+        "version", flat=True
+    )
     found = [fault for version in versions for fault in faults(page, f"{address}?event={version}")]
     page.get_by_text("The same in numbers").click()
 

@@ -18,7 +18,10 @@ STOPS = """() => {
   const isStop = one => !one.disabled && isAsked(one);
   return [...may].filter(one => isSeen(one) && isStop(one)).map(one => one.outerHTML.slice(0, 200));
 }"""
-HERE = "() => document.activeElement === document.body ? null : document.activeElement.outerHTML.slice(0, 200)"
+HERE = (
+    "() => document.activeElement === document.body ? null : "
+    "document.activeElement.outerHTML.slice(0, 200)"
+)
 #: whether the focused element looks otherwise than without the focus
 LOOKS_FOCUSED = """() => {
   const one = document.activeElement;
@@ -38,7 +41,9 @@ LOOKS_FOCUSED = """() => {
 
 
 def tab_through(page: Page, most: int = 120) -> tuple[list[str], list[str]]:
-    """Where Tab leads from the top of the page until it leaves it, and which of these stops cannot be seen."""
+    """Where Tab leads from the top of the page until it leaves it, and which of these stops cannot
+    be seen.
+    """
     stops, unseen = [], []
     for _ in range(most):
         page.keyboard.press("Tab")

@@ -1,4 +1,6 @@
-"""The keys for those who live in the dashboard: they move, find and go, are listed, and can be turned off."""
+"""The keys for those who live in the dashboard: they move, find and go, are listed, and can be
+turned off.
+"""
 
 from __future__ import annotations
 

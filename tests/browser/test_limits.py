@@ -67,7 +67,9 @@ def test_a_refused_capacity_is_told_at_its_field_and_what_was_typed_stays(limits
     expect(units(limits, "Bandwidth")).to_have_value("50000")
     expect(units(limits, "Memory")).to_have_value("600")
     expect(units(limits, "Bandwidth")).to_have_attribute("aria-invalid", "true")
-    expect(units(limits, "Bandwidth")).to_have_accessible_description(re.compile("More units than this are in use"))
+    expect(units(limits, "Bandwidth")).to_have_accessible_description(
+        re.compile("More units than this are in use")
+    )
     expect(limits.get_by_role("alert")).to_contain_text("Nothing has been changed.")
     expect(limits.get_by_role("button", name="Confirm the change")).to_have_count(0)
     assert (capacity_of("bandwidth"), capacity_of("memory")) == (100_000, 512)
@@ -78,7 +80,9 @@ def test_what_is_no_number_is_told_at_its_field_and_stays(limits):
     limits.get_by_role("button", name="Preview").click()
 
     expect(units(limits, "Memory")).to_have_value("plenty")
-    expect(units(limits, "Memory")).to_have_accessible_description(re.compile("must be a whole number of units, like 64"))
+    expect(units(limits, "Memory")).to_have_accessible_description(
+        re.compile("must be a whole number of units, like 64")
+    )
 
 
 def test_a_claim_is_raised_the_same_way(rivals, browse):
@@ -93,10 +97,14 @@ def test_a_claim_is_raised_the_same_way(rivals, browse):
 
 @pytest.fixture(params=ONE_SCREEN)
 def screen(request, rivals, browse) -> Page:
-    return browse("administrator", f"/admin/allocation/pool/{rivals.pk}/capacity/", **SCREENS[request.param])
+    return browse(
+        "administrator", f"/admin/allocation/pool/{rivals.pk}/capacity/", **SCREENS[request.param]
+    )
 
 
-@pytest.mark.parametrize("bandwidth", ["100000", "120000", "50000"], ids=["as it is", "previewed", "refused"])
+@pytest.mark.parametrize(
+    "bandwidth", ["100000", "120000", "50000"], ids=["as it is", "previewed", "refused"]
+)
 def test_the_limits_are_fit_for_every_eye_and_hand(screen, bandwidth):
     units(screen, "Bandwidth").fill(bandwidth)
     screen.get_by_role("button", name="Preview").click()

@@ -1,4 +1,6 @@
-"""The list of crawls: what is wanted stands in the address, so that it can be kept, sent and gone back to."""
+"""The list of crawls: what is wanted stands in the address, so that it can be kept, sent and gone
+back to.
+"""
 
 from __future__ import annotations
 

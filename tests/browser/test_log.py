@@ -1,4 +1,6 @@
-"""The log as it grows in a browser: it follows, it stops following for whoever reads, and it tells when nobody answers."""
+"""The log as it grows in a browser: it follows, it stops following for whoever reads, and it tells
+when nobody answers.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,20 @@ def run(make_web) -> Run:
     run = start_run(make_crawl("Library", make_web().url))
     LogLine.objects.all().delete()
     log(run, 1, 1200)
-    LogLine.objects.update(at=timezone.now() - timedelta(minutes=1))  # long enough ago that no earlier one can appear
+    # long enough ago that no earlier one can appear
+    LogLine.objects.update(at=timezone.now() - timedelta(minutes=1))
     return run
 
 
 def log(run: Run, first: int, last: int) -> None:
     """What workers write."""
     LogLine.objects.bulk_create(
-        LogLine(run=run, level=Level.WARNING if number % 2 else Level.INFO, message=f"entry {number} ", url="http://a.test/" + 40 * "path/")
+        LogLine(
+            run=run,
+            level=Level.WARNING if number % 2 else Level.INFO,
+            message=f"entry {number} ",
+            url="http://a.test/" + 40 * "path/",
+        )
         for number in range(first, last + 1)
     )
 
@@ -42,7 +50,8 @@ def page(operator, run) -> Page:
 
 def is_at_the_end(page: Page) -> bool:
     return page.evaluate(
-        "(() => { const box = document.getElementById('log-box'); return box.scrollHeight - box.scrollTop - box.clientHeight < 8; })()"
+        "(() => { const box = document.getElementById('log-box'); return box.scrollHeight - "
+        "box.scrollTop - box.clientHeight < 8; })()"
     )
 
 
@@ -62,8 +71,11 @@ def last_line(page: Page):
     return page.locator("#lines li").last
 
 
-def test_a_thousand_lines_stand_in_the_page_and_new_ones_come_at_the_end_which_stays_in_sight(page, run):
-    assert page.locator("#lines li").count() == 1000  # all of them, so that the browser's own search finds them
+def test_a_thousand_lines_stand_in_the_page_and_new_ones_come_at_the_end_which_stays_in_sight(
+    page, run
+):
+    # all of them, so that the browser's own search finds them
+    assert page.locator("#lines li").count() == 1000
     assert is_at_the_end(page)
 
     log(run, 1201, 2210)
@@ -82,7 +94,8 @@ def test_who_scrolls_up_is_left_in_peace_until_the_jump_to_the_end(page, run):
     log(run, 1201, 1210)
     refresh(page)
 
-    expect(page.get_by_role("link", name="jump to the end (10 new)")).to_be_visible(timeout=30_000)  # an earlier refresh may be under way
+    # an earlier refresh may be under way
+    expect(page.get_by_role("link", name="jump to the end (10 new)")).to_be_visible(timeout=30_000)
     assert page.evaluate("document.getElementById('log-box').scrollTop") == 300
     expect(page.get_by_text("Following is paused")).to_be_visible()
 
@@ -105,12 +118,17 @@ def test_wrapping_is_remembered(page):
     one_line = "document.querySelector('#lines li').getClientRects()[0].height"
     wrapped = page.evaluate(one_line)
     page.get_by_label("Wrap lines").uncheck()
-    assert page.evaluate(one_line) < wrapped or page.evaluate("document.getElementById('lines').scrollWidth > innerWidth")
+    assert page.evaluate(one_line) < wrapped or page.evaluate(
+        "document.getElementById('lines').scrollWidth > innerWidth"
+    )
 
     page.reload()
 
     expect(page.get_by_label("Wrap lines")).not_to_be_checked()
-    assert page.evaluate("getComputedStyle(document.querySelector('#lines li')).whiteSpace") == "nowrap"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('#lines li')).whiteSpace")
+        == "nowrap"
+    )
 
 
 def test_the_address_of_a_line_leads_to_it(page):

@@ -1,4 +1,6 @@
-"""The form that makes a crawl: nothing typed is ever lost, and each mistake is told where it was made."""
+"""The form that makes a crawl: nothing typed is ever lost, and each mistake is told where it was
+made.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Adding seeds and previewing an edit, in a browser: what scripts add, and nothing for axe-core to find."""
+"""Adding seeds and previewing an edit, in a browser: what scripts add, and nothing for axe-core to
+find.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 
 @pytest.fixture
 def crawl(make_web) -> CrawlJob:
-    Identity.objects.update_or_create(pk=1, defaults={"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"})
+    Identity.objects.update_or_create(
+        pk=1, defaults={"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"}
+    )
     crawl = make_crawl("Library", make_web().url)
     start_run(crawl)
     return crawl
@@ -23,7 +27,10 @@ def crawl(make_web) -> CrawlJob:
 @pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, crawl, screen):
     page = browse("operator", f"/crawls/{crawl.pk}/scope/", **SCREENS[screen])
-    page.evaluate("document.body.dataset.mark = 'not reloaded'; document.querySelectorAll('details').forEach((one) => one.open = true)")
+    page.evaluate(
+        "document.body.dataset.mark = 'not reloaded'; "
+        "document.querySelectorAll('details').forEach((one) => one.open = true)"
+    )
     page.locator("[name=exclude]").fill("x")
 
     page.get_by_role("button", name="Preview what saving removes").click()
@@ -49,4 +56,6 @@ def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, scree
     page.get_by_label("Addresses").fill("http://b.test/")
     page.get_by_label("Widen the scope").check()
     page.get_by_role("button", name="Add them").click()
-    expect(page.get_by_text("1 seed is added by revision 2; 1 queued in the run at work.")).to_be_visible()
+    expect(
+        page.get_by_text("1 seed is added by revision 2; 1 queued in the run at work.")
+    ).to_be_visible()

@@ -29,7 +29,10 @@ def crawls(crawl, operator) -> Page:
 def asks_of(page: Page) -> list[str]:
     """The refreshes that the page asks for from now on."""
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "hx-request" in request.headers else None)
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if "hx-request" in request.headers else None,
+    )
     return asked
 
 
@@ -78,7 +81,9 @@ def test_nothing_is_swapped_while_nothing_changes(crawls):
     crawls.evaluate("document.querySelector('#live table').dataset.mark = 'the same'")
 
     for _ in range(3):
-        with crawls.expect_response(lambda response: "hx-request" in response.request.headers) as answer:
+        with crawls.expect_response(
+            lambda response: "hx-request" in response.request.headers
+        ) as answer:
             crawls.clock.run_for(2_000)
         assert answer.value.status in (200, 304)
 
@@ -97,7 +102,9 @@ def test_the_refresh_tells_when_nobody_answers(crawls, watch):
     watch.complaints.clear()  # of the answers that this test kept back
 
 
-def test_everybody_chooses_how_often_and_it_holds_on_every_page_and_in_every_browser(crawls, crawl, browse):
+def test_everybody_chooses_how_often_and_it_holds_on_every_page_and_in_every_browser(
+    crawls, crawl, browse
+):
     choose(crawls, "1 min")
 
     for page in (crawls, browse("operator")):
@@ -122,7 +129,9 @@ def test_off_is_off_and_the_page_tells_its_age_instead(crawls):
 
 
 def test_a_hidden_page_does_not_ask_until_it_is_looked_at(crawls, crawl):
-    crawls.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    crawls.evaluate(
+        "Object.defineProperty(document, 'hidden', { value: true, configurable: true })"
+    )
     asked = asks_of(crawls)
     fetched(crawl, 4711)
     crawls.clock.run_for(60_000)

@@ -25,7 +25,9 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
 def test_ticks_of_a_chart_differ_and_one_minute_is_a_bar(browse, make_web):
     run = start_run(make_crawl("Short", make_web().url))
     minute = timezone.now().replace(second=0, microsecond=0) - timedelta(hours=1)
-    Run.objects.filter(pk=run.pk).update(started_at=minute, finished_at=minute + timedelta(seconds=50), state="finished")
+    Run.objects.filter(pk=run.pk).update(
+        started_at=minute, finished_at=minute + timedelta(seconds=50), state="finished"
+    )
     RunCount.objects.update(minute=minute, fetched=20)
     page = browse("viewer")
     page.add_init_script(KEEP_TEXT)
@@ -46,7 +48,10 @@ def test_the_filter_of_the_log_stays_on_one_line(browse, make_web):
     run = start_run(make_crawl("Logged", make_web().url))
     page = browse("viewer", f"/crawls/{run.crawl_id}/log/")
 
-    boxes = [page.locator(f".log-bar .filter {part}").bounding_box() for part in ("select", "[type=search]", "button")]
+    boxes = [
+        page.locator(f".log-bar .filter {part}").bounding_box()
+        for part in ("select", "[type=search]", "button")
+    ]
 
     assert len({round(box["y"] + box["height"] / 2) // 8 for box in boxes}) == 1
     assert boxes[1]["width"] > 150

@@ -1,4 +1,6 @@
-"""Steering from a crawl's own page: it tells what became of what the crawl held, and the bank's page shows the same."""
+"""Steering from a crawl's own page: it tells what became of what the crawl held, and the bank's
+page shows the same.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,14 @@ def web(make_web) -> EndlessWeb:
 
 @pytest.fixture
 def crawl(web, workers, user_of) -> CrawlJob:
-    return make_crawl("Library", web.url, by=user_of("operator"), delay_seconds=0.05, batch_size=5, claim={"bandwidth": 40_000})
+    return make_crawl(
+        "Library",
+        web.url,
+        by=user_of("operator"),
+        delay_seconds=0.05,
+        batch_size=5,
+        claim={"bandwidth": 40_000},
+    )
 
 
 @pytest.fixture
@@ -55,7 +64,11 @@ def at_the_bank(page: Page) -> Locator:
 def held_by(page: Page, name: str) -> Locator:
     """A process's row of the bank's matrix."""
     page.get_by_role("link", name="Bank", exact=True).first.click()
-    return page.get_by_role("region", name="Who holds what").get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+    return (
+        page.get_by_role("region", name="Who holds what")
+        .get_by_role("row")
+        .filter(has=page.get_by_role("rowheader", name=name))
+    )
 
 
 def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
@@ -65,7 +78,9 @@ def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
 
     expect(held_by(page, "Library")).to_contain_text("reserved")
     expect(held_by(page, "Library")).to_contain_text("40,000 of 40,000")
-    expect(page.get_by_role("region", name="Reservations")).to_contain_text("Library keeps what it holds, until")
+    expect(page.get_by_role("region", name="Reservations")).to_contain_text(
+        "Library keeps what it holds, until"
+    )
     kept = Process.objects.get()
 
     page.goto(f"/crawls/{crawl.pk}/")

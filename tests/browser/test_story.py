@@ -1,4 +1,6 @@
-"""A working day: two crawls that share too little, from the form to their end, by nothing but the pages."""
+"""A working day: two crawls that share too little, from the form to their end, by nothing but the
+pages.
+"""
 
 from __future__ import annotations
 

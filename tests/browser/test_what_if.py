@@ -21,8 +21,14 @@ def page(request, browse, pool) -> Page:
 
 def row(page: Page, process: str, kind: str) -> list[str]:
     """What the allocation area shows of a process: its Max, Allocation or Need."""
-    body = page.locator("table.textbook tbody", has=page.get_by_role("rowheader", name=process, exact=True))
-    return body.locator("tr", has=page.get_by_role("rowheader", name=kind, exact=True)).locator("td").all_inner_texts()
+    body = page.locator(
+        "table.textbook tbody", has=page.get_by_role("rowheader", name=process, exact=True)
+    )
+    return (
+        body.locator("tr", has=page.get_by_role("rowheader", name=kind, exact=True))
+        .locator("td")
+        .all_inner_texts()
+    )
 
 
 def available(page: Page) -> list[str]:
@@ -38,7 +44,8 @@ def press(page: Page, name: str) -> None:
 
 
 def test_the_paper_s_screens_by_hand(page):
-    """SEEDS P2: ten classes of five, one process; its request is granted, and the state moves on."""
+    """SEEDS P2: ten classes of five, one process; its request is granted, and the state moves
+    on."""
     page.goto("/bank/what-if/")
     press(page, "Remove process1")
     page.get_by_label("How many classes to add").fill("7")
@@ -118,7 +125,9 @@ def test_the_paper_s_single_class_is_safe_by_other_orders_than_it_says(page):
     page.goto("/bank/what-if/?example=p3")
 
     expect(page.locator(".sequences li")).to_have_text(["P2, P3, P1, P4", "P2, P3, P4, P1"])
-    expect(page.locator(".looks tbody tr").first).to_have_text(re.compile(r"1 P1\s*7 > 2\s*not yet"))
+    expect(page.locator(".looks tbody tr").first).to_have_text(
+        re.compile(r"1 P1\s*7 > 2\s*not yet")
+    )
 
 
 def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
@@ -127,7 +136,9 @@ def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
     page.get_by_label("Process 1").fill("Ann")
     press(page, "Safety check")
 
-    expect(page.get_by_role("alert")).to_contain_text("Max of P1, class B: “2x” is not a whole number from 0 up. Use digits only.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "Max of P1, class B: “2x” is not a whole number from 0 up. Use digits only."
+    )
     expect(page.get_by_label("Max of P1")).to_have_value("3 2x 2")
     expect(page.get_by_label("Max of P1")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Process 1")).to_have_value("Ann")
@@ -172,13 +183,32 @@ def test_return_checks_and_every_stop_of_tab_shows(browse, pool):
 @pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_nothing_for_axe_to_find_and_nothing_to_scroll_sideways_for(browse, pool, screen):
     page = browse("viewer", **SCREENS[screen])
-    rows = [f"p{i},{kind},{','.join(['7'] * 10)}" for i in range(10) for kind in ("maximum", "allocation")]
-    large = "\n".join([f"process,kind,{','.join(f'class{j}' for j in range(10))}", f",available,{','.join(['9'] * 10)}", *rows])
+    rows = [
+        f"p{i},{kind},{','.join(['7'] * 10)}"
+        for i in range(10)
+        for kind in ("maximum", "allocation")
+    ]
+    large = "\n".join(
+        [
+            f"process,kind,{','.join(f'class{j}' for j in range(10))}",
+            f",available,{','.join(['9'] * 10)}",
+            *rows,
+        ]
+    )
     page.goto("/bank/what-if/")
-    page.get_by_label("A file exported before").set_input_files({"name": "large.csv", "mimeType": "text/csv", "buffer": large.encode()})
+    page.get_by_label("A file exported before").set_input_files(
+        {"name": "large.csv", "mimeType": "text/csv", "buffer": large.encode()}
+    )
     press(page, "Import")
-    addresses = [page.url, "/bank/what-if/", f"/bank/what-if/?pool={pool.pk}", "/bank/what-if/?s=nonsense"]
-    addresses += [f"/bank/what-if/?example={key}" for key in ("p2", "p3", "silberschatz", "tanenbaum")]
+    addresses = [
+        page.url,
+        "/bank/what-if/",
+        f"/bank/what-if/?pool={pool.pk}",
+        "/bank/what-if/?s=nonsense",
+    ]
+    addresses += [
+        f"/bank/what-if/?example={key}" for key in ("p2", "p3", "silberschatz", "tanenbaum")
+    ]
 
     for address in addresses:
         page.goto(address)

@@ -31,7 +31,11 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, chores
     page.get_by_role("button", name="Save and start").click()
 
     crawl = CrawlJob.objects.get(name="Library")
-    for verb, state in (("Pause", RunState.PAUSED), ("Resume", RunState.QUEUED), ("Stop", RunState.STOPPED)):
+    for verb, state in (
+        ("Pause", RunState.PAUSED),
+        ("Resume", RunState.QUEUED),
+        ("Stop", RunState.STOPPED),
+    ):
         page.goto("/crawls/")
         page.get_by_role("button", name=re.compile(f"^{verb}")).first.click()
         expect(page.locator(".message")).to_contain_text("Library is")

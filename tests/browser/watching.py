@@ -1,4 +1,6 @@
-"""What must never happen while any test looks at a page: an error in the console, a lost file, a request that leaves loopback."""
+"""What must never happen while any test looks at a page: an error in the console, a lost file, a
+request that leaves loopback.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, Response, WebError
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-#: Chromium writes this for each status of 400 and more; `Watch.response` judges those by what they were asked for
+#: Chromium writes this for each status of 400 and more; `Watch.response` judges those by what they
+#: were asked for
 LOST_FILE = "Failed to load resource: the server responded"
 
 
@@ -30,7 +33,9 @@ class Watch:
             self.complaints.append(f"left loopback: {request.url}")
 
     def response(self, response: Response) -> None:
-        """A page may be refused or missing, where a test asks for that; what a page itself asks for has to be there."""
+        """A page may be refused or missing, where a test asks for that; what a page itself asks for
+        has to be there.
+        """
         if response.status >= 400 and not response.request.is_navigation_request():
             self.complaints.append(f"{response.status} for {response.url}")
 

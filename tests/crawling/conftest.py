@@ -42,7 +42,9 @@ def loopback(transactional_db):
 
 @pytest.fixture
 def order(pool, loopback):
-    """Return a function that makes a crawl's fields: fast, and otherwise as an operator would leave them."""
+    """Return a function that makes a crawl's fields: fast, and otherwise as an operator would leave
+    them.
+    """
 
     def make(*seeds: str, **fields):
         return {"name": "a crawl", "seeds": list(seeds), "delay_seconds": 0, **fields}
@@ -62,9 +64,13 @@ def crawl_to_the_end(order, work_off):
 
 @pytest.fixture
 def work_off(pool):
-    """Return a function that does a run's shifts, one after the other in this process, until it has ended or `until` is true of it."""
+    """Return a function that does a run's shifts, one after the other in this process, until it has
+    ended or `until` is true of it.
+    """
 
-    def work(run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES) -> Run:
+    def work(
+        run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES
+    ) -> Run:
         while not until(run):
             start_due_crawls()
             for process, epoch in granted_starts():
@@ -76,7 +82,9 @@ def work_off(pool):
 
 
 def granted_starts() -> list[tuple[int, int]]:
-    """The shifts that were granted and not handed to a worker yet, as the keeper would hand them out."""
+    """The shifts that were granted and not handed to a worker yet, as the keeper would hand them
+    out.
+    """
     messages = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
     mark_sent(ids=[message.id for message in messages])
     return [(message.process, message.epoch) for message in messages]
@@ -116,7 +124,9 @@ def queue(pool):
 
 @pytest.fixture
 def worker(queue):
-    """A worker that is registered for shifts, as commands ask before they begin a run; it takes none up."""
+    """A worker that is registered for shifts, as commands ask before they begin a run; it takes
+    none up.
+    """
     worker = Worker([queue])
     worker.register_birth()
     yield worker

@@ -1,4 +1,6 @@
-"""Fetch contexts as tests want them: this machine is allowed, nothing is limited, and there is no shift around."""
+"""Fetch contexts as tests want them: this machine is allowed, nothing is limited, and there is no
+shift around.
+"""
 
 from ipaddress import ip_network
 
@@ -16,7 +18,13 @@ HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 
 def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=None, pause=None):
     policy = RequestPolicy("crawlsite/1.0", fetching or FetchingPart(), recipients or Recipients())
-    return Client(policy, DialPolicy(tuple(allowed)), Bandwidth(1e9), most, **({"pause": pause} if pause else {}))
+    return Client(
+        policy,
+        DialPolicy(tuple(allowed)),
+        Bandwidth(1e9),
+        most,
+        **({"pause": pause} if pause else {}),
+    )
 
 
 class NotingPort(ShiftPort):

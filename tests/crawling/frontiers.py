@@ -17,7 +17,18 @@ from crawling.frontier.record.outcome_writer import give_back, record
 from crawling.frontier.run_counts import COUNTED, count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
-from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
+from crawling.models import (
+    CrawlJob,
+    HostQueue,
+    Page,
+    Run,
+    RunCount,
+    RunProcess,
+    RunTotal,
+    Shift,
+    Url,
+    UrlState,
+)
 from crawling.web.addresses import read_address
 
 numbers = itertools.count()
@@ -26,7 +37,9 @@ numbers = itertools.count()
 class Frontier:
     """One run, its process 0 and that process's shift. URLs are written as `a.test/x`."""
 
-    def __init__(self, *, max_pages=None, delay_seconds=0.0, processes=1, order="breadth_first", **ordering):
+    def __init__(
+        self, *, max_pages=None, delay_seconds=0.0, processes=1, order="breadth_first", **ordering
+    ):
         crawl = CrawlJob.objects.create(
             name=f"crawl {next(numbers)}",
             seeds=["http://a.test/"],
@@ -39,7 +52,9 @@ class Frontier:
         )
         self.run = Run.objects.create(crawl=crawl, number=1, state="running")
         self.numbers = range(processes)
-        self.processes = [RunProcess.objects.create(run=self.run, number=number) for number in self.numbers]
+        self.processes = [
+            RunProcess.objects.create(run=self.run, number=number) for number in self.numbers
+        ]
         self.shift = self.begin_shift()
 
     def begin_shift(self, number=0):
@@ -48,17 +63,29 @@ class Frontier:
 
     def sow(self, *urls, depth=0, via=None):
         with locked_run(self.run.pk) as run:
-            added = schedule_urls(run, candidates(*urls, depth=depth, via=via), numbers=self.numbers)
+            added = schedule_urls(
+                run, candidates(*urls, depth=depth, via=via), numbers=self.numbers
+            )
             count_seeds(run.pk, added)
         return added
 
     def lease(self, shift=None, *, limit=100, soon=0.0, delay=0.0, lease=60.0, avoid=()):
-        return lease_hosts(shift or self.shift, limit=limit, soon_seconds=soon, delay_seconds=delay, lease_seconds=lease, avoid=avoid)
+        return lease_hosts(
+            shift or self.shift,
+            limit=limit,
+            soon_seconds=soon,
+            delay_seconds=delay,
+            lease_seconds=lease,
+            avoid=avoid,
+        )
 
     def claim(self, most=100, shift=None):
         """Claim up to so many from each of the run's queues; returns them in their order."""
         claimed = claim_urls(shift or self.shift, dict.fromkeys(self.queues(), most))
-        return sorted((url for urls in claimed.values() for url in urls), key=lambda url: (url.lane, url.rank, url.id))
+        return sorted(
+            (url for urls in claimed.values() for url in urls),
+            key=lambda url: (url.lane, url.rank, url.id),
+        )
 
     def record(self, *outcomes, shift=None):
         return record(shift or self.shift, outcomes, numbers=self.numbers)
@@ -69,32 +96,58 @@ class Frontier:
 
     def in_hand(self):
         """A good outcome for each URL that the shift has."""
-        return [outcome(url) for url in Url.objects.filter(shift=self.shift, state="p").order_by("pk")]
+        return [
+            outcome(url) for url in Url.objects.filter(shift=self.shift, state="p").order_by("pk")
+        ]
 
     def queues(self):
-        return list(HostQueue.objects.filter(run=self.run).order_by("pk").values_list("pk", flat=True))
+        return list(
+            HostQueue.objects.filter(run=self.run).order_by("pk").values_list("pk", flat=True)
+        )
 
     def urls(self):
         """The URLs in the order of their ids, as `a.test/x`."""
-        return [url.removeprefix("http://") for url in self.run.urls.order_by("pk").values_list("url", flat=True)]
+        return [
+            url.removeprefix("http://")
+            for url in self.run.urls.order_by("pk").values_list("url", flat=True)
+        ]
 
     def states(self):
         return Counter(self.run.urls.values_list("state", flat=True))
 
     def counts(self):
         return RunCount.objects.filter(run=self.run).aggregate(
-            **{name: Sum(name, default=0) for name in ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")}
+            **{
+                name: Sum(name, default=0)
+                for name in ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")
+            }
         )
 
     def check(self):
         """What must hold after every transaction."""
         states, counts = self.states(), self.counts()
-        sums = RunCount.objects.filter(run=self.run).aggregate(**{name: Sum(name) for name in COUNTED})
-        assert (RunTotal.objects.filter(run=self.run).values(*COUNTED).first() or dict.fromkeys(COUNTED)) == sums
+        sums = RunCount.objects.filter(run=self.run).aggregate(
+            **{name: Sum(name) for name in COUNTED}
+        )
+        assert (
+            RunTotal.objects.filter(run=self.run).values(*COUNTED).first() or dict.fromkeys(COUNTED)
+        ) == sums
         assert counts["discovered"] == states.total()
-        assert [counts["succeeded"], counts["failed"], counts["excluded"]] == [states["s"], states["f"], states["x"]]
+        assert [counts["succeeded"], counts["failed"], counts["excluded"]] == [
+            states["s"],
+            states["f"],
+            states["x"],
+        ]
         ended = Counter(self.run.urls.filter(state__in="sfx").values_list("state", "status"))
-        assert Counter({(row.state, row.status): row.urls for row in self.run.status_counts.exclude(urls=0)}) == ended
+        assert (
+            Counter(
+                {
+                    (row.state, row.status): row.urls
+                    for row in self.run.status_counts.exclude(urls=0)
+                }
+            )
+            == ended
+        )
         for queue in HostQueue.objects.filter(run=self.run):
             assert queue.queued == Url.objects.filter(queue=queue, state=UrlState.QUEUED).count()
             assert queue.done == Url.objects.filter(queue=queue, state__in="sfx").count()
@@ -112,12 +165,15 @@ def outcome(url, state="s", **fields):
 
 def rows():
     """Everything that recording may write."""
-    return [list(model.objects.order_by("pk").values()) for model in (Url, HostQueue, Page, RunCount)]
+    return [
+        list(model.objects.order_by("pk").values()) for model in (Url, HostQueue, Page, RunCount)
+    ]
 
 
 @contextmanager
 def other_connection(*statements):
-    """Run statements in a transaction of another connection, which stays open until the block ends."""
+    """Run statements in a transaction of another connection, which stays open until the block
+    ends."""
     ready, over, troubles = threading.Event(), threading.Event(), []
 
     def work():

@@ -19,7 +19,9 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 @contextmanager
 def serve_raw(*talks):
-    """Let each connection in turn be handled by the next of the functions of a socket; yields the URL and the list of accepted ones."""
+    """Let each connection in turn be handled by the next of the functions of a socket; yields the
+    URL and the list of accepted ones.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         accepted = []
 
@@ -94,4 +96,6 @@ def say_all(connection, pieces):
 
 def get(url, *, session=None, max_bytes=1_000_000, **options):
     with PinnedSession() as own:
-        return fetch(session or own, url, address="127.0.0.1", headers=AGENT, max_bytes=max_bytes, **options)
+        return fetch(
+            session or own, url, address="127.0.0.1", headers=AGENT, max_bytes=max_bytes, **options
+        )

@@ -28,7 +28,12 @@ def back(values, kind):
         return cursor.fetchone()[0]
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])) | st.none(), max_size=6))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])) | st.none(),
+        max_size=6,
+    )
+)
 @example([])
 @example(["NULL", "null", "", " a ", "{b}", "c,d", 'e"f', "g\\h", "i'j", "%s"])
 @example(["plain", "ü{},"])

@@ -1,4 +1,6 @@
-"""`python -m tests.crawlsite.orphaned PLACE`: a process with two children, one that ends in order at SIGTERM and one that ignores it."""
+"""`python -m tests.crawlsite.orphaned PLACE`: a process with two children, one that ends in order
+at SIGTERM and one that ignores it.
+"""
 
 import os
 import signal

@@ -16,12 +16,25 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change 
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The caller's environment without ours (and that of `make test`): so the embedded servers are started."""
-    ours = {"DATABASE_URL", "REDIS_URL", "STATE_DIR", "PUBLIC_URL", "PORT", "DJANGO_SETTINGS_MODULE", "MAKEFLAGS", "MAKELEVEL"}
+    """The caller's environment without ours (and that of `make test`): so the embedded servers are
+    started.
+    """
+    ours = {
+        "DATABASE_URL",
+        "REDIS_URL",
+        "STATE_DIR",
+        "PUBLIC_URL",
+        "PORT",
+        "DJANGO_SETTINGS_MODULE",
+        "MAKEFLAGS",
+        "MAKELEVEL",
+    }
     return {**{name: value for name, value in os.environ.items() if name not in ours}, **changes}
 
 
-def services(*words: object, env: dict[str, str] | None = None, python: str = sys.executable, **options) -> subprocess.Popen:
+def services(
+    *words: object, env: dict[str, str] | None = None, python: str = sys.executable, **options
+) -> subprocess.Popen:
     """Start `python -m crawlsite.services WORDS`."""
     return subprocess.Popen(
         [python, "-m", "crawlsite.services", *map(str, words)],
@@ -41,14 +54,17 @@ def finish(process: subprocess.Popen, seconds: float = 30) -> tuple[int, str, st
 
 
 def eventually(what: Callable[[], object], seconds: float = 20) -> None:
-    """Wait until `what` holds; a wait that is too short fails, one that is too long costs nothing."""
+    """Wait until `what` holds; a wait that is too short fails, one that is too long costs
+    nothing."""
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, "it never came true"
         time.sleep(0.02)
 
 
-def eventually_moving(what: Callable[[], object], moves: Callable[[], object], seconds: float) -> None:
+def eventually_moving(
+    what: Callable[[], object], moves: Callable[[], object], seconds: float
+) -> None:
     """Wait until `what` holds, for as long as `moves` says something new every so many seconds."""
     last, until = moves(), time.monotonic() + seconds
     while not what():
@@ -59,7 +75,11 @@ def eventually_moving(what: Callable[[], object], moves: Callable[[], object], s
 
 
 def living(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+    return [
+        pid
+        for pid in pids
+        if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    ]
 
 
 def permissions_above(path: Path) -> list[tuple[str, int, int, int]]:

@@ -1,4 +1,6 @@
-"""A process that will not be told: it ignores SIGTERM, and so does its child in a process group of its own, like RQ's horse."""
+"""A process that will not be told: it ignores SIGTERM, and so does its child in a process group of
+its own, like RQ's horse.
+"""
 
 import os
 import signal

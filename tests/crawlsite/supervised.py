@@ -19,10 +19,22 @@ class Supervisor:
         self.port = int(changes.get("PORT", free_port()))
         self.state_dir = state_dir
         self.out = state_dir / f"out.{self.port}"
-        settings = {"STATE_DIR": str(state_dir), "DEMO": "false", "WORKERS": "1", **changes, "PORT": str(self.port)}
+        settings = {
+            "STATE_DIR": str(state_dir),
+            "DEMO": "false",
+            "WORKERS": "1",
+            **changes,
+            "PORT": str(self.port),
+        }
         with self.out.open("w") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "crawlsite.supervisor", "--procfile", state_dir / "Procfile"],
+                [
+                    sys.executable,
+                    "-m",
+                    "crawlsite.supervisor",
+                    "--procfile",
+                    state_dir / "Procfile",
+                ],
                 cwd=PROJECT,
                 env=environment(**settings),
                 stdout=out,
@@ -41,8 +53,18 @@ class Supervisor:
         assert self.says(pattern), self.lines()
 
     def pids(self) -> list[int]:
-        return [self.process.pid, *(child.pid for child in psutil.Process(self.process.pid).children(recursive=True))]
+        return [
+            self.process.pid,
+            *(child.pid for child in psutil.Process(self.process.pid).children(recursive=True)),
+        ]
 
     def manage(self, *words: str, **changes: str) -> subprocess.CompletedProcess:
         env = environment(STATE_DIR=str(self.state_dir), **changes)
-        return subprocess.run([sys.executable, "manage.py", *words], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=30)
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=PROJECT,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )

@@ -26,7 +26,11 @@ def entry(django_user_model):
     user = django_user_model.objects.create_user("anna")
     said = json.dumps({"action": "paused", "changes": {"state": ["running", "pausing"]}})
     return LogEntry.objects.create(
-        user=user, content_type=ContentType.objects.get_for_model(User), object_repr="the crawl", action_flag=CHANGE, change_message=said
+        user=user,
+        content_type=ContentType.objects.get_for_model(User),
+        object_repr="the crawl",
+        action_flag=CHANGE,
+        change_message=said,
     )
 
 
@@ -44,11 +48,16 @@ def test_audit_log_reads_the_admins_own_notes(entry):
     assert "Changed Email address." in log_in("administrator").get(reverse(AUDIT)).content.decode()
 
 
-def test_an_account_that_has_done_something_is_not_deleted_and_its_record_with_it(admin_client, entry):
+def test_an_account_that_has_done_something_is_not_deleted_and_its_record_with_it(
+    admin_client, entry
+):
     client, idle = admin_client, User.objects.create_user("idle")
 
     for name in ("anna", "idle"):
-        client.post(reverse("admin:auth_user_delete", args=[User.objects.get(username=name).pk]), {"post": "yes"})
+        client.post(
+            reverse("admin:auth_user_delete", args=[User.objects.get(username=name).pk]),
+            {"post": "yes"},
+        )
     both = {"action": "delete_selected", "_selected_action": [entry.user_id], "post": "yes"}
     client.post(reverse("admin:auth_user_changelist"), both)
 
@@ -60,7 +69,12 @@ def test_audit_log_is_never_edited(entry):
     client = log_in("administrator")
 
     assert client.get(reverse("admin:admin_logentry_add")).status_code == 403
-    assert client.post(reverse("admin:admin_logentry_delete", args=[entry.pk]), {"post": "yes"}).status_code == 403
+    assert (
+        client.post(
+            reverse("admin:admin_logentry_delete", args=[entry.pk]), {"post": "yes"}
+        ).status_code
+        == 403
+    )
     assert LogEntry.objects.filter(pk=entry.pk).exists()
 
 
@@ -73,9 +87,22 @@ def test_audit_log_and_users_are_for_administrators(entry, role):
 
 
 def test_administrators_give_roles_but_no_powers_beyond_them():
-    client, root, clerk = log_in("administrator"), User.objects.create_superuser("root"), User.objects.create_user("clerk")
+    client, root, clerk = (
+        log_in("administrator"),
+        User.objects.create_superuser("root"),
+        User.objects.create_user("clerk"),
+    )
 
-    assert client.post(reverse("admin:auth_user_change", args=[root.pk]), {"username": "root"}).status_code == 403
-    fields = client.get(reverse("admin:auth_user_change", args=[clerk.pk])).context["adminform"].form.fields
+    assert (
+        client.post(
+            reverse("admin:auth_user_change", args=[root.pk]), {"username": "root"}
+        ).status_code
+        == 403
+    )
+    fields = (
+        client.get(reverse("admin:auth_user_change", args=[clerk.pk]))
+        .context["adminform"]
+        .form.fields
+    )
     assert "groups" in fields
     assert not {"is_superuser", "user_permissions"} & set(fields)

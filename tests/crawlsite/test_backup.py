@@ -1,4 +1,6 @@
-"""A back-up that is taken while a crawl runs makes an empty installation go on where it was; what is wrong with one is told."""
+"""A back-up that is taken while a crawl runs makes an empty installation go on where it was; what
+is wrong with one is told.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,16 @@ from tests.emptying import empty_database
 
 @pytest.fixture
 def elsewhere(settings, tmp_path):
-    """Return a function that makes this an empty installation on a machine of its own, where ids begin anew."""
+    """Return a function that makes this an empty installation on a machine of its own, where ids
+    begin anew.
+    """
 
     def move():
         empty_database()
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT setval(sequencename::regclass, 1, false) FROM pg_sequences WHERE sequencename ~ '^(allocation|crawling)_'"
+                "SELECT setval(sequencename::regclass, 1, false) FROM pg_sequences "
+                "WHERE sequencename ~ '^(allocation|crawling)_'"
             )
         settings.ARCHIVE_DIR = tmp_path / "elsewhere"
 
@@ -46,7 +51,9 @@ def elsewhere(settings, tmp_path):
 @pytest.fixture
 def finished(make_site, order, work_off, tmp_path):  # noqa: F811
     """A back-up of one finished crawl that logs in."""
-    crawl = create_crawl(order(f"{make_site({'/': 'x'}).url}/", name="kept", headers={"X-Key": "secret"}))
+    crawl = create_crawl(
+        order(f"{make_site({'/': 'x'}).url}/", name="kept", headers={"X-Key": "secret"})
+    )
     work_off(start_run(crawl))
     call_command("backup", tmp_path / "saved")
     return tmp_path / "saved"
@@ -66,7 +73,14 @@ def in_a_thread(do):
     thread.join()
 
 
-def test_a_crawl_that_was_at_work_goes_on_in_the_new_place(make_site, order, work_off, elsewhere, tmp_path, settings):  # noqa: F811
+def test_a_crawl_that_was_at_work_goes_on_in_the_new_place(
+    make_site,
+    order,  # noqa: F811
+    work_off,  # noqa: F811
+    elsewhere,
+    tmp_path,
+    settings,
+):
     settings.BANK_LEASE_SECONDS = 2.0
     folder, before = tmp_path / "saved", {}
 
@@ -75,7 +89,13 @@ def test_a_crawl_that_was_at_work_goes_on_in_the_new_place(make_site, order, wor
             in_a_thread(lambda: back_up(folder))
         return 200, {}, "the last"
 
-    site = make_site({"/": '<a href="/a">a</a>', "/a": '<title>A</title><a href="/b">b</a>', "/b": save_meanwhile})
+    site = make_site(
+        {
+            "/": '<a href="/a">a</a>',
+            "/a": '<title>A</title><a href="/b">b</a>',
+            "/b": save_meanwhile,
+        }
+    )
     create_pool(name="other", classes=CLASSES)
     run = work_off(start_run(create_crawl(order(f"{site.url}/", batch_size=1, name="moves"))))
     before["run"], before["events"] = run.pk, Event.objects.count()
@@ -114,7 +134,9 @@ def test_new_rows_get_numbers_that_were_never_given(finished, elsewhere, loopbac
     start_run(CrawlJob.objects.get())
 
     assert Event.objects.filter(pk__gt=last).exists()
-    assert ProcessState.ACTIVE in CrawlJob.objects.get().runs.first().processes.values_list("bank_process__state", flat=True)
+    assert ProcessState.ACTIVE in CrawlJob.objects.get().runs.first().processes.values_list(
+        "bank_process__state", flat=True
+    )
 
 
 @pytest.mark.parametrize("part", ["crawling_page.copy.gz", "archive", "manifest.json"])
@@ -144,7 +166,9 @@ def test_it_is_refused_where_there_are_crawls_and_without_the_key(finished, else
 def test_if_the_rows_cannot_be_loaded_no_file_stays_either(finished, elsewhere, settings):
     elsewhere()
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE crawling_crawljob ADD CONSTRAINT nothing CHECK (name <> 'kept')")
+        cursor.execute(
+            "ALTER TABLE crawling_crawljob ADD CONSTRAINT nothing CHECK (name <> 'kept')"
+        )
     try:
         with pytest.raises(CommandError, match="nothing was"):
             call_command("restore", finished)

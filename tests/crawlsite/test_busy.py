@@ -11,7 +11,11 @@ from tests.crawling.pages import browser
 
 
 @pytest.mark.parametrize("door", ["/crawls/{}/stop/", "/api/crawls/{}/stop"])
-def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(order, monkeypatch, door):  # noqa: F811
+def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(
+    order,  # noqa: F811
+    monkeypatch,
+    door,
+):
     monkeypatch.setattr("crawling.frontier.run_lock.PATIENCE", "50ms")
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
 
@@ -20,4 +24,6 @@ def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(or
 
     run.refresh_from_db()
     assert (answer.status_code, answer["Retry-After"], run.state) == (503, "5", "queued")
-    assert ("busy" if "api" in door else "Something else is at work on this") in answer.content.decode()
+    assert (
+        "busy" if "api" in door else "Something else is at work on this"
+    ) in answer.content.decode()

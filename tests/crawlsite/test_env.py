@@ -42,8 +42,16 @@ def test_every_variable_that_can_be_wrong_is_tried_above():
 
 @pytest.mark.parametrize("variable", ["PORT", "DATABASE_URL"])
 def test_commands_give_one_line_and_no_traceback(tmp_path, variable):
-    wrong = environment(STATE_DIR=str(tmp_path), **{variable: "postgresql://db.example/y?no_such=1"})
-    answer = subprocess.run([sys.executable, "manage.py", "check"], cwd=PROJECT, env=wrong, capture_output=True, text=True)
+    wrong = environment(
+        STATE_DIR=str(tmp_path), **{variable: "postgresql://db.example/y?no_such=1"}
+    )
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=PROJECT,
+        env=wrong,
+        capture_output=True,
+        text=True,
+    )
 
     assert answer.returncode == 1
     assert variable in answer.stderr
@@ -54,11 +62,17 @@ def test_command_without_a_running_database_says_how_to_get_one(tmp_path):
     """Also after a crash: a urls.env that was left behind misleads nobody."""
     (tmp_path / "urls.env").write_text("DATABASE_URL=postgresql://app@/crawlsite?host=/gone\n")
     answer = subprocess.run(
-        [sys.executable, "manage.py", "new_password"], cwd=PROJECT, env=environment(STATE_DIR=str(tmp_path)), capture_output=True, text=True
+        [sys.executable, "manage.py", "new_password"],
+        cwd=PROJECT,
+        env=environment(STATE_DIR=str(tmp_path)),
+        capture_output=True,
+        text=True,
     )
 
     assert answer.returncode == 1
-    assert answer.stderr.startswith("crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL.")
+    assert answer.stderr.startswith(
+        "crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL."
+    )
     assert "Traceback" not in answer.stderr
 
 

@@ -34,9 +34,27 @@ def server(tmp_path_factory):
     (folder / "echo.py").write_text(PROGRAM)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    words = ["echo", "--no-control-socket", "--worker-class", "crawlsite.request_buffer.DeadlineWorker", "--threads", "1"]
-    command = [sys.executable, "-m", "gunicorn", *words, "--bind", f"127.0.0.1:{port}", "--pythonpath", str(folder)]
-    with subprocess.Popen(command, cwd=PROJECT, env=for_child({}), stderr=subprocess.PIPE, text=True) as process:
+    words = [
+        "echo",
+        "--no-control-socket",
+        "--worker-class",
+        "crawlsite.request_buffer.DeadlineWorker",
+        "--threads",
+        "1",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        *words,
+        "--bind",
+        f"127.0.0.1:{port}",
+        "--pythonpath",
+        str(folder),
+    ]
+    with subprocess.Popen(
+        command, cwd=PROJECT, env=for_child({}), stderr=subprocess.PIPE, text=True
+    ) as process:
         next(line for line in process.stderr if "Booting worker" in line)
         yield port
         process.terminate()
@@ -56,17 +74,24 @@ def answer_to(port: int, text: str) -> bytes:
 
 @pytest.mark.parametrize(
     "begun",
-    ["GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome"],
+    [
+        "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome",
+    ],
     ids=["head", "body"],
 )
 def test_a_request_that_never_ends_is_cut_and_the_next_is_answered(server, begun):
     with sending(server, begun) as slow:
-        assert b"200 OK" in answer_to(server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert b"200 OK" in answer_to(
+            server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        )
         assert b"200 OK" not in slow.recv(65536)
 
 
 def test_a_body_that_comes_in_pieces_arrives_whole(server):
-    with sending(server, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome") as connection:
+    with sending(
+        server, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome"
+    ) as connection:
         connection.sendall(b" more")
         assert b"some more" in b"".join(iter(lambda: connection.recv(65536), b""))
 
@@ -89,7 +114,8 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status
         return [environ["wsgi.input"].read()]
 
     RequestBufferMiddleware(application)(
-        {"wsgi.input": body, "CONTENT_LENGTH": str(length), **heads}, lambda status, heads: said.append(status)
+        {"wsgi.input": body, "CONTENT_LENGTH": str(length), **heads},
+        lambda status, heads: said.append(status),
     )
 
     assert said == [status]
@@ -98,7 +124,11 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status
 
 def test_downloads_take_a_quarter_of_the_threads_and_leave_their_places(settings):
     settings.WEB_THREADS = 8
-    gate = DownloadLimitMiddleware(lambda request: StreamingHttpResponse([b"a", b"b"]) if request.path == "/file" else HttpResponse("page"))
+    gate = DownloadLimitMiddleware(
+        lambda request: (
+            StreamingHttpResponse([b"a", b"b"]) if request.path == "/file" else HttpResponse("page")
+        )
+    )
     request = RequestFactory()
     first, second, third = (gate(request.get("/file")) for _ in range(3))
 

@@ -25,9 +25,12 @@ def test_ready_names_each_part(client):
 
 
 @pytest.mark.django_db
-def test_ready_costs_little_however_often_anybody_asks(client, django_assert_max_num_queries, monkeypatch):
+def test_ready_costs_little_however_often_anybody_asks(
+    client, django_assert_max_num_queries, monkeypatch
+):
     client.get("/readyz")
-    monkeypatch.setattr("crawlsite.health.probes.MigrationLoader", None)  # files were read the first time
+    # files were read the first time
+    monkeypatch.setattr("crawlsite.health.probes.MigrationLoader", None)
 
     with django_assert_max_num_queries(6):
         assert client.get("/readyz").status_code == 200
@@ -45,7 +48,10 @@ def test_ready_knows_of_a_keeper(client):
 
 @pytest.mark.django_db
 def test_not_ready_without_redis(client, settings, monkeypatch):
-    monkeypatch.setattr("crawlsite.health.probes.django_rq.get_connection", lambda name: redis.Redis(unix_socket_path="/nonexistent.sock"))
+    monkeypatch.setattr(
+        "crawlsite.health.probes.django_rq.get_connection",
+        lambda name: redis.Redis(unix_socket_path="/nonexistent.sock"),
+    )
 
     answer = client.get("/readyz")
 

@@ -26,7 +26,9 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def broken(monkeypatch, client, admin_user, lines):
-    """A client of a site whose list of crawls cannot be read; `lines` of its log are written meanwhile."""
+    """A client of a site whose list of crawls cannot be read; `lines` of its log are written
+    meanwhile.
+    """
 
     def fail(*args, **options):
         lines.append(log_line())

@@ -44,10 +44,18 @@ def test_another_address_logs_in_meanwhile(admin):
 def test_behind_a_proxy_the_address_is_the_last_that_it_names(admin, settings):
     settings.BEHIND_HTTPS = True
     for number in range(12):
-        Client(headers={"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.1"}).post("/login/", WRONG)
+        Client(headers={"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.1"}).post(
+            "/login/", WRONG
+        )
 
-    assert Client(headers={"X-Forwarded-For": "198.51.100.1"}).post("/login/", RIGHT).status_code == 429
-    assert Client(headers={"X-Forwarded-For": "198.51.100.2"}).post("/login/", RIGHT).status_code == 302
+    assert (
+        Client(headers={"X-Forwarded-For": "198.51.100.1"}).post("/login/", RIGHT).status_code
+        == 429
+    )
+    assert (
+        Client(headers={"X-Forwarded-For": "198.51.100.2"}).post("/login/", RIGHT).status_code
+        == 302
+    )
 
 
 def test_without_a_proxy_nobody_chooses_his_address(rf):

@@ -24,7 +24,9 @@ def project(tmp_path) -> Path:
 
 def make(project: Path, *words: str, **env: str) -> subprocess.CompletedProcess:
     env = environment(PIP_NO_INDEX="1", **env)
-    return subprocess.run([MAKE, *words], cwd=project, env=env, capture_output=True, text=True, timeout=100)
+    return subprocess.run(
+        [MAKE, *words], cwd=project, env=env, capture_output=True, text=True, timeout=100
+    )
 
 
 def python_that(project: Path, script: str) -> str:
@@ -36,8 +38,14 @@ def python_that(project: Path, script: str) -> str:
 
 
 def test_python_without_ensurepip_still_makes_a_venv(project):
-    """Rule 16: Debian's without python3-venv; a failed try leaves half a .venv behind, and only --without-pip works."""
-    debian = python_that(project, 'test "$*" = "-m venv .venv" && { mkdir -p .venv/bin; echo "ensurepip is not available"; exit 1; }')
+    """Rule 16: Debian's without python3-venv; a failed try leaves half a .venv behind, and only
+    --without-pip works.
+    """
+    debian = python_that(
+        project,
+        'test "$*" = "-m venv .venv" && { mkdir -p .venv/bin; echo "ensurepip is not '
+        'available"; exit 1; }',
+    )
 
     made = make(project, debian, ".venv/ready")
 
@@ -67,11 +75,16 @@ SHELL = "chromium-headless-shell"
 
 @pytest.fixture
 def programs(tmp_path) -> Path:
-    """The only directory of PATH: no browser, a user who is not root, and a package manager that brings the browser."""
+    """The only directory of PATH: no browser, a user who is not root, and a package manager that
+    brings the browser.
+    """
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "sh").symlink_to("/bin/sh")
-    scripts = {"id": "echo 1000", "apt-get": f': > "{programs}/{SHELL}"; /bin/chmod +x "{programs}/{SHELL}"'}
+    scripts = {
+        "id": "echo 1000",
+        "apt-get": f': > "{programs}/{SHELL}"; /bin/chmod +x "{programs}/{SHELL}"',
+    }
     for name, script in scripts.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
@@ -113,4 +126,15 @@ def test_root_gets_the_browser_once(project, programs):
 def test_help_lists_every_target(project):
     targets = set(make(project, "help").stdout.split())
 
-    assert {"setup", "run", "password", "browser", "test", "lint", "check", "lock", "screenshots", "help"} <= targets
+    assert {
+        "setup",
+        "run",
+        "password",
+        "browser",
+        "test",
+        "lint",
+        "check",
+        "lock",
+        "screenshots",
+        "help",
+    } <= targets

@@ -9,7 +9,13 @@ from django.contrib.auth.models import Group, User
 from prometheus_client.parser import text_string_to_metric_families
 
 from allocation.models import Event, Pool, Request
-from allocation.services import NewClass, create_pool, keep_checkpoints, register_process, request_resources
+from allocation.services import (
+    NewClass,
+    create_pool,
+    keep_checkpoints,
+    register_process,
+    request_resources,
+)
 from crawlsite.roles import make_roles
 from crawlsite.tokens import make_token
 
@@ -36,9 +42,14 @@ def token() -> str:
 
 def scrape(client, token) -> dict[tuple, float]:
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
-    assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert (answer.status_code, answer["Content-Type"]) == (
+        200,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )
     families = text_string_to_metric_families(answer.content.decode())
-    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+    return {
+        (one.name, *one.labels.values()): one.value for family in families for one in family.samples
+    }
 
 
 def test_units_waits_and_safety_are_told_by_pool_and_class(client, token, pool):
@@ -59,7 +70,9 @@ def test_age_of_the_oldest_wait_grows(client, token, pool):
 
 
 @pytest.mark.parametrize("every", [2, 1000])
-def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(client, token, pool, monkeypatch, every):
+def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(
+    client, token, pool, monkeypatch, every
+):
     monkeypatch.setattr("allocation.services.checkpoints.EVERY", every)
     assert (keep_checkpoints() > 0) == (every == 2)
 
@@ -67,7 +80,10 @@ def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(client,
 
     assert found["crawlsite_bank_decisions_total", "default"] == 2
     assert found["crawlsite_bank_events_total", "registered", "default"] == 2
-    assert sum(count for (name, *_), count in found.items() if name == "crawlsite_bank_events_total") == Event.objects.count()
+    assert (
+        sum(count for (name, *_), count in found.items() if name == "crawlsite_bank_events_total")
+        == Event.objects.count()
+    )
 
 
 def test_missing_units_are_counted(client, token, pool):

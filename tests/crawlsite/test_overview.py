@@ -1,4 +1,6 @@
-"""The first page after the log-in: what runs, what waits and on what, what needs somebody, in a fixed number of queries."""
+"""The first page after the log-in: what runs, what waits and on what, what needs somebody, in a
+fixed number of queries.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,26 @@ def test_an_empty_installation_says_what_to_do_and_which_parts_are_missing(opera
 
 def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, order):  # noqa: F811
     runs = [
-        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=name, claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(
+                order(f"http://127.0.0.1:{8900 + n}/", name=name, claim={"bandwidth": 60_000})
+            )
+        )
         for n, name in enumerate(("Atlas", "Busy", "Caught"))
     ]
     begin_shift(runs[0].processes.get(), epoch=1, worker="w")
-    Run.objects.filter(pk=runs[2].pk).update(state="failed", finished_at=timezone.now(), reason="It claims too much.")
+    Run.objects.filter(pk=runs[2].pk).update(
+        state="failed", finished_at=timezone.now(), reason="It claims too much."
+    )
     now = timezone.now().replace(second=0, microsecond=0)
-    RunCount.objects.create(run=runs[0], process_number=7, minute=now - timedelta(minutes=5), fetched=42, failed=2, bytes=1000)
+    RunCount.objects.create(
+        run=runs[0],
+        process_number=7,
+        minute=now - timedelta(minutes=5),
+        fetched=42,
+        failed=2,
+        bytes=1000,
+    )
 
     page = soup(operator.get(HOME))
 
@@ -52,7 +67,9 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
     assert "It claims too much." in text
     assert "Held by Atlas" in page.select_one(".idle").get_text(" ")
     assert "42 answers of any status, 2 URLs failed" in text
-    assert [data["value"] for data in page.select("figure.chart tbody tr:nth-last-child(6) data")] == ["42", "2"]
+    assert [
+        data["value"] for data in page.select("figure.chart tbody tr:nth-last-child(6) data")
+    ] == ["42", "2"]
     csv = b"".join(operator.get(reverse("overview-csv"))).decode()
     assert len(csv.splitlines()) == 62
     assert f"{(now - timedelta(minutes=5)).isoformat()},1,42,2,0,1000" in csv
@@ -62,7 +79,12 @@ def test_a_refresh_is_the_changing_part_alone_and_304_while_nothing_changes(oper
     first = operator.get(HOME, headers={"HX-Request": "true"})
 
     assert b"<html" not in first.content
-    assert operator.get(HOME, headers={"HX-Request": "true", "If-None-Match": first["ETag"]}).status_code == 304
+    assert (
+        operator.get(
+            HOME, headers={"HX-Request": "true", "If-None-Match": first["ETag"]}
+        ).status_code
+        == 304
+    )
 
 
 def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order):  # noqa: F811
@@ -73,7 +95,11 @@ def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order
 
     def start(first, last):
         for n in range(first, last):
-            run = start_run(create_crawl(order(f"http://127.0.{n}.1:8900/", name=f"c{n}", claim={"bandwidth": 60_000})))
+            run = start_run(
+                create_crawl(
+                    order(f"http://127.0.{n}.1:8900/", name=f"c{n}", claim={"bandwidth": 60_000})
+                )
+            )
             if n % 2:
                 begin_shift(run.processes.get(), epoch=1, worker="w")
 
@@ -87,7 +113,15 @@ def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order
 
 def test_of_those_that_wait_only_the_few_that_it_names_are_read(operator, order):  # noqa: F811
     for n in range(3 * SOME):
-        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=f"Crawl {n:02}", claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(
+                order(
+                    f"http://127.0.0.1:{8900 + n}/",
+                    name=f"Crawl {n:02}",
+                    claim={"bandwidth": 60_000},
+                )
+            )
+        )
     begin_shift(Run.objects.earliest("pk").processes.get(), epoch=1, worker="w")
     read = []
     post_init.connect(count := lambda instance, **_: read.append(instance.pk), sender=Run)

@@ -1,4 +1,6 @@
-"""Kills, crashes, foreign processes and odd places: the pair starts again, keeps its data and harms nobody."""
+"""Kills, crashes, foreign processes and odd places: the pair starts again, keeps its data and harms
+nobody.
+"""
 
 import re
 import shlex
@@ -21,7 +23,16 @@ from crawlsite.services.binaries import DEBIAN_POSTGRESQL, find_postgres
 from crawlsite.services.child import notes_dir, start_child, stop_left_over
 from crawlsite.services.errors import StartError
 from crawlsite.services.watchdog import start_watchdog
-from tests.crawlsite.programs import PROJECT, environment, eventually, finish, living, needs_root, permissions_above, services
+from tests.crawlsite.programs import (
+    PROJECT,
+    environment,
+    eventually,
+    finish,
+    living,
+    needs_root,
+    permissions_above,
+    services,
+)
 
 WRITE = """
 import os, psycopg, redis
@@ -42,7 +53,9 @@ def server_pids(state_dir: Path) -> list[int]:
 
 
 def read_kept(state_dir: Path) -> list[str]:
-    status, out, errors = finish(services("--state-dir", state_dir, "exec", sys.executable, "-c", READ))
+    status, out, errors = finish(
+        services("--state-dir", state_dir, "exec", sys.executable, "-c", READ)
+    )
     assert status == 0, errors
     return out.split()
 
@@ -65,7 +78,8 @@ def make_stranger():
 def test_kill_of_the_starter_ends_the_servers_and_loses_nothing(place):
     """Rules 2 and 5: nothing lives on, no pipe stays open, and the next start finds the data."""
     script = (
-        f"{shlex.quote(sys.executable)} -c '{WRITE}' && cat {place}/pids/servers/* > {place}/pids/before && kill -9 $PPID; exec sleep 600"
+        f"{shlex.quote(sys.executable)} -c '{WRITE}' && cat {place}/pids/servers/* > "
+        f"{place}/pids/before && kill -9 $PPID; exec sleep 600"
     )
     status, _, _ = finish(services("--state-dir", place, "exec", "sh", "-c", script))
     pids = [int(line.split()[0]) for line in (place / "pids/before").read_text().splitlines()]
@@ -82,14 +96,22 @@ def test_clean_stop_keeps_the_data_and_leaves_only_files(place):
 
     assert not (place / "urls.env").exists()
     assert list(notes_dir(place, "servers").iterdir()) == []
-    valkey_ended = re.search(r"(\d\d:\d\d:\d\d\.\d+) # Valkey is now ready to exit", (place / "logs/valkey.log").read_text())[1]
-    postgres_told = re.search(r"(\d\d:\d\d:\d\d\.\d+) UTC .*received fast shutdown request", (place / "logs/postgres.log").read_text())[1]
+    valkey_ended = re.search(
+        r"(\d\d:\d\d:\d\d\.\d+) # Valkey is now ready to exit",
+        (place / "logs/valkey.log").read_text(),
+    )[1]
+    postgres_told = re.search(
+        r"(\d\d:\d\d:\d\d\.\d+) UTC .*received fast shutdown request",
+        (place / "logs/postgres.log").read_text(),
+    )[1]
     assert valkey_ended <= postgres_told
     assert read_kept(place) == ["42", "42"]
 
 
 def test_killed_servers_come_back_with_their_data(place, start_pair):
-    """Rule 10 and the supervisor's promise: kill -9 of either server costs nothing that was acknowledged."""
+    """Rule 10 and the supervisor's promise: kill -9 of either server costs nothing that was
+    acknowledged.
+    """
     running = start_pair(place)
     with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
@@ -109,7 +131,9 @@ def test_killed_servers_come_back_with_their_data(place, start_pair):
 
 
 def revive(running) -> list[str]:
-    """One try, as the supervisor's loop makes: PostgreSQL may have to wait until the killed server's children are gone."""
+    """One try, as the supervisor's loop makes: PostgreSQL may have to wait until the killed
+    server's children are gone.
+    """
     try:
         return running.revive(lambda seconds: None)
     except StartError:
@@ -117,10 +141,15 @@ def revive(running) -> list[str]:
 
 
 def test_stale_pid_file_that_names_a_stranger_harms_nobody(place, start_pair, make_stranger):
-    """Rule 9: normal after a container restarted, when numbers are used again. PostgreSQL minds its own account's processes."""
+    """Rule 9: normal after a container restarted, when numbers are used again.
+
+    PostgreSQL minds its own account's processes.
+    """
     start_pair(place, wanted=("postgres",)).stop()
     stranger = make_stranger(user=(place / "pg18").stat().st_uid)
-    (place / "pg18/postmaster.pid").write_text(f"{stranger.pid}\n{place}/pg18\n1732147055\n5432\n{place}/run\n\n  1 2\nready\n")
+    (place / "pg18/postmaster.pid").write_text(
+        f"{stranger.pid}\n{place}/pg18\n1732147055\n5432\n{place}/run\n\n  1 2\nready\n"
+    )
     notes_dir(place, "servers").mkdir(exist_ok=True)
     (notes_dir(place, "servers") / "postgres").write_text(f"{stranger.pid} 1732147055.0 2\n")
 
@@ -133,8 +162,18 @@ def test_only_a_process_of_the_noted_age_is_signalled(place, make_stranger):
     """Rule 9."""
     stranger = make_stranger()
     notes = notes_dir(place, "servers")
-    ours = start_child(["sleep", "600"], name="ours", state_dir=place, group="servers", env={}, cwd=place, stops=[(signal.SIGTERM, 5)])
-    (notes / "stranger").write_text(f"{stranger.pid} {psutil.Process(stranger.pid).create_time() - 5} 15\n")
+    ours = start_child(
+        ["sleep", "600"],
+        name="ours",
+        state_dir=place,
+        group="servers",
+        env={},
+        cwd=place,
+        stops=[(signal.SIGTERM, 5)],
+    )
+    (notes / "stranger").write_text(
+        f"{stranger.pid} {psutil.Process(stranger.pid).create_time() - 5} 15\n"
+    )
 
     assert stop_left_over(notes)
     eventually(ours.ended)
@@ -145,7 +184,15 @@ def test_only_a_process_of_the_noted_age_is_signalled(place, make_stranger):
 
 def test_watchdog_stops_the_servers_of_a_parent_that_is_gone(place):
     """Rule 5 on macOS, where the kernel tells children nothing; run here on any system."""
-    server = start_child(["sleep", "600"], name="server", state_dir=place, group="servers", env={}, cwd=place, stops=[(signal.SIGTERM, 5)])
+    server = start_child(
+        ["sleep", "600"],
+        name="server",
+        state_dir=place,
+        group="servers",
+        env={},
+        cwd=place,
+        stops=[(signal.SIGTERM, 5)],
+    )
     watchdog = start_watchdog(notes_dir(place, "servers"))
 
     assert server.process.poll() is None
@@ -173,7 +220,11 @@ def test_data_of_another_major_version_is_refused_with_the_way_over(place, start
     (place / "pg17").mkdir()
     (place / "pg17/PG_VERSION").write_text("17\n")
 
-    with pytest.raises(StartError, match=r"written by PostgreSQL 17, and the server at hand is 18.*pg_dump .*crawlsite > crawlsite.sql"):
+    with pytest.raises(
+        StartError,
+        match=r"written by PostgreSQL 17, and the server at hand is 18.*pg_dump .*crawlsite > "
+        r"crawlsite.sql",
+    ):
         start_pair(place)
 
     assert not (place / "pg18").exists()
@@ -198,7 +249,9 @@ def capabilities(pid: int) -> int:
 
 
 def others_may_enter(directory: Path) -> bool:
-    """Whether the project, with the servers' programs, is not in a place for root alone, as root's home is."""
+    """Whether the project, with the servers' programs, is not in a place for root alone, as root's
+    home is.
+    """
     return all(path.stat().st_mode & stat.S_IXOTH for path in (directory, *directory.parents))
 
 
@@ -209,7 +262,9 @@ def test_root_serves_a_directory_that_only_root_can_enter(make_place, start_pair
     before = permissions_above(place / "state")
     start_pair(place / "state")
 
-    assert {Path(f"/proc/{pid}/uid_map").read_text().split()[0] for pid in server_pids(place / "state")} == {"65534"}
+    assert {
+        Path(f"/proc/{pid}/uid_map").read_text().split()[0] for pid in server_pids(place / "state")
+    } == {"65534"}
     assert permissions_above(place / "state") == before
 
 
@@ -235,14 +290,27 @@ def test_state_directory_that_moved_into_a_private_place_still_serves(make_place
 
 
 def as_ordinary_user(place: Path) -> dict:
-    """How to start a Python as `nobody`; where nobody can run one, as ours in a user namespace without capabilities."""
-    (place / "async_timeout.py").write_text("from asyncio import timeout\n")  # redis asks for it below Python 3.11.3
-    paths = [str(PROJECT), *(path for path in sys.path if path.endswith("site-packages")), str(place)]
+    """How to start a Python as `nobody`; where nobody can run one, as ours in a user namespace
+    without capabilities.
+    """
+    # redis asks for it below Python 3.11.3
+    (place / "async_timeout.py").write_text("from asyncio import timeout\n")
+    paths = [
+        str(PROJECT),
+        *(path for path in sys.path if path.endswith("site-packages")),
+        str(place),
+    ]
     env = environment(PYTHONPATH=":".join(paths), HOME="/nonexistent")
     nobody = {"env": env, "user": "nobody", "group": "nogroup", "extra_groups": []}
     packages = "import psycopg, psutil, redis, environs"
     for python in ("/usr/bin/python3", "/usr/local/bin/python3"):
-        if Path(python).exists() and subprocess.run([python, "-c", packages], cwd="/", capture_output=True, **nobody).returncode == 0:
+        if (
+            Path(python).exists()
+            and subprocess.run(
+                [python, "-c", packages], cwd="/", capture_output=True, **nobody
+            ).returncode
+            == 0
+        ):
             return {"python": python, **nobody}
     return {"env": env, "preexec_fn": Account(0, 0, mapped=True).before_exec}
 
@@ -251,8 +319,13 @@ def as_ordinary_user(place: Path) -> dict:
 def test_ordinary_user_needs_nothing_else(place):
     """Rule 6: the servers run as whoever starts them."""
     place.chmod(0o777)
-    who = "grep Uid /proc/self/status; grep Uid /proc/$(cut -d' ' -f1 $STATE_DIR/pids/servers/postgres)/status; id -u"
-    status, out, errors = finish(services("--state-dir", place / "state", "exec", "sh", "-c", who, **as_ordinary_user(place)))
+    who = (
+        "grep Uid /proc/self/status; grep Uid /proc/$(cut -d' ' -f1 "
+        "$STATE_DIR/pids/servers/postgres)/status; id -u"
+    )
+    status, out, errors = finish(
+        services("--state-dir", place / "state", "exec", "sh", "-c", who, **as_ordinary_user(place))
+    )
 
     assert status == 0, errors
     assert set(out.split()) == {"Uid:", "65534"}
@@ -262,8 +335,27 @@ def test_ordinary_user_needs_nothing_else(place):
 def test_shared_memory_of_64_kib_is_enough(place):
     """Rule 7: some containers give /dev/shm no more."""
     script = 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"'
-    words = ["sh", "-c", script, "sh", sys.executable, "-m", "crawlsite.services", "--state-dir", str(place), "exec", "true"]
-    process = subprocess.run(["unshare", "--mount", *words], cwd=PROJECT, env=environment(), capture_output=True, text=True, timeout=30)
+    words = [
+        "sh",
+        "-c",
+        script,
+        "sh",
+        sys.executable,
+        "-m",
+        "crawlsite.services",
+        "--state-dir",
+        str(place),
+        "exec",
+        "true",
+    ]
+    process = subprocess.run(
+        ["unshare", "--mount", *words],
+        cwd=PROJECT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
     if "permission denied" in process.stderr.lower() or "not permitted" in process.stderr:
         pytest.skip("no mount namespaces here")
 
@@ -273,9 +365,14 @@ def test_shared_memory_of_64_kib_is_enough(place):
 
 def test_locale_that_was_never_generated_disturbs_nothing(place):
     """Section 1.2's most common failure: a LANG that SSH brought along."""
-    strange = environment(LANG="en_US.UTF-8", LC_ALL="xx_YY.UTF-8", PGPORT="6543", PGDATA="/nowhere")
+    strange = environment(
+        LANG="en_US.UTF-8", LC_ALL="xx_YY.UTF-8", PGPORT="6543", PGDATA="/nowhere"
+    )
 
-    assert finish(services("--state-dir", place, "exec", sys.executable, "-c", WRITE, env=strange))[0] == 0
+    assert (
+        finish(services("--state-dir", place, "exec", sys.executable, "-c", WRITE, env=strange))[0]
+        == 0
+    )
 
 
 def test_path_too_long_for_a_socket_and_full_of_signs_serves(make_place, start_pair):
@@ -298,7 +395,10 @@ def test_path_too_long_for_a_socket_and_full_of_signs_serves(make_place, start_p
     sockets_dir(state_dir).rmdir()
 
 
-@pytest.mark.skipif(not list(DEBIAN_POSTGRESQL.glob("*/bin/postgres")), reason="Debian's PostgreSQL is not installed")
+@pytest.mark.skipif(
+    not list(DEBIAN_POSTGRESQL.glob("*/bin/postgres")),
+    reason="Debian's PostgreSQL is not installed",
+)
 def test_debians_servers_serve_where_the_wheels_cannot(place, start_pair, monkeypatch):
     """Rule 14 and the fallback: PostgreSQL 15 knows no builtin locale provider."""
     monkeypatch.setattr(pair, "find_postgres", lambda: find_postgres(wheel="no_such_wheel"))
@@ -306,5 +406,7 @@ def test_debians_servers_serve_where_the_wheels_cannot(place, start_pair, monkey
     running = start_pair(place, wanted=("postgres",))
 
     with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
-        assert connection.execute("SELECT pg_encoding_to_char(encoding) FROM pg_database").fetchone() == ("UTF8",)
+        assert connection.execute(
+            "SELECT pg_encoding_to_char(encoding) FROM pg_database"
+        ).fetchone() == ("UTF8",)
     assert not (place / "pg18").exists() or find_postgres(wheel="no_such_wheel").major == 18

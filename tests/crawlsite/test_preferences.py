@@ -27,7 +27,9 @@ def test_it_is_two_seconds_until_somebody_chooses_and_then_theirs_alone():
 def test_a_program_chooses_too_and_off_is_a_choice():
     viewer = browser("viewer")
 
-    assert viewer.put("/api/preferences", {"refresh_seconds": 0}, content_type="application/json").json() == {"refresh_seconds": 0}
+    assert viewer.put(
+        "/api/preferences", {"refresh_seconds": 0}, content_type="application/json"
+    ).json() == {"refresh_seconds": 0}
 
     assert chosen(viewer) == "0"
 
@@ -38,5 +40,8 @@ def test_what_cannot_be_chosen_is_refused_with_what_can(seconds):
 
     answer = viewer.post("/account/refresh/", {"refresh_seconds": seconds})
 
-    assert (answer.status_code, answer.content) == (422, b"refresh_seconds: must be one of 1, 2, 5, 15, 60, 0; 0 is off")
+    assert (answer.status_code, answer.content) == (
+        422,
+        b"refresh_seconds: must be one of 1, 2, 5, 15, 60, 0; 0 is off",
+    )
     assert not Preference.objects.exists()

@@ -1,4 +1,6 @@
-"""Behind a proxy: PUBLIC_URL drives hosts, origins and cookies, and people on the server itself still log in."""
+"""Behind a proxy: PUBLIC_URL drives hosts, origins and cookies, and people on the server itself
+still log in.
+"""
 
 import json
 import subprocess
@@ -10,15 +12,27 @@ from django.test import Client
 from crawlsite.supervisor.__main__ import warning_for
 from tests.crawlsite.programs import PROJECT, environment
 
-NAMES = ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_PROXY_SSL_HEADER", "DEBUG"]
+NAMES = [
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "SESSION_COOKIE_SECURE",
+    "CSRF_COOKIE_SECURE",
+    "SECURE_PROXY_SSL_HEADER",
+    "DEBUG",
+]
 
 
 @pytest.fixture
 def settings_with(tmp_path):
     def read(public_url: str) -> dict:
-        script = f"import json; from crawlsite import settings; print(json.dumps({{n: getattr(settings, n) for n in {NAMES}}}))"
+        script = (
+            f"import json; from crawlsite import settings; print(json.dumps({{n: "
+            f"getattr(settings, n) for n in {NAMES}}}))"
+        )
         env = environment(PUBLIC_URL=public_url, STATE_DIR=str(tmp_path))
-        return json.loads(subprocess.check_output([sys.executable, "-c", script], cwd=PROJECT, env=env))
+        return json.loads(
+            subprocess.check_output([sys.executable, "-c", script], cwd=PROJECT, env=env)
+        )
 
     return read
 
@@ -51,16 +65,24 @@ def behind_https(settings):
 
 
 def log_in(host: str, **headers: str):
-    """Log in with the form, as a browser at `host` would; a browser never sends a Secure cookie over plain HTTP."""
+    """Log in with the form, as a browser at `host` would; a browser never sends a Secure cookie
+    over plain HTTP.
+    """
     client = Client(enforce_csrf_checks=True, headers={"host": host, **headers})
     page = client.get("/admin/login/")
-    form = {"username": "ada", "password": "right", "csrfmiddlewaretoken": page.cookies["csrftoken"].value}
+    form = {
+        "username": "ada",
+        "password": "right",
+        "csrfmiddlewaretoken": page.cookies["csrftoken"].value,
+    }
     return client.post("/admin/login/", form)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "127.0.0.1"])
-def test_plain_loopback_logs_in_with_a_cookie_that_comes_back(behind_https, django_user_model, host):
+def test_plain_loopback_logs_in_with_a_cookie_that_comes_back(
+    behind_https, django_user_model, host
+):
     django_user_model.objects.create_superuser("ada", password="right")
 
     answer = log_in(host, origin=f"http://{host}")
@@ -70,8 +92,12 @@ def test_plain_loopback_logs_in_with_a_cookie_that_comes_back(behind_https, djan
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("proxy", [{"x-forwarded-proto": "https", "referer": "https://crawls.example.org/"}, {}])
-def test_public_name_gets_secure_cookies_even_if_the_proxy_forgets_its_header(behind_https, django_user_model, proxy):
+@pytest.mark.parametrize(
+    "proxy", [{"x-forwarded-proto": "https", "referer": "https://crawls.example.org/"}, {}]
+)
+def test_public_name_gets_secure_cookies_even_if_the_proxy_forgets_its_header(
+    behind_https, django_user_model, proxy
+):
     django_user_model.objects.create_superuser("ada", password="right")
 
     answer = log_in("crawls.example.org", origin="https://crawls.example.org", **proxy)

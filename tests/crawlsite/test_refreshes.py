@@ -1,4 +1,6 @@
-"""Live pages are rendered once for all who look at them, and nobody sees by that what his role forbids."""
+"""Live pages are rendered once for all who look at them, and nobody sees by that what his role
+forbids.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,11 @@ def test_a_shared_refresh_asks_only_who_looks(shared, house):
         second.get("/crawls/", headers=REFRESH)
 
     tables = [query["sql"].split(" FROM ")[1].split()[0] for query in queries]
-    assert {table.strip('"') for table in tables} == {"django_session", "auth_user", "auth_permission"}
+    assert {table.strip('"') for table in tables} == {
+        "django_session",
+        "auth_user",
+        "auth_permission",
+    }
 
 
 def test_who_may_more_or_less_gets_his_own(shared, house):
@@ -118,7 +124,9 @@ def test_what_somebody_changes_everybody_sees_in_the_next_refresh(shared, house)
 
 
 def test_without_redis_each_renders_his_own(shared, house, settings):
-    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
+    settings.CACHES = {
+        "default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
+    }
     viewer = browser("vera", "viewer")
 
     assert "Manuals" in viewer.get("/crawls/", headers=REFRESH).content.decode()
@@ -151,11 +159,14 @@ def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     values = furnish(make_site({}), by=User.objects.create_superuser("boss"))
     one, other = browser("a-certain-one", "administrator"), browser("another", "administrator")
-    live = [place for place in addresses(values) if b'id="live"' in one.get(place, follow=True).content]
+    live = [
+        place for place in addresses(values) if b'id="live"' in one.get(place, follow=True).content
+    ]
 
     assert len(live) > 8
     for place in live:
         his, hers = (client.get(place, headers=REFRESH).content for client in (one, other))
-        assert re.sub(rb"\d", b"", his) == re.sub(rb"\d", b"", hers), place  # a second may have passed
+        # a second may have passed
+        assert re.sub(rb"\d", b"", his) == re.sub(rb"\d", b"", hers), place
         assert b"a-certain-one" not in his
         assert b"csrfmiddlewaretoken" not in his

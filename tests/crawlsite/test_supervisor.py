@@ -1,4 +1,6 @@
-"""`make run` as its operator sees it: what it says, what it keeps running, and that nothing is left of it."""
+"""`make run` as its operator sees it: what it says, what it keeps running, and that nothing is left
+of it.
+"""
 
 import os
 import re
@@ -14,7 +16,16 @@ import pytest
 import requests
 
 from crawlsite.services.addresses import database_url
-from tests.crawlsite.programs import PROJECT, environment, eventually, finish, free_port, living, needs_root, services
+from tests.crawlsite.programs import (
+    PROJECT,
+    environment,
+    eventually,
+    finish,
+    free_port,
+    living,
+    needs_root,
+    services,
+)
 from tests.crawlsite.supervised import Supervisor
 
 #: for a line of a Procfile
@@ -25,8 +36,13 @@ WEB = "web: gunicorn crawlsite.wsgi --no-control-socket --graceful-timeout 1 --b
 @pytest.fixture(scope="module")
 def site(make_place):
     """The real site, with one worker, for tests that leave it running."""
-    release = "release: python manage.py migrate --verbosity 0 && python manage.py collectstatic --noinput --verbosity 0\n"
-    site = Supervisor(make_place() / "state", f"{release}{WEB}worker: python manage.py rqworker shifts\n")
+    release = (
+        "release: python manage.py migrate --verbosity 0 && python manage.py collectstatic "
+        "--noinput --verbosity 0\n"
+    )
+    site = Supervisor(
+        make_place() / "state", f"{release}{WEB}worker: python manage.py rqworker shifts\n"
+    )
     site.until_it_says("^ready")
     yield site
     site.process.terminate()
@@ -55,20 +71,34 @@ def test_taken_port_is_named_with_the_way_out(site, start):
 
 def test_tests_run_beside_it(site, place):
     """The suite's own state directory: no address and no lock in common."""
-    status, out, errors = finish(services("--fast-and-loose", "--state-dir", place, "exec", "echo", "beside"))
+    status, out, errors = finish(
+        services("--fast-and-loose", "--state-dir", place, "exec", "echo", "beside")
+    )
 
     assert (status, out.strip()) == (0, "beside"), errors
 
 
 def test_commands_find_the_running_servers_and_plain_loopback_logs_in(site):
     login = f"http://127.0.0.1:{site.port}/admin/login/"
-    made = site.manage("createsuperuser", "--noinput", "--username", "ada", "--email", "a@example.org", DJANGO_SUPERUSER_PASSWORD="x")
+    made = site.manage(
+        "createsuperuser",
+        "--noinput",
+        "--username",
+        "ada",
+        "--email",
+        "a@example.org",
+        DJANGO_SUPERUSER_PASSWORD="x",
+    )
     assert made.returncode == 0, made.stderr
     password = site.manage("new_password").stdout.split()[-1]
 
     with requests.Session() as session:
         session.get(login, timeout=5)
-        form = {"username": "ada", "password": password, "csrfmiddlewaretoken": session.cookies["csrftoken"]}
+        form = {
+            "username": "ada",
+            "password": password,
+            "csrfmiddlewaretoken": session.cookies["csrftoken"],
+        }
         answer = session.post(login, data=form, allow_redirects=False, timeout=5)
 
     assert answer.status_code == 302
@@ -76,12 +106,18 @@ def test_commands_find_the_running_servers_and_plain_loopback_logs_in(site):
 
 
 def test_process_that_dies_is_started_again_and_said_so(site):
-    worker = next(p for p in psutil.Process(site.process.pid).children() if "rqworker" in p.cmdline())
+    worker = next(
+        p for p in psutil.Process(site.process.pid).children() if "rqworker" in p.cmdline()
+    )
 
     worker.kill()
 
-    site.until_it_says(r"^worker ended \(signal SIGKILL\) and starts again in 1 s; see .*worker.log")
-    eventually(lambda: any("rqworker" in p.cmdline() for p in psutil.Process(site.process.pid).children()))
+    site.until_it_says(
+        r"^worker ended \(signal SIGKILL\) and starts again in 1 s; see .*worker.log"
+    )
+    eventually(
+        lambda: any("rqworker" in p.cmdline() for p in psutil.Process(site.process.pid).children())
+    )
 
 
 def test_killed_database_comes_back(site):
@@ -94,7 +130,9 @@ def test_killed_database_comes_back(site):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.drill)])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.drill)]
+)
 def test_stop_leaves_nothing_running_within_ten_seconds(start, number):
     """Even of processes that ignore SIGTERM or left their process group."""
     stubborn = "worker: python -m tests.crawlsite.stubborn\n" if number == signal.SIGTERM else ""
@@ -135,7 +173,9 @@ def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(st
     with_stranger.process.wait(timeout=15)
     orphan = subprocess.Popen(["sleep", "600"], start_new_session=True)
     created = psutil.Process(orphan.pid).create_time()
-    (with_stranger.state_dir / "pids/stack/other").write_text(f"{orphan.pid} {created} {note.split()[2]}\n")
+    (with_stranger.state_dir / "pids/stack/other").write_text(
+        f"{orphan.pid} {created} {note.split()[2]}\n"
+    )
 
     again = start(WEB)
     assert orphan.wait(timeout=20) == -signal.SIGTERM
@@ -144,7 +184,10 @@ def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(st
 
 
 def test_stop_during_the_preparations_stops_at_once(start):
-    early = start(f"release: {PYTHON} -c 'import time; print(\"preparing\", flush=True); time.sleep(600)'\n{WEB}")
+    early = start(
+        f'release: {PYTHON} -c \'import time; print("preparing", flush=True); '
+        f"time.sleep(600)'\n{WEB}"
+    )
     early.until_it_says("^preparing")
     pids = early.pids()
 
@@ -158,14 +201,18 @@ def test_failing_preparation_stops_the_start(start):
     failing = start(f"release: {PYTHON} -c 'raise SystemExit(3)'\n{WEB}")
 
     assert failing.process.wait(timeout=20) == 1
-    assert re.search(r"crawlsite: `.*raise SystemExit\(3\)` failed \(status 3\)", failing.lines()[-1])
+    assert re.search(
+        r"crawlsite: `.*raise SystemExit\(3\)` failed \(status 3\)", failing.lines()[-1]
+    )
 
 
 def test_a_preparation_that_does_not_exist_is_named_in_one_line(start):
     wrong = start(f"release: no-such-program\n{WEB}")
 
     assert wrong.process.wait(timeout=20) == 1
-    assert wrong.lines()[-1].startswith("crawlsite: no-such-program: No such file or directory; see the line `release`")
+    assert wrong.lines()[-1].startswith(
+        "crawlsite: no-such-program: No such file or directory; see the line `release`"
+    )
     assert not wrong.says("Traceback")
 
 

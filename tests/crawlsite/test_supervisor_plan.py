@@ -14,7 +14,15 @@ from tests.crawlsite.programs import PROJECT
 @pytest.fixture
 def environment():
     return replace(
-        env.read(), host="127.0.0.1", port=8000, public_url="", workers=2, web_threads=8, demo=True, demo_port=8010, dns_ahead="gate"
+        env.read(),
+        host="127.0.0.1",
+        port=8000,
+        public_url="",
+        workers=2,
+        web_threads=8,
+        demo=True,
+        demo_port=8010,
+        dns_ahead="gate",
     )
 
 
@@ -28,11 +36,25 @@ def plan(environment):
 
 
 def test_product_consists_of_web_workers_chores_keeper_and_demo(plan):
-    assert list(plan().commands) == ["web", "worker.1", "worker.2", "chores", "keeper", "names", "demo"]
+    assert list(plan().commands) == [
+        "web",
+        "worker.1",
+        "worker.2",
+        "chores",
+        "keeper",
+        "names",
+        "demo",
+    ]
 
 
 def test_workers_and_demo_follow_the_settings(plan):
-    assert list(plan(workers=1, demo=False).commands) == ["web", "worker", "chores", "keeper", "names"]
+    assert list(plan(workers=1, demo=False).commands) == [
+        "web",
+        "worker",
+        "chores",
+        "keeper",
+        "names",
+    ]
     assert "names" not in plan(dns_ahead="off").commands
 
 
@@ -52,13 +74,17 @@ def test_preparations_run_in_order(tmp_path, environment):
 
 
 def test_a_start_is_prepared_by_one_program(plan):
-    """Each would begin with a second of imports, and a machine that lost its power waits for all of them."""
+    """Each would begin with a second of imports, and a machine that lost its power waits for all of
+    them.
+    """
     assert [command[2] for command in plan().release] == ["release"]
 
 
 def test_macos_gets_workers_that_do_not_fork(environment):
     """Rule 15."""
-    assert variables(environment, platform="darwin")["CHORES_WORKER_CLASS"] == "rq.worker.SpawnWorker"
+    assert (
+        variables(environment, platform="darwin")["CHORES_WORKER_CLASS"] == "rq.worker.SpawnWorker"
+    )
     assert variables(environment, platform="linux")["CHORES_WORKER_CLASS"] == "rq.worker.Worker"
 
 
@@ -83,13 +109,20 @@ def test_dashboard_is_what_an_operator_types(environment, changes, address):
 
 
 def test_machine_itself_is_asked_even_behind_a_proxy(environment):
-    assert local_address(replace(environment, public_url="https://crawls.example.org")) == "http://127.0.0.1:8000"
+    assert (
+        local_address(replace(environment, public_url="https://crawls.example.org"))
+        == "http://127.0.0.1:8000"
+    )
     assert bind_host("[::1]") == "[::1]"
 
 
 @pytest.mark.parametrize(
     ("changes", "named"),
-    [({"demo_port": 8000}, "PORT and DEMO_PORT"), ({"host": "192.0.2.1"}, "PORT: port 8000 on 192.0.2.1"), ({"host": 64 * "x"}, "HOST")],
+    [
+        ({"demo_port": 8000}, "PORT and DEMO_PORT"),
+        ({"host": "192.0.2.1"}, "PORT: port 8000 on 192.0.2.1"),
+        ({"host": 64 * "x"}, "HOST"),
+    ],
 )
 def test_address_that_cannot_be_used_names_its_variable(environment, changes, named):
     with pytest.raises(StartError, match=named):

@@ -1,4 +1,6 @@
-"""Tokens on a page: shown once, good until they expire or are revoked, and nobody's but their owner's."""
+"""Tokens on a page: shown once, good until they expire or are revoked, and nobody's but their
+owner's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ PAGE = "/account/tokens/"
 
 
 def opens(token: str) -> bool:
-    return Client().get("/api/crawls", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    return (
+        Client().get("/api/crawls", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    )
 
 
 @pytest.mark.django_db
@@ -52,6 +56,10 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_is_made():
     viewer = browser("viewer")
     viewer.post(PAGE, {"name": "twin"})
 
-    for fields, sentence in [({"name": " "}, "Give it a name"), ({"name": "x", "days": "0"}, "Days are"), ({"name": "twin"}, "already")]:
+    for fields, sentence in [
+        ({"name": " "}, "Give it a name"),
+        ({"name": "x", "days": "0"}, "Days are"),
+        ({"name": "twin"}, "already"),
+    ]:
         assert sentence in soup(viewer.post(PAGE, fields)).select_one(".field .error").get_text()
     assert ApiToken.objects.count() == 1

@@ -18,15 +18,33 @@ def test_the_report_says_how_long_half_nearly_all_and_all_took():
     report.taken["program", 429] = [n / 1000 for n in range(1, 101)]
     report.late["operator"] += 1
 
-    assert in_words(report.of("program", 429, 503)) == "100, p50 0.050 s, p95 0.095 s, p99 0.099 s, at most 0.100 s"
+    assert (
+        in_words(report.of("program", 429, 503))
+        == "100, p50 0.050 s, p95 0.095 s, p99 0.099 s, at most 0.100 s"
+    )
     assert "no answer in time: {'operator': 1}" in report.lines()[-1].replace("Counter", "")
 
 
 @pytest.mark.drill
 def test_nothing_times_out_beside_crawls(tmp_path):
-    small = ["--operators", "5", "--requests", "30", "--seconds", "5", "--hosts", "2", "--width", "300", "--limits", "600"]
+    small = [
+        "--operators",
+        "5",
+        "--requests",
+        "30",
+        "--seconds",
+        "5",
+        "--hosts",
+        "2",
+        "--width",
+        "300",
+        "--limits",
+        "600",
+    ]
     command = [sys.executable, "-m", "benchmarks.dashboard.viewers", *small]
-    told = subprocess.run(command, cwd=PROJECT, env=for_child({}), capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        command, cwd=PROJECT, env=for_child({}), capture_output=True, text=True, check=True
+    ).stdout
 
     assert "no answer in time: none" in told
     assert re.search(r"operator 200: [1-9]", told)

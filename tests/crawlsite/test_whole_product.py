@@ -1,4 +1,6 @@
-"""`make run` with the real Procfile, as a newcomer meets it: two demo crawls, one of which waits, and a page that says why."""
+"""`make run` with the real Procfile, as a newcomer meets it: two demo crawls, one of which waits,
+and a page that says why.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tests.crawlsite.programs import PROJECT, eventually, free_port, living
 @pytest.fixture
 def product(start):
     """The whole product on a fresh state directory, ready."""
-    product = start((PROJECT / "Procfile").read_text(), DEMO="true", DEMO_PORT=str(free_port()), WORKERS="2")
+    product = start(
+        (PROJECT / "Procfile").read_text(), DEMO="true", DEMO_PORT=str(free_port()), WORKERS="2"
+    )
     product.until_it_says(r"^ready")
     return product
 
@@ -24,9 +28,13 @@ def log_in(product) -> requests.Session:
     """A browser that has logged in with the password that was printed."""
     browser = requests.Session()
     base = f"http://127.0.0.1:{product.port}"
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(f"{base}/login/").text)[1]
+    token = re.search(
+        r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(f"{base}/login/").text
+    )[1]
     password = re.search(r"password (\S+)", "\n".join(product.lines()))[1]
-    answer = browser.post(f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token})
+    answer = browser.post(
+        f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token}
+    )
     assert answer.url == f"{base}/"
     return browser
 
@@ -55,7 +63,9 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
 
 
 @pytest.mark.drill
-def test_in_the_middle_of_a_crawl_all_of_it_stops_within_ten_seconds_and_goes_on_afterwards(product, start):
+def test_in_the_middle_of_a_crawl_all_of_it_stops_within_ten_seconds_and_goes_on_afterwards(
+    product, start
+):
     eventually(lambda: "running" in product.manage("crawl", "list").stdout)
     pids = product.pids()
 
@@ -66,7 +76,9 @@ def test_in_the_middle_of_a_crawl_all_of_it_stops_within_ten_seconds_and_goes_on
     assert time.monotonic() - began < 10
     assert living(pids) == []
 
-    again = start((PROJECT / "Procfile").read_text(), DEMO="true", DEMO_PORT=str(free_port()), WORKERS="2")
+    again = start(
+        (PROJECT / "Procfile").read_text(), DEMO="true", DEMO_PORT=str(free_port()), WORKERS="2"
+    )
     again.until_it_says(r"^ready")
     assert not again.says("password")
     assert len(re.findall(r"^\d Demo: ", again.manage("crawl", "list").stdout, re.MULTILINE)) == 2

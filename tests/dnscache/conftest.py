@@ -25,7 +25,9 @@ def clock():
 
 @pytest.fixture
 def make_resolver(dns_server, clock):
-    """Return a function that makes a resolver, as a worker's process would: an empty memory, the shared database."""
+    """Return a function that makes a resolver, as a worker's process would: an empty memory, the
+    shared database.
+    """
     return lambda **options: Resolver(servers=(dns_server.address,), clock=clock, **options)
 
 

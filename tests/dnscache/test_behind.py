@@ -16,15 +16,21 @@ from dnscache.write_behind import WriteBehind
 from tests import stack
 from tests.dnscache.regions.conftest import good
 
-IS_WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscache_dnsentry'::regclass"
+IS_WAITED_FOR = (
+    "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscache_dnsentry'::regclass"
+)
 
 
 def entries(names, **options):
-    return [CachedAnswer(good(name, **options), now=good(name, **options).resolved_at) for name in names]
+    return [
+        CachedAnswer(good(name, **options), now=good(name, **options).resolved_at) for name in names
+    ]
 
 
 @pytest.mark.django_db
-def test_nothing_is_written_in_the_callers_way(make_resolver, dns_server, django_assert_num_queries):
+def test_nothing_is_written_in_the_callers_way(
+    make_resolver, dns_server, django_assert_num_queries
+):
     writer = WriteBehind()
     resolver = make_resolver(writer=writer)
 
@@ -39,7 +45,9 @@ def test_nothing_is_written_in_the_callers_way(make_resolver, dns_server, django
 
 
 @pytest.mark.django_db
-def test_only_the_newest_entry_of_a_name_is_written_and_batches_are_bounded(django_assert_num_queries):
+def test_only_the_newest_entry_of_a_name_is_written_and_batches_are_bounded(
+    django_assert_num_queries,
+):
     writer = WriteBehind()
     writer.write_entries(entries([f"h{n}.test" for n in range(behind.BATCH + 1)]))
     writer.write_entries(entries(["h0.test"], address="192.0.2.9"))
@@ -52,7 +60,9 @@ def test_only_the_newest_entry_of_a_name_is_written_and_batches_are_bounded(djan
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_failures_of_a_name_are_counted_before_they_are_written(make_resolver, dns_server, clock):
+def test_the_failures_of_a_name_are_counted_before_they_are_written(
+    make_resolver, dns_server, clock
+):
     resolver = make_resolver(writer=WriteBehind())
     tries = []
     for _ in range(3):
@@ -130,8 +140,17 @@ for n in range(100_000):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_crash_loses_at_most_a_second(dns_server):
-    environment = {**os.environ, "DATABASE_URL": stack.test_database_url(), "DJANGO_SETTINGS_MODULE": "crawlsite.settings"}
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(dns_server.address[1])], env=environment, stdout=subprocess.PIPE, text=True)
+    environment = {
+        **os.environ,
+        "DATABASE_URL": stack.test_database_url(),
+        "DJANGO_SETTINGS_MODULE": "crawlsite.settings",
+    }
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(dns_server.address[1])],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     learnt = {}
     with child:
         for line in child.stdout:
@@ -145,4 +164,5 @@ def test_a_crash_loses_at_most_a_second(dns_server):
     kept = set(DnsEntry.objects.values_list("name", flat=True))
     lost = [at for name, at in learnt.items() if name not in kept]
     assert kept
-    assert all(killed_at - at < behind.EVERY_SECONDS + 0.5 for at in lost)  # half a second for the write itself, on a busy machine
+    # half a second for the write itself, on a busy machine
+    assert all(killed_at - at < behind.EVERY_SECONDS + 0.5 for at in lost)

@@ -29,7 +29,9 @@ def test_the_admin_site_shows_the_cache_and_flushes_it(admin_client, dns_server)
     assert "private-10-0-0-1.test" in page
     assert "10.0.0.1" in page
 
-    admin_client.post(reverse(CHANGELIST), {"action": "flush", "_selected_action": ["private-10-0-0-1.test"]})
+    admin_client.post(
+        reverse(CHANGELIST), {"action": "flush", "_selected_action": ["private-10-0-0-1.test"]}
+    )
 
     assert not DnsEntry.objects.exists()
     assert resolver.resolve("private-10-0-0-1.test").source is AnswerSource.LOOKUP
@@ -40,12 +42,19 @@ def test_nobody_writes_an_answer_by_hand(admin_client, dns_server, page):
     resolver.resolve("a.test")
     arguments = [] if page == "add" else ["a.test"]
 
-    assert admin_client.post(reverse(f"admin:dnscache_dnsentry_{page}", args=arguments)).status_code == 403
+    assert (
+        admin_client.post(reverse(f"admin:dnscache_dnsentry_{page}", args=arguments)).status_code
+        == 403
+    )
     assert DnsEntry.objects.count() == 1
 
 
-def test_a_flush_reaches_what_another_worker_remembers_within_a_second(make_resolver, dns_server, clock):
-    """The other worker is another resolver with a memory of its own; nothing but rows connects the two."""
+def test_a_flush_reaches_what_another_worker_remembers_within_a_second(
+    make_resolver, dns_server, clock
+):
+    """The other worker is another resolver with a memory of its own; nothing but rows connects the
+    two.
+    """
     other = make_resolver()
     other.resolve_many(["a.test", "b.test"], parallel=2, deadline=5)
 
@@ -95,7 +104,9 @@ def test_a_flush_that_becomes_visible_late_is_heeded_too(make_resolver, dns_serv
     clock.advance(2)
     other.resolve("a.test")
 
-    DnsFlush.objects.create(scope=DnsFlush.Scope.NAME, value="a.test", at=Now() - timedelta(seconds=20))
+    DnsFlush.objects.create(
+        scope=DnsFlush.Scope.NAME, value="a.test", at=Now() - timedelta(seconds=20)
+    )
     DnsEntry.objects.all().delete()
     clock.advance(1)
 
@@ -104,7 +115,12 @@ def test_a_flush_that_becomes_visible_late_is_heeded_too(make_resolver, dns_serv
 
 def test_an_answer_from_before_the_flush_is_not_written_after_it():
     def answer(at):
-        return DnsAnswer("late.test", Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60), resolved_at=at, expires_at=at + 60)
+        return DnsAnswer(
+            "late.test",
+            Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60),
+            resolved_at=at,
+            expires_at=at + 60,
+        )
 
     before = time.time() - 5
     services.flush(["late.test"])

@@ -6,7 +6,11 @@ from dnscache import store
 from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.gate import settled
 
-OK, GONE, BROKEN = Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60), Reply(DnsStatus.NXDOMAIN, ttl=60), Reply(DnsStatus.SERVFAIL)
+OK, GONE, BROKEN = (
+    Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60),
+    Reply(DnsStatus.NXDOMAIN, ttl=60),
+    Reply(DnsStatus.SERVFAIL),
+)
 
 
 @pytest.mark.django_db
@@ -25,7 +29,19 @@ OK, GONE, BROKEN = Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60), Reply(DnsStatus.
         (BROKEN, 1, -1, 300, 5, True),
         (BROKEN, 400, -400, -100, 5, False),
     ],
-    ids=["fresh", "expired", "ttl-0", "stale", "stale-retry", "too-old", "gone", "gone-expired", "rests", "given-up", "tries-again"],
+    ids=[
+        "fresh",
+        "expired",
+        "ttl-0",
+        "stale",
+        "stale-retry",
+        "too-old",
+        "gone",
+        "gone-expired",
+        "rests",
+        "given-up",
+        "tries-again",
+    ],
 )
 def test_a_host_passes_when_its_name_is_settled(reply, age, expires_in, retry_in, fails, passes):
     now = time.time()

@@ -49,7 +49,9 @@ def test_an_ipv4_address_is_recognised_in_any_spelling(text):
     assert read_host(text) == HostName("127.0.0.1", is_literal=True)
 
 
-@pytest.mark.parametrize(("text", "address"), [("[::1]", "::1"), ("::1", "::1"), ("[2001:DB8::0:1]", "2001:db8::1")])
+@pytest.mark.parametrize(
+    ("text", "address"), [("[::1]", "::1"), ("::1", "::1"), ("[2001:DB8::0:1]", "2001:db8::1")]
+)
 def test_an_ipv6_address_is_recognised_with_and_without_brackets(text, address):
     assert read_host(text) == HostName(address, is_literal=True)
 
@@ -85,7 +87,9 @@ def test_a_bad_name_is_refused_with_its_reason(text, reason):
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("text", ["localhost", "LOCALHOST.", "a.localhost", "gone.invalid", "ｌocalhost"])
+@pytest.mark.parametrize(
+    "text", ["localhost", "LOCALHOST.", "a.localhost", "gone.invalid", "ｌocalhost"]
+)
 def test_names_that_never_belong_to_a_host_are_refused(text):
     with pytest.raises(RefusedName, match="RFC 6761"):
         read_host(text)

@@ -30,7 +30,16 @@ pytestmark = pytest.mark.django_db
 def know(name, status=DnsStatus.OK, ms=10, fails=0):
     now = time.time()
     addresses = ("192.0.2.1",) if status is DnsStatus.OK else ()
-    reply = Reply(status, addresses, name, 0, 300 if status is DnsStatus.OK else 0, ms, "192.0.2.53:53", "=boom" if fails else "")
+    reply = Reply(
+        status,
+        addresses,
+        name,
+        0,
+        300 if status is DnsStatus.OK else 0,
+        ms,
+        "192.0.2.53:53",
+        "=boom" if fails else "",
+    )
     store.write([DnsAnswer(name, reply, now, now + 300, now + 40 if fails else None, fails)])
 
 
@@ -65,7 +74,10 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1})
     tally.tell()
     assert overview().is_silent
-    assert "none gave an answer" in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
+    assert (
+        "none gave an answer"
+        in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
+    )
 
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1, "nxdomain": 1})
     tally.tell()
@@ -73,14 +85,21 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     assert not overview().is_silent
 
 
-@pytest.mark.parametrize(("weight", "shown"), [(0, "0.0"), (0.0000461, "< 0.01"), (0.5, "0.50"), (1234.5, "1,234.5")])
+@pytest.mark.parametrize(
+    ("weight", "shown"), [(0, "0.0"), (0.0000461, "< 0.01"), (0.5, "0.50"), (1234.5, "1,234.5")]
+)
 def test_a_number_of_threads_is_never_shown_with_more_digits_than_it_has_meaning(weight, shown):
     assert threads(weight) == shown
 
 
-@pytest.mark.parametrize(("begun", "hosts"), [(timedelta(days=1), 0.5), (timedelta(minutes=30), 1.0)])
+@pytest.mark.parametrize(
+    ("begun", "hosts"), [(timedelta(days=1), 0.5), (timedelta(minutes=30), 1.0)]
+)
 def test_hosts_waiting_are_told_over_the_hour_with_its_idle_minutes(begun, hosts):
-    empty = {**dict.fromkeys(("memory", "database", "lookup", "stale", "asked", "failed", "cut"), 0), "waits": [0] * 8}
+    empty = {
+        **dict.fromkeys(("memory", "database", "lookup", "stale", "asked", "failed", "cut"), 0),
+        "waits": [0] * 8,
+    }
     now = timezone.now()
     DnsMinute.objects.create(minute=now - begun, waited_seconds=0, **empty)
     DnsMinute.objects.create(minute=now - timedelta(minutes=3), waited_seconds=1800, **empty)
@@ -118,10 +137,19 @@ def test_page_after_page_shows_every_hard_name_once_by_whatever_it_is_sorted():
 
 
 def test_the_tree_has_third_level_names_below_their_second_level_one():
-    for name in ("example.com", "www.example.com", "a.www.example.com", "b.c.img.example.com", "other.com"):
+    for name in (
+        "example.com",
+        "www.example.com",
+        "a.www.example.com",
+        "b.c.img.example.com",
+        "other.com",
+    ):
         know(name)
 
-    tree = [(branch.name, branch.entry is not None, [row.name for row in branch.below]) for branch in tree_of("example.com")]
+    tree = [
+        (branch.name, branch.entry is not None, [row.name for row in branch.below])
+        for branch in tree_of("example.com")
+    ]
 
     assert tree == [
         ("example.com", True, []),
@@ -137,7 +165,9 @@ def test_what_leaves_is_written_down_once():
     keep_history(memory)
     keep_history(memory)
 
-    assert [(row.name, row.why) for row in DnsDropped.objects.all()] == [("a.test", "the cache was full")]
+    assert [(row.name, row.why) for row in DnsDropped.objects.all()] == [
+        ("a.test", "the cache was full")
+    ]
 
 
 @pytest.mark.parametrize("page", ["overview", "hard", "tree", "evictions"])
@@ -155,13 +185,23 @@ def test_an_operator_retries_and_pins_and_it_is_written_down():
     operator = browser("operator")
 
     for deed in ("pin", "retry"):
-        answer = operator.post(reverse("dnscache:act", args=[deed]), {"name": "SF.test", "next": "/dns/hard/"})
+        answer = operator.post(
+            reverse("dnscache:act", args=[deed]), {"name": "SF.test", "next": "/dns/hard/"}
+        )
         assert answer.url == "/dns/hard/"
 
     assert DnsPin.objects.filter(name="sf.test").exists()
     assert not DnsEntry.objects.exists()
-    assert set(LogEntry.objects.values_list("object_id", "change_message")) == {("sf.test", "pin"), ("sf.test", "retry")}
-    assert "Give the name" in soup(operator.post(reverse("dnscache:act", args=["pin"]), {"name": "127.0.0.1"}, follow=True)).main.get_text()
+    assert set(LogEntry.objects.values_list("object_id", "change_message")) == {
+        ("sf.test", "pin"),
+        ("sf.test", "retry"),
+    }
+    assert (
+        "Give the name"
+        in soup(
+            operator.post(reverse("dnscache:act", args=["pin"]), {"name": "127.0.0.1"}, follow=True)
+        ).main.get_text()
+    )
 
 
 def test_an_administrator_flushes_a_domain_and_nothing_else():
@@ -185,7 +225,10 @@ def test_the_cache_is_exported_whole(kind):
 
     if kind == "csv":
         rows = list(csv.DictReader(io.StringIO(text)))
-        assert [(row["name"], row["addresses"], row["error"]) for row in rows] == [("a.test", "192.0.2.1", ""), ("sf.test", "", "'=boom")]
+        assert [(row["name"], row["addresses"], row["error"]) for row in rows] == [
+            ("a.test", "192.0.2.1", ""),
+            ("sf.test", "", "'=boom"),
+        ]
     elif kind == "json":
         assert [row["name"] for row in json.loads(text)] == ["a.test", "sf.test"]
     else:

@@ -1,4 +1,5 @@
-"""What a resolver costs name servers, counted by the server: packets by name, type and transport."""
+"""What a resolver costs name servers, counted by the server: packets by name, type and
+transport."""
 
 import threading
 
@@ -31,7 +32,9 @@ pytestmark = pytest.mark.django_db
         ("drop1.test", 4, 0),
     ],
 )
-def test_a_cold_name_costs_no_packet_too_many_and_a_warm_one_none(resolver, dns_server, name, udp, tcp):
+def test_a_cold_name_costs_no_packet_too_many_and_a_warm_one_none(
+    resolver, dns_server, name, udp, tcp
+):
     resolver.resolve(name)
     resolver.resolve(name)
 

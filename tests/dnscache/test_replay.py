@@ -32,7 +32,9 @@ def test_a_name_that_fails_is_asked_for_again_and_again_only_where_failures_are_
 
 def test_a_cache_that_is_too_small_keeps_what_is_dear():
     trace = [(float(n), f"{'dear' if n % 2 else 'cheap'}{n % 40}.test") for n in range(2000)]
-    known = {name: KnownLookup(2.0 if name.startswith("dear") else 0.01, 86400) for _, name in trace}
+    known = {
+        name: KnownLookup(2.0 if name.startswith("dear") else 0.01, 86400) for _, name in trace
+    }
 
     figures = replay(trace, known, capacity=20)
 

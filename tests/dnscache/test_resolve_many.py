@@ -20,7 +20,12 @@ def test_many_hosts_cost_one_read_and_one_write(resolver, django_assert_num_quer
 
     assert found.keys() == set(hosts)
     assert {found[f"h{n}.test"].addresses for n in range(20)} == {(PLAIN,)}
-    assert [found[host].status for host in hosts[-4:]] == [DnsStatus.NXDOMAIN, DnsStatus.SERVFAIL, DnsStatus.OK, DnsStatus.REFUSED_NAME]
+    assert [found[host].status for host in hosts[-4:]] == [
+        DnsStatus.NXDOMAIN,
+        DnsStatus.SERVFAIL,
+        DnsStatus.OK,
+        DnsStatus.REFUSED_NAME,
+    ]
     assert DnsEntry.objects.count() == 22
 
 
@@ -61,7 +66,9 @@ def test_no_more_look_ups_are_in_flight_than_were_granted(resolver, dns_server):
 @pytest.mark.django_db
 def test_silent_names_hold_up_no_longer_than_the_deadline(resolver, dns_server):
     begun = time.monotonic()
-    found = resolver.resolve_many(["to.a.test", "to.b.test", "to.c.test", "good.test"], parallel=2, deadline=1.2)
+    found = resolver.resolve_many(
+        ["to.a.test", "to.b.test", "to.c.test", "good.test"], parallel=2, deadline=1.2
+    )
 
     assert time.monotonic() - begun < 2.4
     assert {found[name].status for name in found if name.startswith("to.")} == {DnsStatus.TIMEOUT}
@@ -70,7 +77,9 @@ def test_silent_names_hold_up_no_longer_than_the_deadline(resolver, dns_server):
 
 @pytest.mark.django_db
 def test_the_database_is_left_alone_while_name_servers_are_asked(make_resolver, dns_server):
-    """Not one statement runs during the look-ups, in whatever thread, so that no transaction can wait for the network."""
+    """Not one statement runs during the look-ups, in whatever thread, so that no transaction can
+    wait for the network.
+    """
     seen = []
 
     def spy(execute, sql, params, many, context):
@@ -99,12 +108,17 @@ def test_sixty_four_threads_that_want_one_name_ask_once(resolver, dns_server):
         thread.join()
 
     assert [one.addresses for one in found] == [(PLAIN,)] * 64
-    assert (dns_server.count("slow-200.test", "A"), dns_server.count("slow-200.test", "AAAA")) == (1, 1)
+    assert (dns_server.count("slow-200.test", "A"), dns_server.count("slow-200.test", "AAAA")) == (
+        1,
+        1,
+    )
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_thread_waits_for_anothers_look_up_no_longer_than_its_own_deadline(resolver, dns_server):
-    leader = threading.Thread(target=lambda: (resolver.resolve("slow-800.test"), connection.close()))
+    leader = threading.Thread(
+        target=lambda: (resolver.resolve("slow-800.test"), connection.close())
+    )
     leader.start()
     while not dns_server.count("slow-800.test"):
         time.sleep(0.005)

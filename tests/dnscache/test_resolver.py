@@ -15,8 +15,16 @@ pytestmark = pytest.mark.django_db
 def test_a_name_is_looked_up_once_then_remembered(resolver, dns_server):
     first, second = resolver.resolve("dual.test"), resolver.resolve("DUAL.test.")
 
-    assert (first.status, first.addresses, first.source) == (DnsStatus.OK, (PLAIN, PLAIN_V6), AnswerSource.LOOKUP)
-    assert (second.name, second.addresses, second.source) == ("dual.test", (PLAIN, PLAIN_V6), AnswerSource.MEMORY)
+    assert (first.status, first.addresses, first.source) == (
+        DnsStatus.OK,
+        (PLAIN, PLAIN_V6),
+        AnswerSource.LOOKUP,
+    )
+    assert (second.name, second.addresses, second.source) == (
+        "dual.test",
+        (PLAIN, PLAIN_V6),
+        AnswerSource.MEMORY,
+    )
     assert dns_server.count("dual.test") == 2  # A and AAAA
 
 
@@ -26,7 +34,12 @@ def test_another_worker_finds_the_answer_in_the_database(make_resolver, dns_serv
 
     found = make_resolver().resolve("dual.test")
 
-    assert (found.addresses, found.source, found.age, found.ttl) == ((PLAIN, PLAIN_V6), AnswerSource.DATABASE, 100, 200)
+    assert (found.addresses, found.source, found.age, found.ttl) == (
+        (PLAIN, PLAIN_V6),
+        AnswerSource.DATABASE,
+        100,
+        200,
+    )
     assert dns_server.count("dual.test", "A") == 1
 
 
@@ -49,8 +62,12 @@ def test_an_answer_without_a_life_is_good_for_one_use(resolver, dns_server):
     assert dns_server.count("ttl-0.test", "A") == 2
 
 
-@pytest.mark.parametrize(("name", "status"), [("nx.test", DnsStatus.NXDOMAIN), ("nodata.test", DnsStatus.NODATA)])
-def test_no_such_name_is_remembered_until_it_expires(make_resolver, dns_server, clock, name, status):
+@pytest.mark.parametrize(
+    ("name", "status"), [("nx.test", DnsStatus.NXDOMAIN), ("nodata.test", DnsStatus.NODATA)]
+)
+def test_no_such_name_is_remembered_until_it_expires(
+    make_resolver, dns_server, clock, name, status
+):
     resolver = make_resolver()
     assert resolver.resolve(name).status is status
     clock.advance(29)
@@ -62,10 +79,13 @@ def test_no_such_name_is_remembered_until_it_expires(make_resolver, dns_server, 
     assert dns_server.count(name, "A") == 2
 
 
-def test_a_failing_name_is_left_alone_longer_each_time_then_given_up(make_resolver, dns_server, clock):
+def test_a_failing_name_is_left_alone_longer_each_time_then_given_up(
+    make_resolver, dns_server, clock
+):
     rests = []
     for _ in range(5):
-        failed = make_resolver().resolve("sf.test")  # each time another worker: the count is in the row
+        # each time another worker: the count is in the row
+        failed = make_resolver().resolve("sf.test")
         rests.append(failed.ttl)
         clock.advance(failed.ttl - 1)
         assert make_resolver().resolve("sf.test").source is AnswerSource.DATABASE
@@ -105,12 +125,22 @@ def test_silence_is_a_failure_once_a_whole_try_went_by(resolver, dns_server):
 
 
 @pytest.mark.parametrize(
-    ("host", "addresses"), [("127.1", ("127.0.0.1",)), ("0x7f000001", ("127.0.0.1",)), ("[::1]", ("::1",)), ("::1", ("::1",))]
+    ("host", "addresses"),
+    [
+        ("127.1", ("127.0.0.1",)),
+        ("0x7f000001", ("127.0.0.1",)),
+        ("[::1]", ("::1",)),
+        ("::1", ("::1",)),
+    ],
 )
 def test_an_address_is_never_asked_of_dns(resolver, dns_server, host, addresses):
     found = resolver.resolve(host)
 
-    assert (found.status, found.addresses, found.source) == (DnsStatus.OK, addresses, AnswerSource.LITERAL)
+    assert (found.status, found.addresses, found.source) == (
+        DnsStatus.OK,
+        addresses,
+        AnswerSource.LITERAL,
+    )
     assert not dns_server.queries
 
 
@@ -125,7 +155,9 @@ def test_a_refused_name_is_never_asked_of_dns(resolver, dns_server, host):
 
 def test_an_older_answer_never_replaces_a_newer():
     def answer(address, at):
-        return DnsAnswer("late.test", Reply(DnsStatus.OK, (address,), ttl=60), resolved_at=at, expires_at=at + 60)
+        return DnsAnswer(
+            "late.test", Reply(DnsStatus.OK, (address,), ttl=60), resolved_at=at, expires_at=at + 60
+        )
 
     store.write([answer("192.0.2.2", at=2000)])
     store.write([answer("192.0.2.1", at=1000)])
@@ -135,21 +167,45 @@ def test_an_older_answer_never_replaces_a_newer():
 
 
 def test_an_answer_comes_back_from_the_database_as_it_went_in():
-    reply = Reply(DnsStatus.OK, ("192.0.2.1", "2001:db8::1", "::ffff:127.0.0.1"), "c.test", 0, 60, 12, "[::1]:53")
+    reply = Reply(
+        DnsStatus.OK,
+        ("192.0.2.1", "2001:db8::1", "::ffff:127.0.0.1"),
+        "c.test",
+        0,
+        60,
+        12,
+        "[::1]:53",
+    )
     answers = [
         DnsAnswer("a.test", reply, 1_800_000_000.25, 1_800_000_060.25),
-        DnsAnswer("b.test", Reply(DnsStatus.TIMEOUT, error="silence"), 1_800_000_000.5, 1_800_000_000.5, 1_800_000_005.5, 1),
+        DnsAnswer(
+            "b.test",
+            Reply(DnsStatus.TIMEOUT, error="silence"),
+            1_800_000_000.5,
+            1_800_000_000.5,
+            1_800_000_005.5,
+            1,
+        ),
     ]
 
     store.write(answers)
 
     assert list(store.read(["a.test", "b.test", "c.test"]).values()) == answers
-    assert DnsEntry.objects.get(name="a.test").address_classes == ["reserved", "reserved", "loopback"]
+    assert DnsEntry.objects.get(name="a.test").address_classes == [
+        "reserved",
+        "reserved",
+        "loopback",
+    ]
 
 
-def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(make_resolver, clock, monkeypatch):
-    real = resolver_module.ask  # on a busy machine one took longer than the others, and is kept for that
-    monkeypatch.setattr(resolver_module, "ask", lambda name, **options: replace(real(name, **options), resolve_ms=1))
+def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(
+    make_resolver, clock, monkeypatch
+):
+    # on a busy machine one took longer than the others, and is kept for that
+    real = resolver_module.ask
+    monkeypatch.setattr(
+        resolver_module, "ask", lambda name, **options: replace(real(name, **options), resolve_ms=1)
+    )
     resolver = make_resolver(capacity=2)
     for name in ("idle.test", "busy.test", "busy.test"):
         resolver.resolve(name)
@@ -157,7 +213,9 @@ def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(ma
 
     resolver.resolve("new.test")
 
-    assert [resolver.resolve(name).source for name in ("busy.test", "new.test")] == [AnswerSource.MEMORY] * 2
+    assert [resolver.resolve(name).source for name in ("busy.test", "new.test")] == [
+        AnswerSource.MEMORY
+    ] * 2
     assert resolver.resolve("idle.test").source is AnswerSource.DATABASE
 
 
@@ -171,7 +229,9 @@ def test_several_addresses_take_turns_ipv4_first(resolver, dns_server):
     assert all(len(set(addresses)) == 4 for addresses in firsts)
 
 
-@pytest.mark.parametrize(("name", "region"), [("quick.test", 1), ("slow-400.test", 2), ("nx.test", 2), ("sf.test", 2)])
+@pytest.mark.parametrize(
+    ("name", "region"), [("quick.test", 1), ("slow-400.test", 2), ("nx.test", 2), ("sf.test", 2)]
+)
 def test_a_row_tells_its_region_and_what_somebody_registered(resolver, name, region):
     resolver.resolve(f"{name.removesuffix('test')}a.shop.co.uk")
 

@@ -14,7 +14,9 @@ from tests.dns_scenarios import PLAIN
 pytestmark = pytest.mark.django_db
 
 
-def test_addresses_outlive_their_ttl_while_the_server_fails_and_are_flagged(make_resolver, dns_server, clock):
+def test_addresses_outlive_their_ttl_while_the_server_fails_and_are_flagged(
+    make_resolver, dns_server, clock
+):
     resolver = make_resolver()
     assert not resolver.resolve("ttl-30.test").stale
     dns_server.failing.add("ttl-30.test")
@@ -22,14 +24,21 @@ def test_addresses_outlive_their_ttl_while_the_server_fails_and_are_flagged(make
 
     found = resolver.resolve("ttl-30.test")
 
-    assert (found.status, found.addresses, found.stale, found.tries) == (DnsStatus.OK, (PLAIN,), True, 1)
+    assert (found.status, found.addresses, found.stale, found.tries) == (
+        DnsStatus.OK,
+        (PLAIN,),
+        True,
+        1,
+    )
     assert "SERVFAIL" in found.error
     assert found.age == 31
     row = DnsEntry.objects.get()
     assert (row.status, row.addresses, row.fails, row.region) == ("ok", [PLAIN], 1, 2)
 
 
-def test_while_the_name_rests_nobody_is_asked_and_another_worker_serves_the_same(make_resolver, dns_server, clock):
+def test_while_the_name_rests_nobody_is_asked_and_another_worker_serves_the_same(
+    make_resolver, dns_server, clock
+):
     resolver = make_resolver()
     resolver.resolve("ttl-30.test")
     dns_server.failing.add("ttl-30.test")
@@ -47,7 +56,9 @@ def test_while_the_name_rests_nobody_is_asked_and_another_worker_serves_the_same
     assert dns_server.count("ttl-30.test") == asked
 
 
-def test_the_server_is_asked_again_at_least_every_half_minute_and_a_fresh_answer_ends_it(resolver, dns_server, clock):
+def test_the_server_is_asked_again_at_least_every_half_minute_and_a_fresh_answer_ends_it(
+    resolver, dns_server, clock
+):
     resolver.resolve("ttl-30.test")
     dns_server.failing.add("ttl-30.test")
     clock.advance(31)
@@ -112,7 +123,9 @@ steps = st.lists(
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_no_expired_answer_is_ever_served_unflagged(make_resolver, dns_server, clock, events):
-    """Two workers, a server that fails at times, and a plain oracle: when the server last gave the address, and its TTL."""
+    """Two workers, a server that fails at times, and a plain oracle: when the server last gave the
+    address, and its TTL.
+    """
     DnsEntry.objects.all().delete()
     dns_server.failing.clear()
     clock.advance(10 * LONGEST_STALE_SECONDS)

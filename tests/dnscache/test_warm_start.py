@@ -12,8 +12,14 @@ from tests.dns_scenarios import PLAIN
 pytestmark = pytest.mark.django_db
 
 
-def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_server, clock, django_assert_num_queries):
-    make_resolver().resolve_many(["www.a.test", "a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"], parallel=6, deadline=5)
+def test_a_new_process_begins_with_what_the_last_one_knew(
+    make_resolver, dns_server, clock, django_assert_num_queries
+):
+    make_resolver().resolve_many(
+        ["www.a.test", "a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"],
+        parallel=6,
+        deadline=5,
+    )
     clock.advance(1)
     asked = sum(dns_server.queries.values())
     resolver = make_resolver()
@@ -21,7 +27,11 @@ def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_ser
     assert resolver.warm_start() == 6
 
     with django_assert_num_queries(0):
-        found = resolver.resolve_many(["www.a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"], parallel=6, deadline=5)
+        found = resolver.resolve_many(
+            ["www.a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"],
+            parallel=6,
+            deadline=5,
+        )
     assert {one.source for one in found.values()} == {AnswerSource.MEMORY}
     assert found["www.a.test"].addresses == (PLAIN,)
     assert sum(dns_server.queries.values()) == asked
@@ -46,25 +56,40 @@ def test_an_entry_comes_back_as_it_went_in(clock):
     read = [unpack(name, row)[1] for name, row in store.load(most=10, now=clock())]
 
     assert sorted((entry.answer for entry in read), key=lambda answer: answer.name) == answers
-    assert {(e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in read} == {
-        (e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in written
-    }
+    assert {
+        (e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in read
+    } == {(e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in written}
 
 
 def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock):
     def entry(name, *, ttl=60, ms=20, at=0.0):
-        answer = DnsAnswer(name, Reply(DnsStatus.OK, (PLAIN,), ttl=ttl, resolve_ms=ms), clock() + at, clock() + at + ttl)
+        answer = DnsAnswer(
+            name,
+            Reply(DnsStatus.OK, (PLAIN,), ttl=ttl, resolve_ms=ms),
+            clock() + at,
+            clock() + at + ttl,
+        )
         return CachedAnswer(answer, now=clock() + at)
 
-    store.write_entries([entry("light.test"), entry("heavy.test", ms=5000), entry("stale.test", at=-90, ms=100)])
+    store.write_entries(
+        [entry("light.test"), entry("heavy.test", ms=5000), entry("stale.test", at=-90, ms=100)]
+    )
     store.write_entries([entry("useless.test", at=-61 - LONGEST_STALE_SECONDS, ms=9000)])
     gone = DnsAnswer("gone.test", Reply(DnsStatus.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
     store.write([gone])
 
-    assert {name for name, _ in store.load(most=10, now=clock())} == {"heavy.test", "stale.test", "light.test"}
+    assert {name for name, _ in store.load(most=10, now=clock())} == {
+        "heavy.test",
+        "stale.test",
+        "light.test",
+    }
     resolver = make_resolver(capacity=2)
     assert resolver.warm_start() == 2
-    assert [resolver.memory.knows(name) for name in ("heavy.test", "stale.test", "light.test")] == [True, True, False]
+    assert [resolver.memory.knows(name) for name in ("heavy.test", "stale.test", "light.test")] == [
+        True,
+        True,
+        False,
+    ]
     assert resolver.memory.find("heavy.test", clock()).region is Region.REVERSE
 
 
@@ -77,13 +102,16 @@ def test_what_is_at_hand_is_not_replaced_by_a_row(make_resolver, dns_server, clo
     assert resolver.resolve("a.test").addresses == (PLAIN,)
 
 
-def test_workers_that_learn_different_things_converge_on_the_newest(make_resolver, dns_server, clock):
+def test_workers_that_learn_different_things_converge_on_the_newest(
+    make_resolver, dns_server, clock
+):
     workers = [make_resolver() for _ in range(3)]
     for turn, worker in enumerate(workers):
         dns_server.hosts["a.test"] = [f"192.0.2.{turn}"]
         clock.advance(301)
         worker.resolve("a.test")
-    clock.advance(300)  # everybody's memory of it has expired, but for the last one's the row as well
+    # everybody's memory of it has expired, but for the last one's the row as well
+    clock.advance(300)
 
     dns_server.hosts["a.test"] = ["192.0.2.77"]
     assert {worker.resolve("a.test").addresses for worker in workers} == {("192.0.2.77",)}
@@ -102,8 +130,17 @@ def test_a_full_memory_lets_go_of_what_nobody_asked_for_first(make_resolver, dns
     assert (used.source, known) == (AnswerSource.MEMORY, set("ade"))
 
 
-@pytest.mark.parametrize("flush", [lambda: services.flush(["a.shop.test"]), lambda: services.flush_domain("shop.test"), services.flush_all])
-def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(make_resolver, dns_server, clock, flush):
+@pytest.mark.parametrize(
+    "flush",
+    [
+        lambda: services.flush(["a.shop.test"]),
+        lambda: services.flush_domain("shop.test"),
+        services.flush_all,
+    ],
+)
+def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(
+    make_resolver, dns_server, clock, flush
+):
     make_resolver().resolve_many(["a.shop.test", "b.test"], parallel=2, deadline=5)
     resolver = make_resolver()
     resolver.warm_start()

@@ -16,12 +16,30 @@ from tests.nameserver import NameServer
 TYPES = {"A": dns.rdatatype.A, "AAAA": dns.rdatatype.AAAA}
 types = st.sampled_from(list(TYPES.values()))
 ttls = st.sampled_from([0, 1, 60, 300, 2**31 - 1])
-owners = st.sampled_from(["www.a.test.", "WWW.A.test.", "cdn.b.test.", "e.cdn.b.test.", "a.test.", "b.test.", "test.", ".", "x_y.test."])
+owners = st.sampled_from(
+    [
+        "www.a.test.",
+        "WWW.A.test.",
+        "cdn.b.test.",
+        "e.cdn.b.test.",
+        "a.test.",
+        "b.test.",
+        "test.",
+        ".",
+        "x_y.test.",
+    ]
+)
 data = st.one_of(
     st.tuples(st.just("A"), st.ip_addresses(v=4).map(str)),
-    st.tuples(st.just("AAAA"), st.ip_addresses(v=6).map(str) | st.sampled_from(["::ffff:1.2.3.4", "::1.2.3.4", "1:0:2::3"])),
+    st.tuples(
+        st.just("AAAA"),
+        st.ip_addresses(v=6).map(str)
+        | st.sampled_from(["::ffff:1.2.3.4", "::1.2.3.4", "1:0:2::3"]),
+    ),
     st.tuples(st.just("CNAME"), owners),
-    st.tuples(st.just("SOA"), ttls.map(lambda least: f"ns.test. me.test. 1 3600 600 86400 {least}")),
+    st.tuples(
+        st.just("SOA"), ttls.map(lambda least: f"ns.test. me.test. 1 3600 600 86400 {least}")
+    ),
     st.tuples(st.just("NS"), owners),
     st.tuples(st.just("TXT"), st.just('"text"')),
 )
@@ -40,7 +58,9 @@ def by_dnspython(packet, asked):
 
 @pytest.mark.parametrize("with_edns", [True, False])
 @pytest.mark.parametrize("rdtype", TYPES.values())
-@pytest.mark.parametrize("name", ["www.example.org", "a", "x" * 63 + ".test", "_dmarc.a-b.test", r"odd\032one.test"])
+@pytest.mark.parametrize(
+    "name", ["www.example.org", "a", "x" * 63 + ".test", "_dmarc.a-b.test", r"odd\032one.test"]
+)
 def test_a_query_is_what_dnspython_would_send_but_for_the_case_of_letters(name, rdtype, with_edns):
     packet = wire.query(name, rdtype, with_edns=with_edns)
     edns = 0 if with_edns else -1
@@ -64,8 +84,17 @@ def test_no_two_queries_have_ids_or_letters_that_could_be_guessed():
 
 
 @given(types, st.sampled_from([0, 0, 0, 2, 3]), records, records, st.booleans(), st.booleans())
-@example(dns.rdatatype.A, 0, [("www.a.test.", 1, ("CNAME", "cdn.b.test.")), ("cdn.b.test.", 60, ("A", "192.0.2.1"))], [], True, True)
-def test_what_is_read_is_what_dnspython_reads(rdtype, rcode, answers, authority, is_compressed, has_edns):
+@example(
+    dns.rdatatype.A,
+    0,
+    [("www.a.test.", 1, ("CNAME", "cdn.b.test.")), ("cdn.b.test.", 60, ("A", "192.0.2.1"))],
+    [],
+    True,
+    True,
+)
+def test_what_is_read_is_what_dnspython_reads(
+    rdtype, rcode, answers, authority, is_compressed, has_edns
+):
     asked = wire.query("www.a.test", rdtype)
     response = dns.message.make_response(dns.message.from_wire(asked), recursion_available=True)
     response.set_rcode(rcode)
@@ -86,7 +115,13 @@ def _uncompressed(response):
     body = question.name.to_wire() + struct.pack("!HH", question.rdtype, 1)
     for rrset in (rrset for section in sections for rrset in section):
         rdata = rrset[0].to_wire()
-        body += rrset.name.to_wire() + struct.pack("!HHLH", rrset.rdtype, getattr(rrset, "rdclass", 1), rrset.ttl, len(rdata)) + rdata
+        body += (
+            rrset.name.to_wire()
+            + struct.pack(
+                "!HHLH", rrset.rdtype, getattr(rrset, "rdclass", 1), rrset.ttl, len(rdata)
+            )
+            + rdata
+        )
     return header + body
 
 
@@ -103,8 +138,16 @@ def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, 
         assert packet[12:end].lower() == asked[12:end].lower() or packet[4:6] == bytes(2)
 
 
-@given(st.data(), types, st.sampled_from(["plain", "chain-3", "nx", "dual", "v6", "dangling", "many", "mixed", "nodata"]))
-def test_a_packet_that_was_tampered_with_is_never_read_otherwise_than_by_dnspython(data, rdtype, scenario):
+@given(
+    st.data(),
+    types,
+    st.sampled_from(
+        ["plain", "chain-3", "nx", "dual", "v6", "dangling", "many", "mixed", "nodata"]
+    ),
+)
+def test_a_packet_that_was_tampered_with_is_never_read_otherwise_than_by_dnspython(
+    data, rdtype, scenario
+):
     asked = wire.query(f"{scenario}.test", rdtype)
     packet = bytearray(NameServer().handle(asked, "tcp"))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -125,7 +168,10 @@ def test_a_pointer_that_leads_not_backwards_is_not_followed(ahead):
 
 
 @pytest.mark.parametrize("rdtype", TYPES.values())
-@pytest.mark.parametrize("scenario", ["plain", "chain-3", "nx", "nxnosoa", "dual", "v6", "mapped", "dangling", "nodata", "mixed"])
+@pytest.mark.parametrize(
+    "scenario",
+    ["plain", "chain-3", "nx", "nxnosoa", "dual", "v6", "mapped", "dangling", "nodata", "mixed"],
+)
 def test_what_servers_usually_say_needs_no_dnspython(scenario, rdtype):
     asked = wire.query(f"{scenario}.a.test", rdtype)
 

@@ -12,7 +12,10 @@ from warcio.checker import Checker
 from tests.kill_anywhere.stage import Stage
 from tests.webs.synthetic import ServedWeb
 
-RUN = "(SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id WHERE c.name = %s)"
+RUN = (
+    "(SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id "
+    "WHERE c.name = %s)"
+)
 COUNTS = ("discovered", "fetched", "succeeded", "failed", "excluded", "quarantined", "bytes")
 
 
@@ -23,13 +26,19 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
     assert len(rows) == len({url for url, *_ in rows})
     ends = {url: (state, status) for url, state, status in rows}
     assert ends == expected, {
-        url: (ends.get(url), expected.get(url)) for url in ends.keys() | expected if ends.get(url) != expected.get(url)
+        url: (ends.get(url), expected.get(url))
+        for url in ends.keys() | expected
+        if ends.get(url) != expected.get(url)
     }
     states = Counter(state for state, _ in expected.values())
-    pages, size = stage.ask(f"SELECT count(*), sum(bytes)::bigint FROM crawling_page WHERE run_id = {RUN}", name)[0]
+    pages, size = stage.ask(
+        f"SELECT count(*), sum(bytes)::bigint FROM crawling_page WHERE run_id = {RUN}", name
+    )[0]
     sums = ", ".join(f"sum({column})::bigint" for column in COUNTS)
     counted = stage.ask(f"SELECT {sums} FROM crawling_runcount WHERE run_id = {RUN}", name)[0]
-    total = stage.ask(f"SELECT {', '.join(COUNTS)} FROM crawling_runtotal WHERE run_id = {RUN}", name)[0]
+    total = stage.ask(
+        f"SELECT {', '.join(COUNTS)} FROM crawling_runtotal WHERE run_id = {RUN}", name
+    )[0]
     assert pages == len(expected)
     assert total == counted
     assert dict(zip(COUNTS, counted, strict=True)) == {
@@ -41,16 +50,22 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
         "quarantined": 0,
         "bytes": size,
     }
-    by_status = stage.ask(f"SELECT state, status, urls FROM crawling_runstatuscount WHERE run_id = {RUN}", name)
+    by_status = stage.ask(
+        f"SELECT state, status, urls FROM crawling_runstatuscount WHERE run_id = {RUN}", name
+    )
     assert {(state, status): n for state, status, n in by_status} == Counter(expected.values())
-    queues = stage.ask(f"SELECT sum(queued), sum(done) FROM crawling_hostqueue WHERE run_id = {RUN}", name)
+    queues = stage.ask(
+        f"SELECT sum(queued), sum(done) FROM crawling_hostqueue WHERE run_id = {RUN}", name
+    )
     assert queues == [(0, len(expected))]
 
 
 def judge_bank(stage: Stage) -> None:
     """Nothing is held, leased, open or amiss."""
     assert stage.ask("SELECT * FROM conservation WHERE difference <> 0") == []
-    assert stage.ask("SELECT count(*) FROM allocation_process WHERE holding OR state = 'active'") == [(0,)]
+    assert stage.ask(
+        "SELECT count(*) FROM allocation_process WHERE holding OR state = 'active'"
+    ) == [(0,)]
     assert stage.ask("SELECT count(*) FROM allocation_request WHERE state = 'waiting'") == [(0,)]
     assert stage.ask("SELECT count(*) FROM crawling_shift WHERE ended_at IS NULL") == [(0,)]
     assert stage.ask("SELECT count(*) FROM crawling_host WHERE shift_id IS NOT NULL") == [(0,)]
@@ -58,8 +73,14 @@ def judge_bank(stage: Stage) -> None:
 
 
 def judge_archive(stage: Stage, name: str) -> None:
-    """The files are whole, as long as their rows say, and hold each page once, where its row says, and what robots.txt said."""
-    files = stage.ask(f"SELECT id, name, committed_length, sealed_at IS NOT NULL FROM crawling_archivefile WHERE run_id = {RUN}", name)
+    """The files are whole, as long as their rows say, and hold each page once, where its row says,
+    and what robots.txt said.
+    """
+    files = stage.ask(
+        "SELECT id, name, committed_length, sealed_at IS NOT NULL FROM crawling_archivefile "
+        f"WHERE run_id = {RUN}",
+        name,
+    )
     rows = stage.ask(
         f"""SELECT p.archive_file_id, p.archive_offset, u.url, p.is_revisit
             FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id WHERE p.run_id = {RUN}""",
@@ -73,7 +94,8 @@ def judge_archive(stage: Stage, name: str) -> None:
             assert not path.exists()
             continue
         assert path.stat().st_size == length
-        assert Checker(Namespace(inputs=[str(path)], verbose=False)).process_all() == 0  # what `warcio check` does
+        # what `warcio check` does
+        assert Checker(Namespace(inputs=[str(path)], verbose=False)).process_all() == 0
         found += [(number, *place) for place in answers_in(path)]
     robots = [place for place in found if place[2].endswith("/robots.txt")]
     found = [place for place in found if place not in robots]

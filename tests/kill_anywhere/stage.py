@@ -1,4 +1,6 @@
-"""The product with servers of its own, whose processes are killed, and what must hold when its crawls have ended."""
+"""The product with servers of its own, whose processes are killed, and what must hold when its
+crawls have ended.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,13 @@ worker: python manage.py rqworker --skip-checks shifts \
  --worker-class crawling.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
 keeper: python manage.py keeper --skip-checks
 """
-#: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by itself, and pages are blamed for it
+#: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by
+#: itself, and pages are blamed for it
 SETTINGS = {"WORKERS": "2", "BANK_LEASE_SECONDS": "5", "BANK_PICKUP_SECONDS": "5"}
-ALLOW = "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) VALUES ('127.0.0.0/8', 1024, 65535, '')"
+ALLOW = (
+    "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) "
+    "VALUES ('127.0.0.0/8', 1024, 65535, '')"
+)
 #: in one process: each would begin with a second and a half of imports
 SET_UP = """
 import django; django.setup()
@@ -37,9 +43,13 @@ call_command("migrate", skip_checks=True, verbosity=0)
 call_command("set_up")
 """
 #: what changes while a crawl gets on
-MOVES = "SELECT count(*), count(*) FILTER (WHERE state IN ('s', 'f')), (SELECT count(*) FROM crawling_shift) FROM crawling_url"
+MOVES = (
+    "SELECT count(*), count(*) FILTER (WHERE state IN ('s', 'f')), (SELECT count(*) "
+    "FROM crawling_shift) FROM crawling_url"
+)
 ENDED = ("finished", "stopped", "failed")
-#: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the server itself
+#: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the
+#: server itself
 VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "keeper")
 
 
@@ -48,8 +58,15 @@ def prepare(place: Path) -> None:
     pair = EmbeddedServers(place, loose=True)
     try:
         pair.start()
-        env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2", DJANGO_SETTINGS_MODULE="crawlsite.settings")
-        subprocess.run([sys.executable, "-c", SET_UP], cwd=PROJECT, env=env, check=True, capture_output=True)
+        env = environment(
+            STATE_DIR=str(place),
+            DEMO="false",
+            WORKERS="2",
+            DJANGO_SETTINGS_MODULE="crawlsite.settings",
+        )
+        subprocess.run(
+            [sys.executable, "-c", SET_UP], cwd=PROJECT, env=env, check=True, capture_output=True
+        )
         with psycopg.connect(database_url(place), autocommit=True) as connection:
             connection.execute(ALLOW)
     finally:
@@ -57,14 +74,19 @@ def prepare(place: Path) -> None:
 
 
 class Stage:
-    """One running product. Sentences about its database are asked of PostgreSQL itself, not of the code that wrote them."""
+    """One running product.
+
+    Sentences about its database are asked of PostgreSQL itself, not of the code that wrote them.
+    """
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.product = Supervisor(place, PROCFILE, **SETTINGS)
 
     def ask(self, sql: str, *values: object) -> list[tuple]:
-        with psycopg.connect(database_url(self.place), autocommit=True, connect_timeout=2) as connection:
+        with psycopg.connect(
+            database_url(self.place), autocommit=True, connect_timeout=2
+        ) as connection:
             return connection.execute(sql, values).fetchall()
 
     def hears(self, sql: str, *values: object) -> list[tuple]:
@@ -76,30 +98,53 @@ class Stage:
 
     def manage(self, *words: str) -> str:
         env = environment(STATE_DIR=str(self.place), **SETTINGS)
-        done = subprocess.run([sys.executable, "manage.py", *words], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=PROJECT,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
     def crawl(self, orders: Mapping[str, dict[str, object]]) -> None:
         """Start crawls, given as name and fields of the order."""
         file = self.place / "orders.json"
-        file.write_text(json.dumps([{"name": name, "delay_seconds": 0, "batch_size": 20, **fields} for name, fields in orders.items()]))
+        file.write_text(
+            json.dumps(
+                [
+                    {"name": name, "delay_seconds": 0, "batch_size": 20, **fields}
+                    for name, fields in orders.items()
+                ]
+            )
+        )
         words = [sys.executable, "-m", "tests.kill_anywhere.starting", str(file)]
-        subprocess.run(words, env=environment(STATE_DIR=str(self.place), **SETTINGS), check=True, cwd=PROJECT)
+        subprocess.run(
+            words, env=environment(STATE_DIR=str(self.place), **SETTINGS), check=True, cwd=PROJECT
+        )
 
     def await_workers(self) -> None:
         logs = [self.place / "logs" / f"worker.{number}.log" for number in (1, 2)]
-        eventually(lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 150)
+        eventually(
+            lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 150
+        )
 
     def await_end(self, seconds: float = 150) -> None:
         """Wait until every run has ended, has left the bank and has closed its files.
 
         Fails when nothing has moved for so long, however slow the machine is.
         """
-        open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)), (SELECT count(*) FROM allocation_process WHERE state = 'active'),
+        open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)),
+                                  (SELECT count(*) FROM allocation_process WHERE state = 'active'),
                               (SELECT count(*) FROM crawling_archivefile WHERE sealed_at IS NULL)
                        FROM crawling_run"""
-        eventually_moving(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0, 0)], lambda: self.hears(MOVES), seconds)
+        eventually_moving(
+            lambda: self.hears(open_ends, list(ENDED)) == [(0, 0, 0)],
+            lambda: self.hears(MOVES),
+            seconds,
+        )
 
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.product.process.pid).children()
@@ -123,11 +168,24 @@ class Stage:
     def _victims(self, victim: str, chance: Random) -> list[psutil.Process]:
         if victim in ("horse", "worker and horse"):
             workers = [worker for worker in self._named("rqworker") if _children_of(worker)]
-            found = workers if victim != "horse" else [horse for worker in workers for horse in _children_of(worker)]
+            found = (
+                workers
+                if victim != "horse"
+                else [horse for worker in workers for horse in _children_of(worker)]
+            )
         elif victim == "session":
-            found = [one for server in self._named("bin/postgres") for one in _children_of(server) if _is_named("idle", one)]
+            found = [
+                one
+                for server in self._named("bin/postgres")
+                for one in _children_of(server)
+                if _is_named("idle", one)
+            ]
         else:
-            found = self._named({"postgres": "bin/postgres", "valkey": "valkey", "keeper": "manage.py keeper"}[victim])
+            found = self._named(
+                {"postgres": "bin/postgres", "valkey": "valkey", "keeper": "manage.py keeper"}[
+                    victim
+                ]
+            )
         chance.shuffle(found)
         return found
 
@@ -149,7 +207,12 @@ def _is_named(word: str, process: psutil.Process) -> bool:
 @contextmanager
 def staged(prepared: Path, place: Path) -> Iterator[Stage]:
     """Run the product on a copy of what was prepared, until the block ends."""
-    shutil.copytree(prepared, place, symlinks=True, ignore=shutil.ignore_patterns("*.lock", "pids", "run", "urls.env"))
+    shutil.copytree(
+        prepared,
+        place,
+        symlinks=True,
+        ignore=shutil.ignore_patterns("*.lock", "pids", "run", "urls.env"),
+    )
     if os.geteuid() == 0:
         for name in ("pg*", "valkey"):
             for found in prepared.glob(name):

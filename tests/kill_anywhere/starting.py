@@ -1,4 +1,6 @@
-"""`python -m tests.kill_anywhere.starting FILE`: make and start the crawls whose orders are in a file, in one process."""
+"""`python -m tests.kill_anywhere.starting FILE`: make and start the crawls whose orders are in a
+file, in one process.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""Kill -9 of anything at any moment: each crawl ends with the pages of an undisturbed one, each once, and nothing stays held."""
+"""Kill -9 of anything at any moment: each crawl ends with the pages of an undisturbed one, each
+once, and nothing stays held.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def asked(webs: list[ServedWeb]) -> int:
 
 
 def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list[str]) -> None:
-    """Kill each of them once, at moments spread by chance over the requests that the webs have still to answer."""
+    """Kill each of them once, at moments spread by chance over the requests that the webs have
+    still to answer.
+    """
     wanted = sum(len(served.expected()) for served in webs)
     moments = sorted(chance.sample(range(1, int(wanted * 0.9)), len(victims)))
     for moment, victim in zip(moments, victims, strict=True):
@@ -48,14 +52,26 @@ def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list
             stage.kill("keeper", chance)
 
 
-def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_valkey(prepared, short_place):
-    """At once, because what takes time is to start the product, and each of the deaths hits all three."""
+def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_valkey(
+    prepared, short_place
+):
+    """At once, because what takes time is to start the product, and each of the deaths hits all
+    three.
+    """
     chance = Random(1)
     with staged(prepared, short_place / "state") as stage, ExitStack() as stack:
-        webs = [stack.enter_context(serve_web(SyntheticWeb(seed, hosts=2, width=6, first_host=10 * seed))) for seed in (1, 2, 3)]
+        webs = [
+            stack.enter_context(
+                serve_web(SyntheticWeb(seed, hosts=2, width=6, first_host=10 * seed))
+            )
+            for seed in (1, 2, 3)
+        ]
         orders = ("breadth_first", "depth_first", "breadth_first")
         stage.crawl(
-            {f"web {n}": {"seeds": served.seeds, "order": order} for n, (served, order) in enumerate(zip(webs, orders, strict=True))}
+            {
+                f"web {n}": {"seeds": served.seeds, "order": order}
+                for n, (served, order) in enumerate(zip(webs, orders, strict=True))
+            }
         )
         kill_some(stage, webs, chance, ["worker and horse", "postgres", "valkey"])
         stage.await_end()
@@ -82,7 +98,9 @@ def test_a_crawl_survives_whatever_is_killed(prepared, short_place, seed):
     )
     with staged(prepared, short_place / "state") as stage, serve_web(web) as served:
         processes, batch_size = chance.randint(1, 2), chance.choice((1, 20, 100))
-        stage.crawl({"web": {"seeds": served.seeds, "processes": processes, "batch_size": batch_size}})
+        stage.crawl(
+            {"web": {"seeds": served.seeds, "processes": processes, "batch_size": batch_size}}
+        )
         kill_some(stage, [served], chance, chance.choices(VICTIMS, k=chance.randint(2, 4)))
         stage.await_end()
 

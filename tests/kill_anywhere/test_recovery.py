@@ -1,4 +1,6 @@
-"""How soon hosts are fetched from again after a kill -9, with the lease of a minute that is the default."""
+"""How soon hosts are fetched from again after a kill -9, with the lease of a minute that is the
+default.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ SECONDS_HERE, SECONDS_ANEW = 10, 15
 
 @pytest.fixture
 def product(short_place):
-    """Everything that `make run` starts but the demo; returns a function that starts it again, and whose `last` is the running one."""
+    """Everything that `make run` starts but the demo; returns a function that starts it again, and
+    whose `last` is the running one.
+    """
     state, started = short_place / "state", []
     prepare(state)
 
@@ -41,7 +45,10 @@ def product(short_place):
 
 
 def shifts(product: Supervisor) -> int:
-    with suppress(psycopg.OperationalError), psycopg.connect(database_url(product.state_dir)) as connection:
+    with (
+        suppress(psycopg.OperationalError),
+        psycopg.connect(database_url(product.state_dir)) as connection,
+    ):
         return connection.execute("SELECT count(*) FROM crawling_shift").fetchone()[0]
     return 0
 
@@ -50,7 +57,12 @@ def crawl(product: Supervisor, seed: str) -> None:
     file = product.state_dir / "orders.json"
     file.write_text(json.dumps([{"name": "web", "seeds": [seed], "delay_seconds": 0.5}]))
     env = environment(STATE_DIR=str(product.state_dir))
-    subprocess.run([sys.executable, "-m", "tests.kill_anywhere.starting", str(file)], env=env, check=True, cwd=PROJECT)
+    subprocess.run(
+        [sys.executable, "-m", "tests.kill_anywhere.starting", str(file)],
+        env=env,
+        check=True,
+        cwd=PROJECT,
+    )
 
 
 def kill(pids: list[int]) -> None:
@@ -72,7 +84,13 @@ def worker_of(product: Supervisor) -> psutil.Process:
 def test_hosts_are_fetched_from_again(product, make_site, victim):
     count = iter(range(10**9))
     site = make_site(
-        {"/": lambda request: (200, {"Content-Type": "text/html"}, "".join(f'<a href="/?{next(count)}">x</a>' for _ in range(9)))}
+        {
+            "/": lambda request: (
+                200,
+                {"Content-Type": "text/html"},
+                "".join(f'<a href="/?{next(count)}">x</a>' for _ in range(9)),
+            )
+        }
     )
     running = product()
     eventually(lambda: running.says("ready;"), 200)

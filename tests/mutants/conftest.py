@@ -1,4 +1,6 @@
-"""What the tests that are to go red need; without the check that nothing is lost, for with a fault much is."""
+"""What the tests that are to go red need; without the check that nothing is lost, for with a fault
+much is.
+"""
 
 from tests.allocation.conftest import make_pool, make_process
 from tests.races.conftest import meanwhile, rival

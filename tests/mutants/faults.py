@@ -1,43 +1,68 @@
-"""The faults. Each is one that a careful person could make, and that makes a bank leak, hang or starve somebody."""
+"""The faults. Each is one that a careful person could make, and that makes a bank leak, hang or
+starve somebody.
+"""
 
 from __future__ import annotations
 
 from tests.mutants.planting import Fault
 
 #: leaves every decision to the services, that none is taken by the server alone
-NEVER_QUICK = Fault("allocation.services.quick_path:_is_plain", "if not all(", "if True or not all(")
+NEVER_QUICK = Fault(
+    "allocation.services.quick_path:_is_plain", "if not all(", "if True or not all("
+)
 
 #: in the pure rules, found by the machine on paper
 PURE = {
-    "grants whatever is available": Fault("allocation.banker:examine", "enough = process in order if", "enough = True if"),
-    "is content as soon as anybody can finish": Fault(
-        "allocation.banker:examine", "process in order if state_is_safe", "bool(order) if state_is_safe"
+    "grants whatever is available": Fault(
+        "allocation.banker:examine", "enough = process in order if", "enough = True if"
     ),
-    "compares with < instead of <=": Fault("allocation.safety:fits", "map(le, a, b)", "(x < y for x, y in zip(a, b))"),
-    "checks against Max instead of Need": Fault("allocation.banker:State.need", "minus(most, held)", "most"),
-    "freezes holders too once the first was passed often enough": Fault("allocation.fairness:refusal", "if asker.holds", "if False"),
+    "is content as soon as anybody can finish": Fault(
+        "allocation.banker:examine",
+        "process in order if state_is_safe",
+        "bool(order) if state_is_safe",
+    ),
+    "compares with < instead of <=": Fault(
+        "allocation.safety:fits", "map(le, a, b)", "(x < y for x, y in zip(a, b))"
+    ),
+    "checks against Max instead of Need": Fault(
+        "allocation.banker:State.need", "minus(most, held)", "most"
+    ),
+    "freezes holders too once the first was passed often enough": Fault(
+        "allocation.fairness:refusal", "if asker.holds", "if False"
+    ),
 }
 
 #: in the services, found by the machine on PostgreSQL
 SERVICES = {
     "does not serve waiters after a release": Fault(
-        "allocation.services.releases:give_back", "pump(bank)", "_ = None if kind == EventKind.RELEASED else pump(bank)"
+        "allocation.services.releases:give_back",
+        "pump(bank)",
+        "_ = None if kind == EventKind.RELEASED else pump(bank)",
     ),
     "does not serve waiters after a finish": Fault(
-        "allocation.services.releases:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
+        "allocation.services.releases:give_back",
+        "pump(bank)",
+        "_ = None if kind == EventKind.FINISHED else pump(bank)",
     ),
-    "serves strictly in order of arrival": Fault("allocation.services.grants_on_release:pump", "continue", "break"),
+    "serves strictly in order of arrival": Fault(
+        "allocation.services.grants_on_release:pump", "continue", "break"
+    ),
     "makes a release as often as it is sent": Fault(
         "allocation.services.releases:_release",
         "return _repeated(bank, holder, earlier)",
         "earlier.delete()",
     ),
-    "lets a claim exceed capacity": Fault("allocation.services.checks:check_claim_fits", "if units > capacity", "if False"),
+    "lets a claim exceed capacity": Fault(
+        "allocation.services.checks:check_claim_fits", "if units > capacity", "if False"
+    ),
 }
 
 #: in the server's functions, found by the same machine: the function, what to put in place of what
 SERVER = {
-    "forgets to count who was passed": ("allocation_write_grant", {"IF others_wait THEN": "IF false THEN"}),
+    "forgets to count who was passed": (
+        "allocation_write_grant",
+        {"IF others_wait THEN": "IF false THEN"},
+    ),
     "takes back all that was claimed": (
         "allocation_write_release",
         {"free[j] := free[j] + given[j]": "free[j] := free[j] + holder.max_claim[j]"},
@@ -59,8 +84,17 @@ ALONE = {
         "allocation_grant",
         {"OR NOT asker.holding AND 0 < ANY (bank.reserved)": ""},
     ),
-    "does not ask whether the asker could finish": ("allocation_grant", {"need <= available": "true"}),
-    "grants a part where all is to be asked for": ("allocation_grant", {"OR NOT is_whole": "OR true"}),
-    "starts a process that holds something": ("allocation_grant", {"asker.holding OR asker": "asker"}),
+    "does not ask whether the asker could finish": (
+        "allocation_grant",
+        {"need <= available": "true"},
+    ),
+    "grants a part where all is to be asked for": (
+        "allocation_grant",
+        {"OR NOT is_whole": "OR true"},
+    ),
+    "starts a process that holds something": (
+        "allocation_grant",
+        {"asker.holding OR asker": "asker"},
+    ),
     "lets a late shift give back": ("allocation_release", {"process.epoch = holder_epoch": "true"}),
 }

@@ -1,4 +1,6 @@
-"""Tell a fault that was found from one that is broken itself: a misspelt name in the planted text is no find."""
+"""Tell a fault that was found from one that is broken itself: a misspelt name in the planted text
+is no find.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,18 @@ from django.db import IntegrityError
 from allocation.errors import AllocationError
 from allocation.replay import Breach
 
-#: What a broken promise raises: an assertion of a test, a `pytest.raises` in vain, a constraint of the database, a ledger that
-#: cannot be, and the bank on paper, which refuses what the faulty bank did.
+#: What a broken promise raises: an assertion of a test, a `pytest.raises` in vain, a constraint of
+#: the database, a ledger that cannot be, and the bank on paper, which refuses what the faulty bank
+#: did.
 FINDS = (AssertionError, pytest.fail.Exception, IntegrityError, Breach, AllocationError)
 
 
 @contextmanager
 def found() -> Iterator[None]:
-    """Expect the block to break a promise. Fails if it keeps all, or if something else goes wrong in it."""
+    """Expect the block to break a promise.
+
+    Fails if it keeps all, or if something else goes wrong in it.
+    """
     try:
         yield
     except FINDS:

@@ -20,7 +20,8 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
         Fault(
             "allocation.services.bank:locked_bank_of",
             "row = lock_pool_of(process)",
-            "early = surroundings(Pool.objects.get(processes=process), [process]); row = lock_pool_of(process)",
+            "early = surroundings(Pool.objects.get(processes=process), [process]); row = "
+            "lock_pool_of(process)",
             also=(("_opened(row, surroundings(row, [process]))", "_opened(row, early)"),),
         ),
         locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
@@ -54,12 +55,17 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
         rivals.test_shift_is_taken_up_by_one_of_two_at_once,
     ),
     "isolation that is asked for": (
-        Fault("allocation.services.transaction:_set_limits", "isolation != 'read committed'", "not isolation"),
+        Fault(
+            "allocation.services.transaction:_set_limits",
+            "isolation != 'read committed'",
+            "not isolation",
+        ),
         locks.test_other_isolation_than_read_committed_is_refused,
     ),
 }
 
-#: in the server's functions: which function, what to put in place of what, and the test that goes red
+#: in the server's functions: which function, what to put in place of what, and the test that goes
+#: red
 QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
     "pool row, between a request and the same again": (
         "allocation_locked",
@@ -69,7 +75,8 @@ QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
     "pool row, before the process is read": (
         "allocation_grant",
         {
-            "bank allocation_pool := ": "early allocation_process := (SELECT p FROM allocation_process AS p WHERE p.id = asker_id);\n"
+            "bank allocation_pool := ": "early allocation_process := (SELECT p "
+            "FROM allocation_process AS p WHERE p.id = asker_id);\n"
             "    bank allocation_pool := ",
             "SELECT * INTO asker FROM": "SELECT (early).* INTO asker FROM",
         },

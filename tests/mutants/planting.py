@@ -1,4 +1,6 @@
-"""Plant a fault: a function's source with one piece changed takes the function's place, for whoever has imported it."""
+"""Plant a fault: a function's source with one piece changed takes the function's place, for whoever
+has imported it.
+"""
 
 import __future__
 
@@ -17,9 +19,11 @@ from django.db import connection
 
 @dataclass(frozen=True)
 class Fault:
-    """What to change in which function, named as `package.module:Class.function`; each `old` stands there exactly once.
+    """What to change in which function, named as `package.module:Class.function`; each `old` stands
+    there exactly once.
 
-    The function is taken as `ast.unparse` prints it: however its lines are broken, and with single quotes.
+    The function is taken as `ast.unparse` prints it: however its lines are broken, and with single
+    quotes.
     """
 
     where: str
@@ -30,7 +34,10 @@ class Fault:
 
 @contextmanager
 def planted(fault: Fault) -> Iterator[None]:
-    """Run the block with the fault in place. Raises LookupError if the shipped code no longer has that piece."""
+    """Run the block with the fault in place.
+
+    Raises LookupError if the shipped code no longer has that piece.
+    """
     function = _find(fault.where)
     source = ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(function))))
     for old, new in ((fault.old, fault.new), *fault.also):
@@ -47,7 +54,10 @@ def planted(fault: Fault) -> Iterator[None]:
 
 @contextmanager
 def planted_in_server(function: str, changes: dict[str, str]) -> Iterator[None]:
-    """Run the block with pieces of a function of the server changed. Raises LookupError if it has no such piece."""
+    """Run the block with pieces of a function of the server changed.
+
+    Raises LookupError if it has no such piece.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_get_functiondef(%s::regproc)", [function])
         [sound] = cursor.fetchone()
@@ -71,9 +81,18 @@ def _find(where: str) -> FunctionType:
 
 
 def _compiled(function: FunctionType, source: str) -> object:
-    """The code of the changed function. Its decorators are left off: what they made of it stays in place."""
+    """The code of the changed function.
+
+    Its decorators are left off: what they made of it stays in place.
+    """
     plain = source[source.index("def ") :]
     changed: dict[str, FunctionType] = {}
-    code = compile(plain, inspect.getsourcefile(function) or "", "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    code = compile(
+        plain,
+        inspect.getsourcefile(function) or "",
+        "exec",
+        flags=__future__.annotations.compiler_flag,
+        dont_inherit=True,
+    )
     exec(code, function.__globals__, changed)
     return changed[function.__name__].__code__

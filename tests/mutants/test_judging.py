@@ -34,16 +34,29 @@ def test_fault_that_nothing_notices_is_not_found():
 
 
 @pytest.mark.parametrize(
-    ("new", "what"), [("numbr % 2 == 0", "NameError"), ("number % 0 == 0", "ZeroDivisionError"), ("number %", "SyntaxError")]
+    ("new", "what"),
+    [
+        ("numbr % 2 == 0", "NameError"),
+        ("number % 0 == 0", "ZeroDivisionError"),
+        ("number %", "SyntaxError"),
+    ],
 )
 def test_planted_text_that_does_not_work_is_broken(new, what):
-    with pytest.raises(pytest.fail.Exception, match=f"broken: {what}"), found(), planted(Fault(HERE, "number % 2 == 0", new)):
+    with (
+        pytest.raises(pytest.fail.Exception, match=f"broken: {what}"),
+        found(),
+        planted(Fault(HERE, "number % 2 == 0", new)),
+    ):
         a_function_of_ours(2)
 
 
 @pytest.mark.django_db
 def test_planted_sql_that_does_not_work_is_broken():
-    with pytest.raises(pytest.fail.Exception, match="broken: ProgrammingError"), found(), connection.cursor() as cursor:
+    with (
+        pytest.raises(pytest.fail.Exception, match="broken: ProgrammingError"),
+        found(),
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SELECT no_such_column FROM allocation_pool")
 
 

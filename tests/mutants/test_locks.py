@@ -18,7 +18,10 @@ from tests.races import conftest
 def test_lock_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
     monkeypatch.setattr(conftest, "PATIENCE_SECONDS", 0.5)
     fault, promise = LOCKS[name]
-    fixtures = {fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(promise).parameters}
+    fixtures = {
+        fixture: request.getfixturevalue(fixture)
+        for fixture in inspect.signature(promise).parameters
+    }
 
     with found(), planted(NEVER_QUICK), planted(fault):
         promise(**fixtures)
@@ -26,10 +29,15 @@ def test_lock_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", QUICK_LOCKS)
-def test_lock_of_the_servers_own_decisions_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
+def test_lock_of_the_servers_own_decisions_has_a_test_that_goes_red_without_it(
+    name, request, monkeypatch
+):
     monkeypatch.setattr(conftest, "PATIENCE_SECONDS", 0.5)
     function, changes, promise = QUICK_LOCKS[name]
-    fixtures = {fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(promise).parameters}
+    fixtures = {
+        fixture: request.getfixturevalue(fixture)
+        for fixture in inspect.signature(promise).parameters
+    }
 
     with found(), planted_in_server(function, changes):
         promise(**fixtures)

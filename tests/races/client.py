@@ -1,6 +1,8 @@
-"""A client of a bank whose server may die at any moment: start, growth and release, over and over, each sent until it is answered.
+"""A client of a bank whose server may die at any moment: start, growth and release, over and over,
+each sent until it is answered.
 
-`python -m tests.races.client PROCESS`: prints a line for each shift that came through. A line on its input ends it.
+`python -m tests.races.client PROCESS`: prints a line for each shift that came through. A line on
+its input ends it.
 """
 
 from __future__ import annotations
@@ -29,8 +31,16 @@ def main(process: int) -> None:
     from allocation.services import RequestKind, release_resources, request_resources
 
     while not select.select([sys.stdin], [], [], 0)[0]:
-        start = until_answered(request_resources, process=process, amounts={"a": 2}, request_id=uuid4())
-        more = {"process": process, "amounts": {"a": 1}, "request_id": uuid4(), "kind": RequestKind.GROWTH, "epoch": start.epoch}
+        start = until_answered(
+            request_resources, process=process, amounts={"a": 2}, request_id=uuid4()
+        )
+        more = {
+            "process": process,
+            "amounts": {"a": 1},
+            "request_id": uuid4(),
+            "kind": RequestKind.GROWTH,
+            "epoch": start.epoch,
+        }
         assert until_answered(request_resources, **more).granted
         end = {"process": process, "epoch": start.epoch, "release_id": uuid4(), "amounts": None}
         assert dict(until_answered(release_resources, **end).amounts) == {"a": 3}

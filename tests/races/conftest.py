@@ -24,14 +24,22 @@ PATIENCE_SECONDS = 20
 def rival(transactional_db) -> Iterator[psycopg.Connection]:
     """A plain connection to the same database; nothing is committed unless the test says so."""
     params = connection.get_connection_params()
-    with psycopg.connect(**{key: params[key] for key in ("dbname", "user", "password", "host", "port") if params.get(key)}) as other:
+    with psycopg.connect(
+        **{
+            key: params[key]
+            for key in ("dbname", "user", "password", "host", "port")
+            if params.get(key)
+        }
+    ) as other:
         yield other
         other.rollback()
 
 
 @pytest.fixture
 def meanwhile(transactional_db) -> Iterator[Callable[..., Future]]:
-    """meanwhile(f, x=1) runs f(x=1) in a thread with a connection of its own, and returns its future."""
+    """meanwhile(f, x=1) runs f(x=1) in a thread with a connection of its own, and returns its
+    future.
+    """
 
     def run(work: Callable, kwargs: dict) -> object:
         try:
@@ -45,7 +53,9 @@ def meanwhile(transactional_db) -> Iterator[Callable[..., Future]]:
 
 @pytest.fixture
 def decided_by_the_services() -> Iterator[None]:
-    """Decisions step by step: those that the server takes alone are one statement, in which nobody can stop."""
+    """Decisions step by step: those that the server takes alone are one statement, in which nobody
+    can stop.
+    """
     with planted(NEVER_QUICK):
         yield
 
@@ -67,7 +77,10 @@ def until_waiting(count: int) -> list[int]:
         with connection.cursor() as cursor:
             # A transaction sees its first picture of the activity until it is told to look again.
             cursor.execute("SELECT pg_stat_clear_snapshot()")
-            cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+            cursor.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+                "AND wait_event_type = 'Lock'"
+            )
             return [pid for (pid,) in cursor.fetchall()]
 
     return until(waiting, lambda pids: len(pids) == count)

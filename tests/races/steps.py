@@ -1,4 +1,6 @@
-"""Step two or three connections through a race: one halts at a statement, another is seen to wait for it."""
+"""Step two or three connections through a race: one halts at a statement, another is seen to wait
+for it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ POOL_LOCK = 'FROM "allocation_pool" WHERE id = '
 
 
 class Halt:
-    """Wraps a call so that it halts at its first statement that contains `sql`, and goes on when told to."""
+    """Wraps a call so that it halts at its first statement that contains `sql`, and goes on when
+    told to.
+    """
 
     def __init__(self, work: Callable, sql: str, *, before: bool = False) -> None:
         self._work, self._sql, self._before = work, sql, before
@@ -31,7 +35,9 @@ class Halt:
     def go_on(self) -> None:
         self._told.set()
 
-    def _execute(self, execute: Callable, sql: str, params: object, many: bool, context: dict) -> object:
+    def _execute(
+        self, execute: Callable, sql: str, params: object, many: bool, context: dict
+    ) -> object:
         is_here = self._sql in sql and not self._reached.is_set()
         if is_here and self._before:
             self._halt()
@@ -47,8 +53,12 @@ class Halt:
 
 
 @contextmanager
-def halted(meanwhile: Callable, work: Callable, sql: str, *, before: bool = False, **kwargs: object) -> Iterator[Halt]:
-    """While the block runs, `work` stands at that statement in another thread; `.future` is its answer afterwards."""
+def halted(
+    meanwhile: Callable, work: Callable, sql: str, *, before: bool = False, **kwargs: object
+) -> Iterator[Halt]:
+    """While the block runs, `work` stands at that statement in another thread; `.future` is its
+    answer afterwards.
+    """
     halt = Halt(work, sql, before=before)
     halt.future = meanwhile(halt, **kwargs)
     halt.until_reached()
@@ -65,7 +75,9 @@ def until_somebody_waits_for(backend: int) -> int:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute(
-                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND %s = ANY(pg_blocking_pids(pid))", [backend]
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+                "AND %s = ANY(pg_blocking_pids(pid))",
+                [backend],
             )
             return [pid for (pid,) in cursor.fetchall()]
 

@@ -1,4 +1,6 @@
-"""Rivals that give everything back when they are refused, and ask again at once, for ever: each of them finishes."""
+"""Rivals that give everything back when they are refused, and ask again at once, for ever: each of
+them finishes.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,25 @@ PATIENCE_SECONDS = 60
 
 
 def take_all(process: int, first: str, then: str) -> int:
-    """Take one class, then the other, without ever waiting; returns how often it had to begin again."""
+    """Take one class, then the other, without ever waiting; returns how often it had to begin
+    again.
+    """
     begun, end = 0, time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
         begun += 1
-        start = request_resources(process=process, amounts={first: 1}, request_id=uuid4(), wait=False)
+        start = request_resources(
+            process=process, amounts={first: 1}, request_id=uuid4(), wait=False
+        )
         if not start.granted:
             continue
-        growth = request_resources(process=process, amounts={then: 1}, request_id=uuid4(), kind="growth", epoch=start.epoch, wait=False)
+        growth = request_resources(
+            process=process,
+            amounts={then: 1},
+            request_id=uuid4(),
+            kind="growth",
+            epoch=start.epoch,
+            wait=False,
+        )
         if growth.granted:
             finish_process(process=process)
             return begun - 1

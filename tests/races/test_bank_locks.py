@@ -32,12 +32,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def grant_in(bank, process, amounts):
     """Grant within an open transaction, so that it can be held open."""
     request = Request(
-        id=uuid4(), pool=bank.pool, process=bank.processes[process.pk], kind="start", amounts=list(amounts), epoch=0, state="waiting"
+        id=uuid4(),
+        pool=bank.pool,
+        process=bank.processes[process.pk],
+        kind="start",
+        amounts=list(amounts),
+        epoch=0,
+        state="waiting",
     )
     bank.grant(request, Decision(BankVerdict.GRANT))
 
 
-def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result(make_pool, make_process, meanwhile):
+def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result(
+    make_pool, make_process, meanwhile
+):
     """The whole pool is locked: else both would be granted, and neither could ever finish."""
     pool = make_pool(1, 1)
     p, q = make_process(pool, "p", (1, 1)), make_process(pool, "q", (1, 1))
@@ -50,8 +58,11 @@ def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result
     assert rival.result().verdict is BankVerdict.WAIT_UNSAFE
 
 
-def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_pool, make_process, meanwhile):
-    """Read before the lock, or in its statement, p would seem to hold nothing and be started twice."""
+def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(
+    make_pool, make_process, meanwhile
+):
+    """Read before the lock, or in its statement, p would seem to hold nothing and be started
+    twice."""
     pool = make_pool(9)
     p = make_process(pool, "p", (4,))
 
@@ -65,13 +76,19 @@ def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_p
     assert held(p) == (2,)
 
 
-def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(make_pool, make_process, meanwhile):
+def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(
+    make_pool, make_process, meanwhile
+):
     pool = make_pool(4)
     holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))
-    late = Request(id=uuid4(), pool=pool, process=waiter, kind="start", amounts=[3], epoch=0, state="waiting")
+    late = Request(
+        id=uuid4(), pool=pool, process=waiter, kind="start", amounts=[3], epoch=0, state="waiting"
+    )
 
     with transaction.atomic(), locked_bank(pool.pk, waiter.pk) as bank:
-        released = meanwhile(release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
+        released = meanwhile(
+            release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None
+        )
         until_waiting(1)
         bank.settle(late, RequestState.WAITING, verdict=BankVerdict.WAIT_UNAVAILABLE, reason="")
         bank.log(EventKind.WAITING, bank.processes[waiter.pk], request=late)
@@ -80,18 +97,26 @@ def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(make_pool,
     assert held(waiter) == (3,)
 
 
-@pytest.mark.parametrize("name", ["release", "finish", "cancel", "capacity", "claim", "register", "pump"])
+@pytest.mark.parametrize(
+    "name", ["release", "finish", "cancel", "capacity", "claim", "register", "pump"]
+)
 def test_every_write_waits_for_the_pool(make_pool, make_process, meanwhile, rival, name):
     pool = make_pool(4)
     process = make_process(pool, "p", (4,), (2,))
     waiting = ask(process, (2,)).request_id
     work, kwargs = {
-        "release": (release_resources, {"process": process.pk, "epoch": 1, "release_id": uuid4(), "amounts": {"a": 1}}),
+        "release": (
+            release_resources,
+            {"process": process.pk, "epoch": 1, "release_id": uuid4(), "amounts": {"a": 1}},
+        ),
         "finish": (finish_process, {"process": process.pk}),
         "cancel": (cancel_request, {"request_id": waiting}),
         "capacity": (set_capacity, {"pool": pool.pk, "capacity": {"a": 5}}),
         "claim": (change_claim, {"process": process.pk, "maximum": {"a": 4}}),
-        "register": (register_process, {"pool": pool.pk, "label": "q", "run_ref": "q", "maximum": {}}),
+        "register": (
+            register_process,
+            {"pool": pool.pk, "label": "q", "run_ref": "q", "maximum": {}},
+        ),
         "pump": (pump_pool, {"pool": pool.pk}),
     }[name]
 
@@ -125,11 +150,18 @@ def test_killed_in_mid_transaction_leaves_nothing(make_pool, make_process, meanw
         with pytest.raises(OperationalError):
             victim.result()
 
-    assert (Request.objects.count(), Grant.objects.count(), Outbox.objects.count(), Event.objects.count()) == (0, 0, 0, before)
+    assert (
+        Request.objects.count(),
+        Grant.objects.count(),
+        Outbox.objects.count(),
+        Event.objects.count(),
+    ) == (0, 0, 0, before)
     assert ask(process, (4,)).granted
 
 
-def test_lock_that_is_freed_in_time_is_waited_for_again(make_pool, make_process, meanwhile, rival, monkeypatch):
+def test_lock_that_is_freed_in_time_is_waited_for_again(
+    make_pool, make_process, meanwhile, rival, monkeypatch
+):
     monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "200ms")
     pool = make_pool(4)
     process = make_process(pool, "p", (4,))

@@ -47,7 +47,10 @@ def test_same_request_sent_twice_at_once_is_granted_once(make_pool, make_process
     process, again = make_process(pool, "p", (4,)), uuid4()
 
     with row_held(rival, "allocation_pool", pool.pk):
-        both = [meanwhile(request_resources, process=process.pk, amounts={"a": 2}, request_id=again) for _ in range(2)]
+        both = [
+            meanwhile(request_resources, process=process.pk, amounts={"a": 2}, request_id=again)
+            for _ in range(2)
+        ]
         until_waiting(2)
 
     first, second = (one.result() for one in both)
@@ -72,7 +75,10 @@ def test_shift_is_taken_up_by_one_of_two_at_once(make_pool, make_process, meanwh
     process = make_process(make_pool(4), "p", (4,), (2,))
 
     with row_held(rival, "allocation_process", process.pk):
-        both = [meanwhile(take_lease, process=process.pk, epoch=1, worker=name) for name in ("one", "two")]
+        both = [
+            meanwhile(take_lease, process=process.pk, epoch=1, worker=name)
+            for name in ("one", "two")
+        ]
         until_waiting(2)
 
     assert sorted(one.result() for one in both) == [False, True]
@@ -114,7 +120,9 @@ def test_release_and_a_new_wait_at_once_lose_no_wake_up(make_pool, make_process,
     with row_held(rival, "allocation_pool", pool.pk):
         asked = meanwhile(ask, process=waiter, amounts=(3,))
         until_waiting(1)
-        released = meanwhile(release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
+        released = meanwhile(
+            release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None
+        )
         until_waiting(2)
 
     released.result()
@@ -137,7 +145,10 @@ def test_two_rivals_of_the_textbook_deadlock_both_finish(make_pool, make_process
         return release_resources(process=process.pk, epoch=1, release_id=uuid4(), amounts=None)
 
     p, q = (make_process(pool, label, (1, 1)) for label in "pq")
-    rivals = [meanwhile(cross, process=p, first=(1, 0), then=(0, 1)), meanwhile(cross, process=q, first=(0, 1), then=(1, 0))]
+    rivals = [
+        meanwhile(cross, process=p, first=(1, 0), then=(0, 1)),
+        meanwhile(cross, process=q, first=(0, 1), then=(1, 0)),
+    ]
 
     assert [one.result().status for one in rivals] == [ReleaseStatus.RELEASED] * 2
     assert available(pool) == (1, 1)
@@ -154,7 +165,9 @@ def test_grant_wakes_who_listens(make_pool, make_process, rival):
     assert notification.payload == str(pool.pk)
 
 
-def test_view_shows_one_moment_even_if_a_grant_comes_between_its_queries(make_pool, make_process, meanwhile):
+def test_view_shows_one_moment_even_if_a_grant_comes_between_its_queries(
+    make_pool, make_process, meanwhile
+):
     pool = make_pool(4)
     process = make_process(pool, "p", (4,))
     granted = []
@@ -162,7 +175,9 @@ def test_view_shows_one_moment_even_if_a_grant_comes_between_its_queries(make_po
     def grant_after_the_pool_is_read(execute, sql, params, many, context):
         result = execute(sql, params, many, context)
         if not granted and 'FROM "allocation_pool"' in sql:
-            granted.append(meanwhile(ask, process=Process.objects.get(pk=process.pk), amounts=(3,)).result())
+            granted.append(
+                meanwhile(ask, process=Process.objects.get(pk=process.pk), amounts=(3,)).result()
+            )
         return result
 
     with connection.execute_wrapper(grant_after_the_pool_is_read):
@@ -181,7 +196,9 @@ def test_nothing_is_lost_by_several_clients_at_once(make_pool, make_process, mea
     def work(process):
         for turn in range(8):
             start = ask(process, (1, 1))
-            epoch = until(lambda one=start: outcome_of(one.request_id), lambda now: now.granted).epoch
+            epoch = until(
+                lambda one=start: outcome_of(one.request_id), lambda now: now.granted
+            ).epoch
             grown = ask(process, (2, 1), kind="growth", epoch=epoch)
             partial = {"a": 1} if grown.granted and turn % 2 else None
             release_resources(process=process.pk, epoch=epoch, release_id=uuid4(), amounts=partial)

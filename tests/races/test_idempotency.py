@@ -1,4 +1,6 @@
-"""A program that sends the same request twice at once, as one does that lost patience, makes one crawl."""
+"""A program that sends the same request twice at once, as one does that lost patience, makes one
+crawl.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ RIVALS = 4
 
 @pytest.fixture
 def post_at_once(operator, meanwhile):
-    """Return a function that sends one order so many times at once, under one key, and returns (status, answer) of each."""
+    """Return a function that sends one order so many times at once, under one key, and returns
+    (status, answer) of each.
+    """
     barrier = Barrier(RIVALS)
 
     def post() -> tuple[int, dict]:

@@ -8,7 +8,15 @@ import pytest
 from django.db import transaction
 
 from allocation.models import Grant
-from allocation.services import NewClass, PoolLimits, ProcessLimits, add_class, change_limits, change_process, request_resources
+from allocation.services import (
+    NewClass,
+    PoolLimits,
+    ProcessLimits,
+    add_class,
+    change_limits,
+    change_process,
+    request_resources,
+)
 from tests.allocation.conftest import ask
 from tests.races.conftest import row_held, until_waiting
 
@@ -31,16 +39,24 @@ def test_two_classes_added_at_once_get_a_place_each(make_pool, meanwhile):
         until_waiting(1)
 
     assert rival.result().capacity == [1, 3, 3]
-    assert list(pool.classes.values_list("ordinal", "key")) == [(0, "a"), (1, "gold"), (2, "silver")]
+    assert list(pool.classes.values_list("ordinal", "key")) == [
+        (0, "a"),
+        (1, "gold"),
+        (2, "silver"),
+    ]
 
 
-def test_request_that_waits_while_a_class_is_added_finds_the_longer_arrays(make_pool, make_process, meanwhile):
+def test_request_that_waits_while_a_class_is_added_finds_the_longer_arrays(
+    make_pool, make_process, meanwhile
+):
     pool = make_pool(1)
     process = make_process(pool, "p", (1,))
 
     with transaction.atomic():
         add_in_an_open_transaction(pool, GOLD)
-        rival = meanwhile(request_resources, process=process.pk, amounts={"a": 1}, request_id=uuid4())
+        rival = meanwhile(
+            request_resources, process=process.pk, amounts={"a": 1}, request_id=uuid4()
+        )
         until_waiting(1)
 
     assert rival.result().granted
@@ -53,7 +69,10 @@ def test_every_change_of_limits_waits_for_the_pool(make_pool, make_process, mean
     process = make_process(pool, "p", (4,), (2,))
     ask(process, (2,))
     work, kwargs = {
-        "limits": (change_limits, {"pool": pool.pk, "limits": PoolLimits(reserved={"a": 1}, bypass_limit=3)}),
+        "limits": (
+            change_limits,
+            {"pool": pool.pk, "limits": PoolLimits(reserved={"a": 1}, bypass_limit=3)},
+        ),
         "process": (change_process, {"process": process.pk, "limits": ProcessLimits(priority=3)}),
         "class": (add_class, {"pool": pool.pk, "new": GOLD}),
     }[name]

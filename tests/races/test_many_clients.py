@@ -1,4 +1,7 @@
-"""AC7: eight clients at once in each other's way. Nothing is lost, nobody hangs, nobody is left waiting."""
+"""AC7: eight clients at once in each other's way.
+
+Nothing is lost, nobody hangs, nobody is left waiting.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,15 @@ def some_of(dice, most):
 
 
 def work(process, seed, seconds):
-    """Shift after shift: start with something, grow or pass a stage while holding it, give some back, end. Returns how many."""
-    dice, claim, shifts, end = random.Random(seed), tuple(process.max_claim), 0, time.monotonic() + seconds
+    """Shift after shift: start with something, grow or pass a stage while holding it, give some
+    back, end. Returns how many.
+    """
+    dice, claim, shifts, end = (
+        random.Random(seed),
+        tuple(process.max_claim),
+        0,
+        time.monotonic() + seconds,
+    )
     while time.monotonic() < end:
         start = some_of(dice, claim)
         epoch = granted(ask(process, start)).epoch
@@ -42,7 +52,10 @@ def work(process, seed, seconds):
         if any(need):
             more = ask(
                 process,
-                tuple(dice.randint(least, units) for least, units in zip(map(bool, need), need, strict=True)),
+                tuple(
+                    dice.randint(least, units)
+                    for least, units in zip(map(bool, need), need, strict=True)
+                ),
                 kind=(kind := dice.choice(["growth", "stage"])),
                 epoch=epoch,
             )
@@ -63,23 +76,39 @@ def nothing_is_left_over(pool):
 
 
 def ledger_is_whole(pool):
-    """Each event takes Available from where the one before left it, and each start was granted and told once."""
+    """Each event takes Available from where the one before left it, and each start was granted and
+    told once.
+    """
     events = list(Event.objects.filter(pool=pool).order_by("version"))
-    assert [event.version for event in events] == list(range(1, Pool.objects.get(pk=pool.pk).version + 1))
+    assert [event.version for event in events] == list(
+        range(1, Pool.objects.get(pk=pool.pk).version + 1)
+    )
     for before, after in pairwise(events):
         assert after.available_before == before.available_after
     starts = Grant.objects.filter(request__kind="start", process__pool=pool)
-    assert not starts.values("process", "epoch").annotate(times=Count("pk")).exclude(times=1).exists()
+    assert (
+        not starts.values("process", "epoch").annotate(times=Count("pk")).exclude(times=1).exists()
+    )
     assert Outbox.objects.filter(kind=OutboxKind.START, pool=pool).count() == starts.count()
-    assert starts.count() == sum(Process.objects.filter(pool=pool).values_list(F("epoch"), flat=True))
+    assert starts.count() == sum(
+        Process.objects.filter(pool=pool).values_list(F("epoch"), flat=True)
+    )
 
 
 @pytest.mark.parametrize("seconds", SECONDS)
-def test_clients_in_each_others_way_lose_nothing_and_all_come_through(make_pool, make_process, meanwhile, seconds):
+def test_clients_in_each_others_way_lose_nothing_and_all_come_through(
+    make_pool, make_process, meanwhile, seconds
+):
     pool, dice = make_pool(6, 6), random.Random(7)
-    processes = [make_process(pool, f"p{i}", (dice.randint(2, 5), dice.randint(2, 5))) for i in range(CLIENTS)]
+    processes = [
+        make_process(pool, f"p{i}", (dice.randint(2, 5), dice.randint(2, 5)))
+        for i in range(CLIENTS)
+    ]
 
-    clients = [meanwhile(work, process=process, seed=i, seconds=seconds) for i, process in enumerate(processes)]
+    clients = [
+        meanwhile(work, process=process, seed=i, seconds=seconds)
+        for i, process in enumerate(processes)
+    ]
     shifts = [client.result() for client in clients]
 
     assert all(shifts)

@@ -1,4 +1,7 @@
-"""AC8: PostgreSQL is killed under a working client. After its return no grant is half there, and what was answered stands."""
+"""AC8: PostgreSQL is killed under a working client.
+
+After its return no grant is half there, and what was answered stands.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ print(register_process(pool=pool.pk, label="p", run_ref="p", maximum={"a": 3}).p
 """
 LOST = "SELECT count(*) FROM conservation WHERE difference <> 0 OR ungranted <> 0"
 HALF = """SELECT count(*) FROM allocation_grant g JOIN allocation_request r ON r.id = g.request_id
-          WHERE r.state <> 'granted' OR NOT EXISTS (SELECT FROM allocation_event e WHERE e.grant_id = g.id AND e.kind = 'granted')"""
+          WHERE r.state <> 'granted' OR NOT EXISTS (SELECT FROM allocation_event e
+              WHERE e.grant_id = g.id AND e.kind = 'granted')"""
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.drill)])
@@ -35,7 +39,13 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
 
     def run(*words: str) -> str:
         return subprocess.run(
-            [sys.executable, *words], cwd=BASE_DIR, env=env, check=True, capture_output=True, text=True, timeout=60
+            [sys.executable, *words],
+            cwd=BASE_DIR,
+            env=env,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
         ).stdout
 
     run("manage.py", "migrate", "-v0", "allocation")
@@ -51,7 +61,10 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
         answered = []
         for _ in range(kills):
             answered += [int(client.stdout.readline()) for _ in range(5)]
-            os.kill(int((notes_dir(pair.state_dir, "servers") / "postgres").read_text().split()[0]), signal.SIGKILL)
+            os.kill(
+                int((notes_dir(pair.state_dir, "servers") / "postgres").read_text().split()[0]),
+                signal.SIGKILL,
+            )
             while not pair.revive(time.sleep):
                 time.sleep(0.01)
         rest, _ = client.communicate("enough\n", timeout=30)
@@ -61,5 +74,8 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
     with psycopg.connect(pair.addresses["DATABASE_URL"]) as look:
         assert look.execute(LOST).fetchone() == look.execute(HALF).fetchone() == (0,)
         assert look.execute("SELECT available FROM allocation_pool").fetchone() == ([3],)
-        granted = look.execute("SELECT g.id FROM allocation_grant g JOIN allocation_request r ON r.id = request_id WHERE kind = 'start'")
+        granted = look.execute(
+            "SELECT g.id FROM allocation_grant g JOIN allocation_request r ON r.id = request_id "
+            "WHERE kind = 'start'"
+        )
         assert [row[0] for row in granted.fetchall()] == answered

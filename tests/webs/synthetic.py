@@ -1,4 +1,6 @@
-"""A web that follows from a few numbers, so that what a crawl must find is known before it is crawled."""
+"""A web that follows from a few numbers, so that what a crawl must find is known before it is
+crawled.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from tests.servers import Reply, Request, Site, serve_site
 
 
 class Node(NamedTuple):
-    """A page: the `place`th of its level on its host. Links lead a level deeper, and some back to the first."""
+    """A page: the `place`th of its level on its host.
+
+    Links lead a level deeper, and some back to the first.
+    """
 
     host: int
     level: int
@@ -42,11 +47,17 @@ class SyntheticWeb:
     first_host: int = 11
 
     def _number(self, *words: object) -> int:
-        return int.from_bytes(blake2b(repr((self.seed, *words)).encode(), digest_size=8).digest(), "big")
+        return int.from_bytes(
+            blake2b(repr((self.seed, *words)).encode(), digest_size=8).digest(), "big"
+        )
 
     def path(self, node: Node) -> str:
         """Letters only: numbers would make patterns, which are judged as traps are."""
-        return "/" + "".join(chr(ord("a") + self._number(node, n) % 26) for n in range(12)) if node.level else "/"
+        return (
+            "/" + "".join(chr(ord("a") + self._number(node, n) % 26) for n in range(12))
+            if node.level
+            else "/"
+        )
 
     def kind(self, node: Node) -> str:
         if node.level == 0:
@@ -60,23 +71,45 @@ class SyntheticWeb:
 
     def status(self, node: Node) -> int:
         kind = self.kind(node)
-        return (404, 410, 501)[self._number(node, "error") % 3] if kind == "error" else 301 if kind == "redirect" else 200
+        return (
+            (404, 410, 501)[self._number(node, "error") % 3]
+            if kind == "error"
+            else 301
+            if kind == "redirect"
+            else 200
+        )
 
     def links(self, node: Node) -> list[Node]:
-        """Where a page leads; a redirect has one target, which is none itself, so that no chain is too long."""
+        """Where a page leads; a redirect has one target, which is none itself, so that no chain is
+        too long.
+        """
         kind = self.kind(node)
         if kind == "error":
             return []
         if kind == "redirect":
-            others = (node._replace(place=(node.place + n) % self.width) for n in range(1, self.width))
-            return [next((other for other in others if self.kind(other) != "redirect"), Node(node.host, 0, 0))]
+            others = (
+                node._replace(place=(node.place + n) % self.width) for n in range(1, self.width)
+            )
+            return [
+                next(
+                    (other for other in others if self.kind(other) != "redirect"),
+                    Node(node.host, 0, 0),
+                )
+            ]
         if kind == "copy":  # one text, and so the same links wherever it stands
             node = Node(0, node.level, -1)
-        return [Node(self._number(node, "back") % self.hosts, 0, 0), *(self._deeper(node, n) for n in range(self.degree))]
+        return [
+            Node(self._number(node, "back") % self.hosts, 0, 0),
+            *(self._deeper(node, n) for n in range(self.degree)),
+        ]
 
     def _deeper(self, node: Node, number: int) -> Node:
         level = node.level + 1 if node.level < self.depth else 1
-        return Node(self._number(node, number, "host") % self.hosts, level, self._number(node, number, "place") % self.width)
+        return Node(
+            self._number(node, number, "host") % self.hosts,
+            level,
+            self._number(node, number, "place") % self.width,
+        )
 
     def nodes(self) -> set[Node]:
         """All that can be reached from the hosts' first pages."""
@@ -106,7 +139,9 @@ class ServedWeb:
     def expected(self) -> dict[str, tuple[str, int]]:
         """What becomes of every URL, as (state, status)."""
         ends = {node: self.web.status(node) for node in self.web.nodes()}
-        return {self.url(node): ("s" if status < 400 else "f", status) for node, status in ends.items()}
+        return {
+            self.url(node): ("s" if status < 400 else "f", status) for node, status in ends.items()
+        }
 
     def count_requests(self) -> int:
         return sum(len(site.paths) for site in self.sites)
@@ -123,8 +158,13 @@ class ServedWeb:
         if kind == "error":
             return status, {"Content-Type": "text/plain"}, f"nothing at {self.web.path(node)}"
         name = "a copy" if kind == "copy" else f"{node} {self.web.path(node)}"
-        words = " ".join(f"{self.web._number(name, n, node.level):x}" for n in range(40 + self.web._number(name) % 200))
-        body = f"<title>{name}</title><p>{words}</p>" + "".join(f'<a href="{target}">x</a>' for target in targets)
+        words = " ".join(
+            f"{self.web._number(name, n, node.level):x}"
+            for n in range(40 + self.web._number(name) % 200)
+        )
+        body = f"<title>{name}</title><p>{words}</p>" + "".join(
+            f'<a href="{target}">x</a>' for target in targets
+        )
         reply = 200, {"Content-Type": "text/html; charset=utf-8"}, body
         return reply if kind != "slow" else lambda request: self._late(request, reply)
 
@@ -140,6 +180,10 @@ def serve_web(web: SyntheticWeb) -> Iterator[ServedWeb]:
     with ExitStack() as stack:
         for number in range(web.hosts):
             port = served.sites[0].port if served.sites else 0
-            served.sites.append(stack.enter_context(serve_site({}, address=f"127.0.0.{web.first_host + number}", port=port)))
+            served.sites.append(
+                stack.enter_context(
+                    serve_site({}, address=f"127.0.0.{web.first_host + number}", port=port)
+                )
+            )
         served.add_pages()
         yield served

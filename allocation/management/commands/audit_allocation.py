@@ -14,7 +14,10 @@ from allocation.models import Pool
 
 
 class Command(BaseCommand):
-    help = "Replay the ledger, check every decision and conservation, and compare the end with the rows; exit status 1 on any breach."
+    help = (
+        "Replay the ledger, check every decision and conservation, and compare the end with the "
+        "rows; exit status 1 on any breach."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--pool", metavar="NAME", help="only the pool of this name")
@@ -38,7 +41,9 @@ class Command(BaseCommand):
     def print_audit(self, audit: PoolAudit) -> None:
         counts = f"{audit.events} events, {audit.decisions} decisions"
         if not audit.findings:
-            self.stdout.write(f"Pool {audit.name}: {counts}; every one is right, and nothing is missing.")
+            self.stdout.write(
+                f"Pool {audit.name}: {counts}; every one is right, and nothing is missing."
+            )
             return
         self.stdout.write(f"Pool {audit.name}: broken after {counts}. {audit.findings[0].sentence}")
         for finding in audit.findings[1:]:

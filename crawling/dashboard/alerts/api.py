@@ -1,6 +1,7 @@
 """`/api/alerts`: who is told what happens, by webhook or e-mail, and every telling."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,7 +18,9 @@ from crawling.models import Delivery, Listener
 from crawling.paging import page_of
 
 alerts = Router()
-may_view, may_change, may_delete = (needs(f"crawling.{verb}_listener") for verb in ("view", "change", "delete"))
+may_view, may_change, may_delete = (
+    needs(f"crawling.{verb}_listener") for verb in ("view", "change", "delete")
+)
 ListenerId = Annotated[int, Path(ge=1, le=LARGEST)]
 TEXT = {"type": "string"}
 ORDER = {
@@ -25,15 +28,31 @@ ORDER = {
     "type": "object",
     "properties": {
         "name": {**TEXT, "maxLength": 100},
-        "url": {**TEXT, "maxLength": 2000, "description": "http:// or https:// for a webhook, mailto: for e-mail"},
-        "events": {"type": "array", "items": {**TEXT, "enum": [str(event) for event in AlertEvent]}, "minItems": 1},
+        "url": {
+            **TEXT,
+            "maxLength": 2000,
+            "description": "http:// or https:// for a webhook, mailto: for e-mail",
+        },
+        "events": {
+            "type": "array",
+            "items": {**TEXT, "enum": [str(event) for event in AlertEvent]},
+            "minItems": 1,
+        },
         "is_on": {"type": "boolean", "default": True},
     },
     "required": ["name", "url", "events"],
     "additionalProperties": False,
     "examples": [
-        {"name": "Chat", "url": "https://chat.example.org/hooks/crawls", "events": ["finished", "failed"]},
-        {"name": "On call", "url": "mailto:oncall@example.org", "events": ["trouble", "waiting", "unsafe"]},
+        {
+            "name": "Chat",
+            "url": "https://chat.example.org/hooks/crawls",
+            "events": ["finished", "failed"],
+        },
+        {
+            "name": "On call",
+            "url": "mailto:oncall@example.org",
+            "events": ["trouble", "waiting", "unsafe"],
+        },
     ],
 }
 #: read by `crawling.alerts.wording`, as every door does
@@ -49,7 +68,9 @@ class ListenerOut(Schema):
 
 
 class ListenerMade(ListenerOut):
-    secret: str = Field(description="signs what a webhook is sent: HMAC-SHA256 over `TIMESTAMP.BODY`")
+    secret: str = Field(
+        description="signs what a webhook is sent: HMAC-SHA256 over `TIMESTAMP.BODY`"
+    )
 
 
 class ListenerList(Schema):
@@ -86,28 +107,46 @@ def create(request: CrawlApiRequest, wish: Annotated[Wish, Body()]) -> Status:
 
 @alerts.put("/{listener_id}", response=ListenerOut, summary="Change a listener; its secret stays")
 @may_change
-def change(request: CrawlApiRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]) -> Listener:
-    return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=listener_id))
+def change(
+    request: CrawlApiRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]
+) -> Listener:
+    return save_listener(
+        wish, by=request.user, listener=get_object_or_404(Listener, pk=listener_id)
+    )
 
 
-@alerts.delete("/{listener_id}", response={204: None}, summary="Remove a listener and its deliveries")
+@alerts.delete(
+    "/{listener_id}", response={204: None}, summary="Remove a listener and its deliveries"
+)
 @may_delete
 def remove(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
     remove_listener(get_object_or_404(Listener, pk=listener_id), by=request.user)
     return Status(204, None)
 
 
-@alerts.get("/{listener_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first")
+@alerts.get(
+    "/{listener_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first"
+)
 @may_view
-def deliveries(request: CrawlApiRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def deliveries(
+    request: CrawlApiRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
     rows = get_object_or_404(Listener, pk=listener_id).deliveries.filter(pk__lt=cursor or LARGEST)
     found, following = page_of(rows, limit)
     return {"items": found, "next": following}
 
 
-@alerts.post("/{listener_id}/deliveries/{delivery_id}/again", response=DeliveryOut, summary="Send it once more")
+@alerts.post(
+    "/{listener_id}/deliveries/{delivery_id}/again",
+    response=DeliveryOut,
+    summary="Send it once more",
+)
 @may_change
-def again(request: CrawlApiRequest, listener_id: ListenerId, delivery_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Delivery:
+def again(
+    request: CrawlApiRequest,
+    listener_id: ListenerId,
+    delivery_id: Annotated[int, Path(ge=1, le=LARGEST)],
+) -> Delivery:
     delivery = get_object_or_404(Delivery, pk=delivery_id, listener=listener_id)
     send_again(delivery, by=request.user)
     delivery.refresh_from_db()

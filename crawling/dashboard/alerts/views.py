@@ -38,8 +38,11 @@ class ListenerForm(forms.Form):
         label="Address",
         required=False,
         help_text="https://… for a webhook, mailto:somebody@example.org for e-mail. "
-        "A webhook's address that is not public needs an administrator's permission, as for crawls.",
-        widget=forms.TextInput(attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}),
+        "A webhook's address that is not public needs an administrator's permission, as for "
+        "crawls.",
+        widget=forms.TextInput(
+            attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}
+        ),
     )
     events = forms.MultipleChoiceField(
         label="Tell it when",
@@ -60,7 +63,9 @@ def listeners(request: HttpRequest) -> HttpResponse:
     made = _save(request, form, None) if request.method == "POST" else None
     if made:
         return redirect("alerts:listener", pk=made.pk)
-    return render(request, "alerts/listeners.html", {"listeners": Listener.objects.all(), "form": form})
+    return render(
+        request, "alerts/listeners.html", {"listeners": Listener.objects.all(), "form": form}
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,7 +82,10 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
         remove_listener(row, by=request.user)
         messages.success(request, f"{row.name} is told nothing any more.")
         return redirect("alerts:listeners")
-    form = ListenerForm(request.POST or None, initial={name: getattr(row, name) for name in ListenerForm.base_fields})
+    form = ListenerForm(
+        request.POST or None,
+        initial={name: getattr(row, name) for name in ListenerForm.base_fields},
+    )
     if request.method == "POST" and _save(request, form, row):
         return redirect("alerts:listener", pk=pk)
     facts = {

@@ -15,20 +15,38 @@ LARGEST = 2**63 - 1
 TEXT = r"^[^\x00]*$"
 
 CrawlId = Annotated[int, Path(ge=1, le=LARGEST)]
-Cursor = Annotated[int | None, Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first")]
+Cursor = Annotated[
+    int | None,
+    Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first"),
+]
 Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 Since = Annotated[AwareDatetime | None, Query(description="from this moment on")]
 Until = Annotated[AwareDatetime | None, Query(description="before this moment")]
-RunNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out")]
-PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
+RunNumber = Annotated[
+    int | None,
+    Query(
+        ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out"
+    ),
+]
+PageStatus = Annotated[
+    str,
+    Query(
+        pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx"
+    ),
+]
 IsUnread = Annotated[
     bool,
     Query(alias="unread", description="only pages of which not all was read"),
 ]
 
 KeepSeconds = Annotated[
-    float | None, Query(gt=0, le=86_400, description="keep what it holds reserved for so long, if that leaves everybody else safe")
+    float | None,
+    Query(
+        gt=0,
+        le=86_400,
+        description="keep what it holds reserved for so long, if that leaves everybody else safe",
+    ),
 ]
 
 ORDER = CrawlOrder.model_json_schema()
@@ -44,12 +62,14 @@ EXAMPLE = {
 CHANGES = {
     "title": "Changes",
     "type": "object",
-    "description": "Fields of the order that may be edited at any time; a run at work obeys them within seconds.",
+    "description": "Fields of the order that may be edited at any time; a run at work obeys "
+    "them within seconds.",
     "properties": {
         "revision": {
             "type": "integer",
             "minimum": 1,
-            "description": "on which the changes are based: if another holds by now, nothing is changed. Without it the fields named are "
+            "description": "on which the changes are based: if another holds by now, nothing is "
+            "changed. Without it the fields named are "
             "set, whoever has edited them meanwhile; other fields stay as others have set them",
         },
         **{name: ORDER["properties"][name] for name in EDITABLE},
@@ -58,6 +78,7 @@ CHANGES = {
     "examples": [{"max_pages": 2000, "delay_seconds": 2.0}],
 }
 
-#: read by `crawling.orders.order`, as every door does, so that all mistakes are told at once and in the same words
+#: read by `crawling.orders.order`, as every door does, so that all mistakes are told at once and in
+#: the same words
 Order = Annotated[dict[str, Any], WithJsonSchema({**ORDER, "examples": [EXAMPLE]})]
 Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]

@@ -12,8 +12,8 @@ from allocation.api.schemas import WaitOut
 
 
 class FetchCountsOut(Schema):
-    """fetched: answers, whatever their status; duplicate: of them, those whose content another page of the run had first;
-    reused: of them, those taken from other crawls."""
+    """fetched: answers, whatever their status; duplicate: of them, those whose content another page
+    of the run had first; reused: of them, those taken from other crawls."""
 
     discovered: int
     fetched: int
@@ -41,7 +41,10 @@ class CrawlOut(UrlCountsOut):
     seeds: list[str] = Field(description="the first ten")
     tags: list[str] = Field(description="words to find it by")
     run: int | None = Field(description="number of the latest run; null for a draft")
-    state: str = Field(description="draft, waiting, queued, running, pausing, paused, stopping, finished, stopped or failed")
+    state: str = Field(
+        description="draft, waiting, queued, running, pausing, paused, stopping, finished, "
+        "stopped or failed"
+    )
     reason: str = Field(description="why it is in this state, in a sentence")
     created_at: datetime
     started_at: datetime | None
@@ -67,7 +70,9 @@ class ProcessHoldingsOut(Schema):
 
 
 class CrawlDetail(CrawlOut):
-    bank: list[ProcessHoldingsOut] = Field(description="processes of the latest run that hold or wait for something")
+    bank: list[ProcessHoldingsOut] = Field(
+        description="processes of the latest run that hold or wait for something"
+    )
     order: dict[str, Any] = Field(description="the fields that would make this crawl")
     revision: int = Field(description="of the order; an edit may say on which it is based")
 

@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 
 class ColumnHead(NamedTuple):
-    """A column's head. `sort`: what a click asks for, empty if it cannot be sorted by; `order`: how the rows are sorted by it now."""
+    """A column's head.
+
+    `sort`: what a click asks for, empty if it cannot be sorted by; `order`: how the rows are sorted
+    by it now.
+    """
 
     label: str
     sort: str
@@ -14,8 +18,12 @@ class ColumnHead(NamedTuple):
     is_number: bool
 
 
-def column(key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False) -> ColumnHead:
-    """The head of the column `key`, where the rows are sorted by `now`; the first click may ask for the largest first."""
+def column(
+    key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False
+) -> ColumnHead:
+    """The head of the column `key`, where the rows are sorted by `now`; the first click may ask for
+    the largest first.
+    """
     if not key:
         return ColumnHead(label, "", "", is_number)
     first, second = (f"-{key}", key) if falls_first else (key, f"-{key}")

@@ -1,4 +1,6 @@
-"""Read crawls: for the list page, the command line and JSON. A fixed number of queries whatever the number of crawls."""
+"""Read crawls: for the list page, the command line and JSON. A fixed number of queries whatever the
+number of crawls.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from crawling.runs.wait_reason import WaitReason, wait_reasons
 
 @dataclass(frozen=True)
 class CrawlView:
-    """A crawl and its latest run. `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting.
+    """A crawl and its latest run.
+
+    `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting.
 
     run: the run's number among the crawl's; run_id: its id.
     """
@@ -78,8 +82,13 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl of that name or number. Raises UnknownCrawl."""
     number = whole_number(name_or_id)
     by_number = Q() if number is None else Q(pk=number)
-    by_name = Q(name=name_or_id.encode(errors="replace").decode())  # a terminal may hand over halves of characters; no name has them
-    crawl = CrawlJob.objects.filter(by_name | by_number if by_number else by_name).order_by("pk").first()
+    # a terminal may hand over halves of characters; no name has them
+    by_name = Q(name=name_or_id.encode(errors="replace").decode())
+    crawl = (
+        CrawlJob.objects.filter(by_name | by_number if by_number else by_name)
+        .order_by("pk")
+        .first()
+    )
     if crawl is None:
         raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
     return crawl
@@ -88,7 +97,11 @@ def find_crawl(name_or_id: str) -> CrawlJob:
 def failures(run: Run, *, most: int = 5) -> list[tuple[int, str, int]]:
     """The commonest reasons why URLs of a run failed or were excluded: (status, reason, URLs)."""
     ended = run.urls.filter(state__in=[UrlState.FAILED, UrlState.EXCLUDED])
-    causes = ended.values_list("status", "error").annotate(n=Count("pk")).order_by("-n", "status", "error")
+    causes = (
+        ended.values_list("status", "error")
+        .annotate(n=Count("pk"))
+        .order_by("-n", "status", "error")
+    )
     return list(causes[:most])
 
 
@@ -97,14 +110,27 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
 
 
 def run_view(run: Run, *, waits: Mapping[int, WaitRow] | None = None) -> CrawlView:
-    """The crawl as one of its runs has it, which need not be the latest. waits: as in `wait_reasons`."""
+    """The crawl as one of its runs has it, which need not be the latest.
+
+    waits: as in `wait_reasons`.
+    """
     idle = wait_reasons([run], waits=waits) if run.state in WORKING_STATES else {}
     return _view(run.crawl, run, counts_of([run.pk]), idle)
 
 
-def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | None = None) -> list[CrawlView]:
-    """Views in the order given. `idle`: what `wait_reasons` has said already of all their runs at work."""
-    latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
+def crawl_views(
+    crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | None = None
+) -> list[CrawlView]:
+    """Views in the order given.
+
+    `idle`: what `wait_reasons` has said already of all their runs at work.
+    """
+    latest = (
+        Run.objects.filter(crawl__in=crawls)
+        .values("crawl")
+        .annotate(latest=Max("pk"))
+        .values("latest")
+    )
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
@@ -112,7 +138,9 @@ def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | 
     return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
 
 
-def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, RunCounts], idle: Mapping[int, WaitReason]) -> CrawlView:
+def _view(
+    crawl: CrawlJob, run: Run | None, counts: dict[int, RunCounts], idle: Mapping[int, WaitReason]
+) -> CrawlView:
     if run is None:
         state, reason = "draft", "Not started yet."
     else:

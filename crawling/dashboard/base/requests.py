@@ -42,5 +42,7 @@ def back(request: HttpRequest) -> HttpResponse:
 def next_page(request: HttpRequest) -> str:
     """The address of the page that a form names as the next; "" if it is none of ours."""
     page = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    is_ours = url_has_allowed_host_and_scheme(
+        page, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
     return page if is_ours else ""

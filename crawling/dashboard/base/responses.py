@@ -20,7 +20,10 @@ class Download:
 
 
 def send(download: Download) -> StreamingHttpResponse:
-    """Send it piece by piece. If a piece can't be made the connection breaks off, so that nobody takes a part for the whole."""
+    """Send it piece by piece.
+
+    If a piece can't be made the connection breaks off, so that nobody takes a part for the whole.
+    """
     answer = StreamingHttpResponse(download.pieces, content_type=download.content_type)
     answer["Content-Disposition"] = f'attachment; filename="{quote(download.name)}"'
     answer["X-Content-Type-Options"] = "nosniff"

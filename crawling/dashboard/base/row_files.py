@@ -16,7 +16,11 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 def lines_of(rows: Iterable[dict[str, Any]], kind: str) -> Iterator[str]:
     """kind: one of TYPES. A table's columns are the first row's; without a row it is empty."""
-    return _as_csv(rows) if kind == "csv" else (json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
+    return (
+        _as_csv(rows)
+        if kind == "csv"
+        else (json.dumps(row, ensure_ascii=False, default=_text) + "\n" for row in rows)
+    )
 
 
 def _as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -28,7 +32,13 @@ def _as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    return " ".join(value) if isinstance(value, list) else _text(value) if isinstance(value, datetime) else value
+    return (
+        " ".join(value)
+        if isinstance(value, list)
+        else _text(value)
+        if isinstance(value, datetime)
+        else value
+    )
 
 
 def _text(moment: datetime) -> str:

@@ -12,7 +12,9 @@ from allocation.csv_cells import guarded
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """A line for the columns and each row, for spreadsheets: what would be a formula there gets an apostrophe in front."""
+    """A line for the columns and each row, for spreadsheets: what would be a formula there gets an
+    apostrophe in front.
+    """
     line = StringIO()
     writer = csv.writer(line)
     for cells in chain([columns], rows):

@@ -18,7 +18,9 @@ class TimeRange:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> TimeRange:
-        """Of an address, in ISO 8601, in UTC where nothing else is said; nonsense counts as nothing."""
+        """Of an address, in ISO 8601, in UTC where nothing else is said; nonsense counts as
+        nothing.
+        """
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
 
     def __bool__(self) -> bool:

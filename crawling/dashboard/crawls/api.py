@@ -1,6 +1,7 @@
 """`/api/crawls`: list, make, look at, edit and delete crawls."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -9,8 +10,23 @@ from ninja import Body, Header, Query, Router, Status
 
 from crawling.crawls.idempotency import create_idempotently
 from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.base.api_parameters import Changes, CrawlId, Cursor, Limit, Order, Since, Text, Until
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_change, may_delete, may_view
+from crawling.dashboard.base.api_parameters import (
+    Changes,
+    CrawlId,
+    Cursor,
+    Limit,
+    Order,
+    Since,
+    Text,
+    Until,
+)
+from crawling.dashboard.base.api_permissions import (
+    CrawlApiRequest,
+    may_add,
+    may_change,
+    may_delete,
+    may_view,
+)
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlListOut, RunPage
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.base.time_range import TimeRange
@@ -25,7 +41,10 @@ Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^
 State = Annotated[Literal["", *STATES], Query(description="only crawls in this state")]  # type: ignore[valid-type]
 Sort = Annotated[
     Literal[*ORDERS],  # type: ignore[valid-type]
-    Query(description="by what; falling with `-`. Too many crawls for their counts to be added up are sorted by age instead"),
+    Query(
+        description="by what; falling with `-`. Too many crawls for their counts to be added up "
+        "are sorted by age instead"
+    ),
 ]
 
 
@@ -42,36 +61,62 @@ def index(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the name or of a seed, `tag` one of the crawl's; `since` and `until` are about the latest run's first fetch."""
+    """`q` is a part of the name or of a seed, `tag` one of the crawl's; `since` and `until` are
+    about the latest run's first fetch.
+    """
     waiting = waiting_runs()
-    rows, following = page_of(sortable(CrawlFilter(state, q.strip(), tag, sort, cursor, TimeRange(since, until)), waiting), waiting, limit)
+    rows, following = page_of(
+        sortable(
+            CrawlFilter(state, q.strip(), tag, sort, cursor, TimeRange(since, until)), waiting
+        ),
+        waiting,
+        limit,
+    )
     return {"items": [view.as_dict() for _, view in rows], "next": following}
 
 
-@crawls.post("", response={201: CrawlDetail, 200: CrawlDetail}, summary="Make a crawl; it is a draft until it is started")
+@crawls.post(
+    "",
+    response={201: CrawlDetail, 200: CrawlDetail},
+    summary="Make a crawl; it is a draft until it is started",
+)
 @may_add
-def create(request: CrawlApiRequest, order: Annotated[Order, Body()], idempotency_key: Key = "") -> Status:
-    """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is answered by 200 from the second
-    time on. The same key with another order is refused."""
+def create(
+    request: CrawlApiRequest, order: Annotated[Order, Body()], idempotency_key: Key = ""
+) -> Status:
+    """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is
+    answered by 200 from the second time on. The same key with another order is refused."""
     crawl, is_new = create_idempotently(order, by=request.user, idempotency_key=idempotency_key)
     return Status(201 if is_new else 200, detail(crawl))
 
 
-@crawls.get("/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why")
+@crawls.get(
+    "/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why"
+)
 @may_view
 def show(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     return detail(get_crawl(crawl_id))
 
 
-@crawls.patch("/{crawl_id}", response=CrawlDetail, summary="Edit name, rules, limits, delay, weights or Max, even while it runs")
+@crawls.patch(
+    "/{crawl_id}",
+    response=CrawlDetail,
+    summary="Edit name, rules, limits, delay, weights or Max, even while it runs",
+)
 @may_change
-def edit(request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
-    """A run at work obeys within seconds. A host that is resting rests to the end of the delay that was promised.
-    With a `revision` that is not the latest any more nothing is changed (409)."""
+def edit(
+    request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
+) -> dict[str, Any]:
+    """A run at work obeys within seconds.
+
+    A host that is resting rests to the end of the delay that was promised. With a `revision` that
+    is not the latest any more nothing is changed (409)."""
     return detail(edit_crawl(get_crawl(crawl_id), changes, by=request.user))
 
 
-@crawls.delete("/{crawl_id}", response={204: None}, summary="Delete a crawl with all that it has found")
+@crawls.delete(
+    "/{crawl_id}", response={204: None}, summary="Delete a crawl with all that it has found"
+)
 @may_delete
 def delete(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
     """Only a draft, or a crawl whose run has ended."""
@@ -81,6 +126,8 @@ def delete(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
 
 @crawls.get("/{crawl_id}/runs", response=RunPage, summary="Its runs, the latest first")
 @may_view
-def runs(request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def runs(
+    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
     views, following = list_runs(get_crawl(crawl_id), before=cursor, limit=limit)
     return {"items": [asdict(view) for view in views], "next": following}

@@ -1,6 +1,9 @@
-"""`/api/bulk`, `/api/views`, `/api/drafts/…`: many crawls at once, saved views of the list, and orders before they are crawls."""
+"""`/api/bulk`, `/api/views`, `/api/drafts/…`: many crawls at once, saved views of the list, and
+orders before they are crawls.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -39,7 +42,10 @@ class CrawlSearchIn(Schema):
 class BulkIn(Schema):
     """What to do, and to which crawls: those of these ids, or all that a filter finds."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"action": "pause", "filter": {"state": "running"}}]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"action": "pause", "filter": {"state": "running"}}]},
+    )
     action: Literal[*ACTIONS]  # type: ignore[valid-type]
     crawls: Ids | None = None
     filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
@@ -52,14 +58,22 @@ class BulkDoneOut(Schema):
     refused: list[str] = Field(description="a sentence for each crawl that could not be changed so")
 
 
-@bulk.post("", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls")
+@bulk.post(
+    "", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls"
+)
 @may_change
 def do(request: CrawlApiRequest, asked: Annotated[BulkIn, Body()]) -> dict[str, Any]:
     """With a filter only crawls in a state that allows the action are chosen."""
-    wanted = None if asked.crawls is not None or asked.filter is None else CrawlFilter(asked.filter.state, asked.filter.q, asked.filter.tag)
+    wanted = (
+        None
+        if asked.crawls is not None or asked.filter is None
+        else CrawlFilter(asked.filter.state, asked.filter.q, asked.filter.tag)
+    )
     crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted)
     try:
-        done = bulk_action(asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user)
+        done = bulk_action(
+            asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user
+        )
     except BadTags as error:
         raise BadOrder({"tags": str(error)}) from error
     return {"chosen": len(crawls), **done._asdict()}
@@ -76,7 +90,10 @@ class ViewList(Schema):
 
 
 class NewView(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Failed", "query": "state=failed&sort=-started"}]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "Failed", "query": "state=failed&sort=-started"}]},
+    )
     name: Annotated[str, Field(max_length=200)]
     query: Annotated[str, Field(max_length=1000)]
 
@@ -106,11 +123,18 @@ class ScopeTest(Schema):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"order": {"name": "Manuals", "seeds": ["https://example.org/"]}, "urls": ["https://example.org/manual/"]}]
+            "examples": [
+                {
+                    "order": {"name": "Manuals", "seeds": ["https://example.org/"]},
+                    "urls": ["https://example.org/manual/"],
+                }
+            ]
         },
     )
     order: Order
-    urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
+    urls: Annotated[
+        list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)
+    ]
 
 
 class DraftRuleChecks(Schema):
@@ -151,7 +175,11 @@ class SeedTestFetchList(Schema):
     items: list[SeedTestFetchOut]
 
 
-@drafts.post("/scope-test", response=DraftRuleChecks, summary="What an order's rules say of addresses; nothing is fetched or made")
+@drafts.post(
+    "/scope-test",
+    response=DraftRuleChecks,
+    summary="What an order's rules say of addresses; nothing is fetched or made",
+)
 @may_add
 def scope_test(request: CrawlApiRequest, asked: Annotated[ScopeTest, Body()]) -> dict[str, Any]:
     tested, mistakes = try_order(asked.order, asked.urls)
@@ -161,11 +189,19 @@ def scope_test(request: CrawlApiRequest, asked: Annotated[ScopeTest, Body()]) ->
 
 
 class SeedChecksOut(Schema):
-    errors: dict[str, str] = Field(description="a sentence for each field that is wrong; empty: a crawl can be made of it")
-    estimate: list[str] = Field(description="what it will ask of each host at most; empty while something is wrong")
+    errors: dict[str, str] = Field(
+        description="a sentence for each field that is wrong; empty: a crawl can be made of it"
+    )
+    estimate: list[str] = Field(
+        description="what it will ask of each host at most; empty while something is wrong"
+    )
 
 
-@drafts.post("/check", response=SeedChecksOut, summary="What is wrong with an order, and what it will ask of each host; nothing is made")
+@drafts.post(
+    "/check",
+    response=SeedChecksOut,
+    summary="What is wrong with an order, and what it will ask of each host; nothing is made",
+)
 @may_add
 def check(request: CrawlApiRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
     try:
@@ -181,7 +217,9 @@ def check(request: CrawlApiRequest, order: Annotated[Order, Body()]) -> dict[str
     summary="Fetch an order's first ten seeds, politely, in the background",
 )
 @may_add
-def fetch_test(request: CrawlApiRequest, response: HttpResponse, order: Annotated[Order, Body()]) -> Status:
+def fetch_test(
+    request: CrawlApiRequest, response: HttpResponse, order: Annotated[Order, Body()]
+) -> Status:
     """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
     minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
     any crawl. The answers are kept for an hour, for whoever asked."""
@@ -193,9 +231,13 @@ def fetch_test(request: CrawlApiRequest, response: HttpResponse, order: Annotate
     return Status(202, {"state": inquiry.state, "result": here})
 
 
-@drafts.get("/fetch-test/{number}", response=SeedTestFetchList, summary="What a test fetch of yours found")
+@drafts.get(
+    "/fetch-test/{number}", response=SeedTestFetchList, summary="What a test fetch of yours found"
+)
 @may_add
-def fetch_tested(request: CrawlApiRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]) -> dict[str, Any]:
+def fetch_tested(
+    request: CrawlApiRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]
+) -> dict[str, Any]:
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
     inquiry = asked.filter(pk=number).first()
     if inquiry is None:

@@ -1,6 +1,9 @@
-"""`/api/overview`, `/api/identity` and `/api/crawls/{id}/stall`: how things stand, and who we say we are."""
+"""`/api/overview`, `/api/identity` and `/api/crawls/{id}/stall`: how things stand, and who we say
+we are.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Annotated, Any
 
@@ -25,13 +28,19 @@ Line = Annotated[str, Field(max_length=500, pattern=TEXT)]
 
 class IdentityOut(Schema):
     product_token: str = Field(description="what site owners write into robots.txt")
-    contact_url: str = Field(description="where they can reach you; empty: nobody has said it yet, and no real site is crawled")
+    contact_url: str = Field(
+        description="where they can reach you; empty: nobody has said it yet, and no real site "
+        "is crawled"
+    )
     user_agent: str
 
 
 class IdentityIn(Schema):
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"product_token": "crawlsite", "contact_url": "mailto:crawls@example.org"}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"product_token": "crawlsite", "contact_url": "mailto:crawls@example.org"}]
+        },
     )
     product_token: Line
     contact_url: Line
@@ -72,23 +81,50 @@ class OverviewOut(Schema):
 
 
 class StallOut(Schema):
-    cause: str = Field(description="fetching, crawl delay, throttled by the site, waiting for a grant, paused, stuck, ...; ended")
+    cause: str = Field(
+        description="fetching, crawl delay, throttled by the site, waiting for a grant, paused, "
+        "stuck, ...; ended"
+    )
     sentence: str
     remedy: str = Field(description="what an operator can do; empty: nothing is needed")
     seconds: float | None = Field(description="until it goes on, where that is known")
     is_trouble: bool = Field(description="it will not pass by itself")
 
 
-@overview.get("", response=OverviewOut, summary="What runs, what waits and on what, and what needs you")
+@overview.get(
+    "", response=OverviewOut, summary="What runs, what waits and on what, and what needs you"
+)
 @may_view
 def glance(request: CrawlApiRequest) -> dict[str, Any]:
     now = crawls_now()
-    numbers = {name: getattr(now, name) for name in ("states", "working", "waiting", "resting", "worried", "pages_per_second")}
+    numbers = {
+        name: getattr(now, name)
+        for name in ("states", "working", "waiting", "resting", "worried", "pages_per_second")
+    }
     return {
         **numbers,
-        "at_work": [{"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate} for one in now.at_work],
-        "idle": [{"crawl": one.crawl.pk, "name": one.crawl.name, "state": one.why.state, "reason": one.why.reason} for one in now.idle],
-        "worries": [{"crawl": one.crawl.pk, "name": one.crawl.name, "word": one.word, "sentence": one.sentence} for one in now.worries],
+        "at_work": [
+            {"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate}
+            for one in now.at_work
+        ],
+        "idle": [
+            {
+                "crawl": one.crawl.pk,
+                "name": one.crawl.name,
+                "state": one.why.state,
+                "reason": one.why.reason,
+            }
+            for one in now.idle
+        ],
+        "worries": [
+            {
+                "crawl": one.crawl.pk,
+                "name": one.crawl.name,
+                "word": one.word,
+                "sentence": one.sentence,
+            }
+            for one in now.worries
+        ],
     }
 
 
@@ -98,22 +134,41 @@ def show(request: CrawlApiRequest) -> Identity:
     return identity()
 
 
-@who.put("", response=IdentityOut, summary="Say who crawls here; every request to a site carries it")
+@who.put(
+    "", response=IdentityOut, summary="Say who crawls here; every request to a site carries it"
+)
 @may_say
 def say(request: CrawlApiRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
     try:
         return set_identity(asked.product_token, asked.contact_url, by=request.user)
     except ValidationError as error:
-        raise BadOrder({field: " ".join(sentences) for field, sentences in error.message_dict.items()}) from error
+        raise BadOrder(
+            {field: " ".join(sentences) for field, sentences in error.message_dict.items()}
+        ) from error
 
 
-@stalls.get("/{crawl_id}/stall", response=StallOut, summary="Why a run is not fetching, and what can be done about it")
+@stalls.get(
+    "/{crawl_id}/stall",
+    response=StallOut,
+    summary="Why a run is not fetching, and what can be done about it",
+)
 @may_view
 def stall(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
     one = get_run(crawl_id, run)
     waits = [dealing.wait for dealing in dealings_of(one) if dealing.wait]
     found = stall_of(one, waits[0] if waits else None)
     if found is None:
-        return {"cause": "ended", "sentence": one.reason, "remedy": "", "seconds": None, "is_trouble": False}
-    facts = {"sentence": found.sentence, "remedy": found.remedy, "seconds": found.seconds, "is_trouble": found.is_trouble}
+        return {
+            "cause": "ended",
+            "sentence": one.reason,
+            "remedy": "",
+            "seconds": None,
+            "is_trouble": False,
+        }
+    facts = {
+        "sentence": found.sentence,
+        "remedy": found.remedy,
+        "seconds": found.seconds,
+        "is_trouble": found.is_trouble,
+    }
     return {"cause": str(found.cause), **facts}

@@ -1,4 +1,6 @@
-"""One action on many crawls, each by itself, so that one that has ended meanwhile keeps none of the others from it."""
+"""One action on many crawls, each by itself, so that one that has ended meanwhile keeps none of the
+others from it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from crawling.runs.wait_reason import waiting_runs
 
 #: more at once would keep whoever asks waiting for minutes
 MOST = 500
-STEER: dict[str, Callable[..., Run]] = {"pause": pause, "resume": resume, "stop": stop, "abort": abort}
+STEER: dict[str, Callable[..., Run]] = {
+    "pause": pause,
+    "resume": resume,
+    "stop": stop,
+    "abort": abort,
+}
 TAGGING = {"tag": "add", "untag": "remove"}
 ACTIONS = (*STEER, *TAGGING)
 
@@ -29,8 +36,13 @@ class BulkResult(NamedTuple):
     refused: list[str]
 
 
-def chosen(action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None) -> list[CrawlJob]:
-    """The crawls with these ids, or all that are wanted and can be steered so. Raises CrawlError for none or too many."""
+def chosen(
+    action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None
+) -> list[CrawlJob]:
+    """The crawls with these ids, or all that are wanted and can be steered so.
+
+    Raises CrawlError for none or too many.
+    """
     found = CrawlJob.objects.filter(pk__in=ids)
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs())
@@ -40,16 +52,23 @@ def chosen(action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None =
     if not crawls:
         raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")
     if len(crawls) > MOST:
-        raise CrawlError(f"More than {MOST} crawls are found; narrow the list down first, then go on with the rest.")
+        raise CrawlError(
+            f"More than {MOST} crawls are found; narrow the list down first, then go on with "
+            "the rest."
+        )
     return crawls
 
 
-def bulk_action(action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User) -> BulkResult:
+def bulk_action(
+    action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User
+) -> BulkResult:
     """Do one of ACTIONS. Raises BadTags if it is about tags and names none."""
     if action in TAGGING:
         if not tags:
             raise BadTags("Name the tags, with commas between them.")
-        return BulkResult(tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[action]: tags}, by=by), [])
+        return BulkResult(
+            tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[action]: tags}, by=by), []
+        )
     refused: list[str] = []
     for crawl in crawls:
         try:

@@ -1,4 +1,7 @@
-"""One action on many crawls: those that are ticked, or all that the list's address finds. What would be done is shown first."""
+"""One action on many crawls: those that are ticked, or all that the list's address finds.
+
+What would be done is shown first.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,17 @@ def bulk(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
         return back(request)
     views = zip(crawls, crawl_views(crawls), strict=True)
-    able = [(crawl, view.counts.queued) for crawl, view in views if action not in STEER or action in possible(view.state)]
-    here = {"action": action, "able": [crawl for crawl, _ in able], "unable": len(crawls) - len(able), "is_steering": action in STEER}
+    able = [
+        (crawl, view.counts.queued)
+        for crawl, view in views
+        if action not in STEER or action in possible(view.state)
+    ]
+    here = {
+        "action": action,
+        "able": [crawl for crawl, _ in able],
+        "unable": len(crawls) - len(able),
+        "is_steering": action in STEER,
+    }
     here["queued"] = sum(queued for _, queued in able)
     return render(request, "crawling/bulk.html", {**here, "next": next_page(request)})
 
@@ -52,7 +64,10 @@ def bulk(request: HttpRequest) -> HttpResponse:
 def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
     """The crawls ticked, or all that are found."""
     if request.POST.get("which") == "all":
-        return chosen(action, wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])))
+        return chosen(
+            action,
+            wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])),
+        )
     return chosen(action, ids=asked_ids(request, "crawl"))
 
 
@@ -75,7 +90,11 @@ def keep_view(request: HttpRequest) -> HttpResponse:
             forget_view(request.user, view_id)
         return back(request)
     try:
-        view = save_view(request.user, request.POST.get("name", ""), request.POST.get("next", "").partition("?")[2])
+        view = save_view(
+            request.user,
+            request.POST.get("name", ""),
+            request.POST.get("next", "").partition("?")[2],
+        )
     except CrawlError as error:
         messages.error(request, str(error))
         return back(request)

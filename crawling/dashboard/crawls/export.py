@@ -21,7 +21,9 @@ def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
 
 
 def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
-    """By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is slow."""
+    """By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line
+    is slow.
+    """
     waiting = waiting_runs()
     wanted = sortable(replace(wanted, after=None), waiting)
     while True:

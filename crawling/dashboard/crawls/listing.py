@@ -1,4 +1,5 @@
-"""The list of crawls: filtered, searched, sorted and paged by the database, with counts per state."""
+"""The list of crawls: filtered, searched, sorted and paged by the database, with counts per
+state."""
 
 from __future__ import annotations
 
@@ -6,7 +7,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Case, CharField, Count, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    F,
+    FilteredRelation,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Upper
 
@@ -20,9 +34,27 @@ from crawling.runs.wait_reason import waiting_runs
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
-#: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or another crawl keeps from a shift
-STATES = ("draft", "queued", "running", "waiting", "pausing", "paused", "stopping", "finished", "stopped", "failed")
-COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "excluded": "excluded", "size": "bytes"}
+#: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or
+#: another crawl keeps from a shift
+STATES = (
+    "draft",
+    "queued",
+    "running",
+    "waiting",
+    "pausing",
+    "paused",
+    "stopping",
+    "finished",
+    "stopped",
+    "failed",
+)
+COUNTED = {
+    "fetched": "fetched",
+    "known": "discovered",
+    "failed": "failed",
+    "excluded": "excluded",
+    "size": "bytes",
+}
 #: sorting by these sums the counts of every crawl found, so only so many are sorted by them
 BY_COUNTS = (*COUNTED, "queued")
 MOST_SUMMED = 5000
@@ -34,7 +66,9 @@ NEWEST_FIRST = "-made"
 
 @dataclass(frozen=True)
 class CrawlFilter:
-    """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with.
+    """What the address asks for; nonsense counts as nothing.
+
+    `after`: the id of the crawl that the page before ended with.
 
     span: of the latest run's first fetch.
     """
@@ -71,8 +105,9 @@ def _words(query: Any, name: str) -> str:
 class Listing:
     """One page of crawls; `following` is the id to go on after, None at the end.
 
-    `states` counts by state what search, tag and span find, states without crawls left out; `matching` of them are in the state wanted.
-    `sums`: whether what is found is few enough to be sorted by counts.
+    `states` counts by state what search, tag and span find, states without crawls left out;
+    `matching` of them are in the state wanted. `sums`: whether what is found is few enough to be
+    sorted by counts.
     """
 
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
@@ -103,8 +138,13 @@ def list_crawls(wanted: CrawlFilter) -> Listing:
     )
 
 
-def page_of(wanted: CrawlFilter, waiting: Collection[int], most: int) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
-    """So many of the crawls wanted, and the id to go on after; None at the end. waiting: the runs that wait."""
+def page_of(
+    wanted: CrawlFilter, waiting: Collection[int], most: int
+) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
+    """So many of the crawls wanted, and the id to go on after; None at the end.
+
+    waiting: the runs that wait.
+    """
     rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
     # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
     ids = list(rows.values_list("pk", flat=True)[: most + 1])
@@ -115,14 +155,22 @@ def page_of(wanted: CrawlFilter, waiting: Collection[int], most: int) -> tuple[l
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
     """The same, by age if the crawls found are too many for the counts of each to be added up."""
-    if wanted.sort.removeprefix("-") not in BY_COUNTS or found_crawls(wanted, waiting).count() <= MOST_SUMMED:
+    if (
+        wanted.sort.removeprefix("-") not in BY_COUNTS
+        or found_crawls(wanted, waiting).count() <= MOST_SUMMED
+    ):
         return wanted
     return without_sums(wanted)
 
 
 def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
-    """The crawls that search, tag and state leave, each with `latest`, its latest run's id. waiting: the runs that wait."""
-    crawls = CrawlJob.objects.annotate(last=FilteredRelation("runs", condition=Q(runs__is_latest=True))).annotate(latest=F("last__pk"))
+    """The crawls that search, tag and state leave, each with `latest`, its latest run's id.
+
+    waiting: the runs that wait.
+    """
+    crawls = CrawlJob.objects.annotate(
+        last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
+    ).annotate(latest=F("last__pk"))
     if wanted.search:
         crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
     if wanted.tag:
@@ -133,11 +181,17 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
         return crawls.filter(last=None)
     if wanted.state == "waiting":
         return crawls.filter(last__in=_any_of(waiting))
-    return crawls.filter(last__state=wanted.state).exclude(last__in=_any_of(waiting)) if wanted.state else crawls
+    return (
+        crawls.filter(last__state=wanted.state).exclude(last__in=_any_of(waiting))
+        if wanted.state
+        else crawls
+    )
 
 
 def _holds(text: str) -> Q:
-    """The index knows pieces of three characters, a blank before a word among them: what is shorter is looked for where words begin."""
+    """The index knows pieces of three characters, a blank before a word among them: what is shorter
+    is looked for where words begin.
+    """
     if len(text) >= SHORTEST_PIECE:
         return Q(words__contains=Upper(Value(text)))
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
@@ -153,23 +207,34 @@ def _states(wanted: CrawlFilter, waiting: Collection[int]) -> dict[str, int]:
         default=F("last__state"),
         output_field=CharField(),
     )
-    return _in_order(dict(found.annotate(shown=shown).order_by().values_list("shown").annotate(n=Count("*"))))
+    return _in_order(
+        dict(found.annotate(shown=shown).order_by().values_list("shown").annotate(n=Count("*")))
+    )
 
 
 def state_counts(waiting: Collection[int]) -> dict[str, int]:
-    """All crawls by the state that is shown of them; `waiting` are the runs that wait. No crawl's row is read."""
-    latest = Run.all_objects.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
+    """All crawls by the state that is shown of them; `waiting` are the runs that wait.
+
+    No crawl's row is read.
+    """
+    # none that is being deleted is the latest; the index knows no more
+    latest = Run.all_objects.filter(is_latest=True).order_by()
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
     if waiting:
-        at_work = latest.filter(state__in=WORKING_STATES)  # as all that wait are: the index has these together
-        for state, count in at_work.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*")):
+        # as all that wait are: the index has these together
+        at_work = latest.filter(state__in=WORKING_STATES)
+        for state, count in (
+            at_work.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*"))
+        ):
             counts[state] -= count
             counts["waiting"] = counts.get("waiting", 0) + count
     return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
 
 
 def _any_of(runs: Collection[int]) -> RawSQL:
-    """The ids as one parameter: a parameter for each of ten thousand takes longer to write down and to parse than to look up."""
+    """The ids as one parameter: a parameter for each of ten thousand takes longer to write down and
+    to parse than to look up.
+    """
     return RawSQL("SELECT unnest(%s::bigint[])", [list(runs)])
 
 
@@ -178,7 +243,9 @@ def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def without_sums(wanted: CrawlFilter) -> CrawlFilter:
-    return replace(wanted, sort=NEWEST_FIRST) if wanted.sort.removeprefix("-") in BY_COUNTS else wanted
+    return (
+        replace(wanted, sort=NEWEST_FIRST) if wanted.sort.removeprefix("-") in BY_COUNTS else wanted
+    )
 
 
 def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
@@ -188,18 +255,31 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
         return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
     if key == "name":  # no two crawls have the same
         return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
-    by: Any = {"state": Coalesce(F("last__state"), Value("draft")), "started": F("last__started_at")}.get(key)
+    by: Any = {
+        "state": Coalesce(F("last__state"), Value("draft")),
+        "started": F("last__started_at"),
+    }.get(key)
     if key == "queued":
-        waiting = HostQueue.objects.filter(queued__gt=0, run=OuterRef("latest")).values("run").annotate(total=Sum("queued"))
+        waiting = (
+            HostQueue.objects.filter(queued__gt=0, run=OuterRef("latest"))
+            .values("run")
+            .annotate(total=Sum("queued"))
+        )
         by = Coalesce(Subquery(waiting.values("total")), Value(0))
     elif key in COUNTED:
         by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
-    return crawls.annotate(by=by).order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
+    return crawls.annotate(by=by).order_by(
+        F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk"
+    )
 
 
 def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
     """What follows the crawl that the page before ended with, wherever that crawl stands by now."""
-    last = rows.filter(pk=wanted.after).values_list("pk", "by").first() if wanted.after is not None else None
+    last = (
+        rows.filter(pk=wanted.after).values_list("pk", "by").first()
+        if wanted.after is not None
+        else None
+    )
     if last is None:
         return rows
     pk, by = last
@@ -209,4 +289,6 @@ def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
         return rows.filter(**{f"{column}__{'lt' if is_falling else 'gt'}": value})
     if by is None:
         return rows.filter(by=None, pk__lt=pk)
-    return rows.filter(Q(**{f"by__{'lt' if is_falling else 'gt'}": by}) | Q(by=None) | Q(by=by, pk__lt=pk))
+    return rows.filter(
+        Q(**{f"by__{'lt' if is_falling else 'gt'}": by}) | Q(by=None) | Q(by=by, pk__lt=pk)
+    )

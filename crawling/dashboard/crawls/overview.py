@@ -1,4 +1,6 @@
-"""Crawls at a glance: how many are in each state, which work, which wait and on what, which somebody has to see to."""
+"""Crawls at a glance: how many are in each state, which work, which wait and on what, which
+somebody has to see to.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,12 @@ class CrawlProblem:
 
 @dataclass(frozen=True)
 class CrawlsNow:
-    """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the numbers all.
+    """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the
+    numbers all.
 
-    working: crawls with a live shift. waiting: those that the state *waiting* counts. resting: all others that are to
-    work, such as those between two shifts; working + resting = queued + running of `states`.
+    working: crawls with a live shift. waiting: those that the state *waiting* counts. resting: all
+    others that are to work, such as those between two shifts; working + resting = queued + running
+    of `states`.
     """
 
     states: dict[str, int]
@@ -68,7 +72,10 @@ class CrawlsNow:
 
 
 def crawls_now() -> CrawlsNow:
-    """In a fixed number of queries. Of the crawls at work all rates are read, of those that wait or rest only what is shown."""
+    """In a fixed number of queries.
+
+    Of the crawls at work all rates are read, of those that wait or rest only what is shown.
+    """
     waiting = waiting_runs()
     states = state_counts(waiting)
     live = Shift.objects.filter(ended_at=None, process__run__state__in=WORKING_STATES)
@@ -84,9 +91,15 @@ def crawls_now() -> CrawlsNow:
     worries = _worries()
     return CrawlsNow(
         states=states,
-        at_work=[ActiveCrawl(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy, views, strict=True)],
+        at_work=[
+            ActiveCrawl(run.crawl, view, rates.get(run.pk))
+            for run, view in zip(busy, views, strict=True)
+        ],
         working=len(working),
-        idle=[IdleCrawl(run.crawl, reasons.get(run.pk, WaitReason(run.state, run.reason))) for run in idle],
+        idle=[
+            IdleCrawl(run.crawl, reasons.get(run.pk, WaitReason(run.state, run.reason)))
+            for run in idle
+        ],
         waiting=states.get("waiting", 0),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
         worries=worries[:MOST_WORRIES],
@@ -99,21 +112,33 @@ def _resting(others: Collection[int], most: int) -> list[Run]:
     """The first of those that have no shift and do not wait. others: all that have one or do."""
     if not most:
         return []
-    return list(Run.objects.filter(state__in=WORKING_STATES).exclude(pk__in=others).select_related("crawl").order_by("pk")[:most])
+    return list(
+        Run.objects.filter(state__in=WORKING_STATES)
+        .exclude(pk__in=others)
+        .select_related("crawl")
+        .order_by("pk")[:most]
+    )
 
 
 def _worries() -> list[CrawlProblem]:
     """Troubles first, then what failed within a day. At most a hundred of each are read."""
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)
-    alive = Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None, started_at__lt=quiet_since)
-    heard = RunCount.objects.filter(run=OuterRef("pk"), minute__gte=quiet_since - timedelta(minutes=1))
+    alive = Shift.objects.filter(
+        process__run=OuterRef("pk"), ended_at=None, started_at__lt=quiet_since
+    )
+    heard = RunCount.objects.filter(
+        run=OuterRef("pk"), minute__gte=quiet_since - timedelta(minutes=1)
+    )
     latest = Run.objects.filter(is_latest=True).select_related("crawl").order_by("-pk")
     paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])[:100]
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
     return [
         *(CrawlProblem(run.crawl, "paused", run.trouble) for run in paused),
-        *(CrawlProblem(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
+        *(
+            CrawlProblem(run.crawl, "running", "Its shift has written nothing for five minutes.")
+            for run in silent
+        ),
         *(CrawlProblem(run.crawl, "failed", run.reason) for run in failed),
     ]

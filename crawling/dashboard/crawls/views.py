@@ -21,7 +21,8 @@ from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, SavedView
 from crawling.runs.steering import possible
 
-#: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest first
+#: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest
+#: first
 COLUMNS = (
     ("name", "Crawl", False),
     ("state", "State", False),
@@ -37,7 +38,9 @@ COLUMNS = (
 
 
 class CrawlListRow(NamedTuple):
-    """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at work, on average otherwise."""
+    """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at
+    work, on average otherwise.
+    """
 
     crawl: CrawlJob
     view: CrawlView
@@ -51,7 +54,14 @@ class CrawlListRow(NamedTuple):
         crawl = self.crawl
         depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
         workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
-        return ", ".join([crawl.visit_order.replace("_", " "), f"{crawl.delay_seconds:g} s delay", *depth, *workers])
+        return ", ".join(
+            [
+                crawl.visit_order.replace("_", " "),
+                f"{crawl.delay_seconds:g} s delay",
+                *depth,
+                *workers,
+            ]
+        )
 
 
 @require_safe
@@ -62,10 +72,19 @@ def crawls(request: HttpRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
     wanted = CrawlFilter.read(request.GET)
     listing = list_crawls(wanted)
-    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted, listing)}
+    facts = {
+        "wanted": wanted,
+        "listing": listing,
+        "rows": _rows(listing),
+        "columns": _columns(wanted, listing),
+    }
     if getattr(request, "htmx", False):
         return render(request, "crawling/_crawls.html", facts)
-    return render(request, "crawling/crawls.html", {**facts, "views": SavedView.objects.filter(user=request.user.pk)})
+    return render(
+        request,
+        "crawling/crawls.html",
+        {**facts, "views": SavedView.objects.filter(user=request.user.pk)},
+    )
 
 
 @require_safe
@@ -77,17 +96,27 @@ def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
 
 
 def _rows(listing: Listing) -> list[CrawlListRow]:
-    now = rates_now([view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest])
+    now = rates_now(
+        [view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest]
+    )
     return [_row(crawl, view, now) for crawl, view in listing.crawls]
 
 
 def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
-    """The rate of a run at work is its present one, that of an ended run its average; a run that waits has none."""
+    """The rate of a run at work is its present one, that of an ended run its average; a run that
+    waits has none.
+    """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state)
     # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
-    return CrawlListRow(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)
+    return CrawlListRow(
+        crawl,
+        view,
+        [verb for verb in verbs if verb != "abort" or "stop" not in verbs],
+        rate,
+        view.run_id in now,
+    )
 
 
 def _columns(wanted: CrawlFilter, listing: Listing) -> list[ColumnHead]:

@@ -1,6 +1,9 @@
-"""`/api/hosts`: every host that any crawl has met, to look at and to block for all; `/api/search`: pages of all crawls."""
+"""`/api/hosts`: every host that any crawl has met, to look at and to block for all; `/api/search`:
+pages of all crawls.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -19,15 +22,32 @@ from crawling.dashboard.pages.search import PAGES, SHORTEST, search_pages
 from crawling.models import Host, Page
 
 hosts, search = Router(), Router()
-may_block, may_unblock = needs("crawling.add_blacklistentry"), needs("crawling.delete_blacklistentry")
+may_block, may_unblock = (
+    needs("crawling.add_blacklistentry"),
+    needs("crawling.delete_blacklistentry"),
+)
 HostId = Annotated[int, Path(ge=1, le=LARGEST)]
-After = Annotated[str, Query(max_length=260, pattern=TEXT, description="`next` of the page before; leave it out for the first")]
+After = Annotated[
+    str,
+    Query(
+        max_length=260,
+        pattern=TEXT,
+        description="`next` of the page before; leave it out for the first",
+    ),
+]
 State = Annotated[Literal["", *STATES], Query(description="only hosts in this state")]  # type: ignore[valid-type]
-Wanted = Annotated[str, Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title")]
+Wanted = Annotated[
+    str,
+    Query(
+        min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title"
+    ),
+]
 
 
 class BlockReasonIn(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "asked for by its owner"}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "asked for by its owner"}]}
+    )
     reason: Annotated[str, Field(min_length=1, max_length=300)]
 
 
@@ -54,7 +74,9 @@ class VisitingCrawlOut(Schema):
 
 
 class HostDetailOut(HostSummaryOut):
-    visitors: list[VisitingCrawlOut] = Field(description="crawls that have met it, those with most to do first")
+    visitors: list[VisitingCrawlOut] = Field(
+        description="crawls that have met it, those with most to do first"
+    )
 
 
 class HostSummaryPage(Schema):
@@ -79,8 +101,12 @@ class FoundList(Schema):
 
 @hosts.get("", response=HostSummaryPage, summary="Hosts by name")
 @may_view
-def index(request: CrawlApiRequest, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
-    """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or are blocked for all crawls."""
+def index(
+    request: CrawlApiRequest, q: Text = "", state: State = "", cursor: After = ""
+) -> dict[str, Any]:
+    """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or
+    are blocked for all crawls.
+    """
     rows, following = list_hosts(HostFilter(q.strip(), state, cursor))
     return {"items": [host_row(row) for row in rows], "next": following}
 
@@ -91,14 +117,22 @@ def show(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
 
 
-@hosts.post("/{host_id}/block", response=HostDetailOut, summary="Let no crawl fetch from the host, those at work within seconds")
+@hosts.post(
+    "/{host_id}/block",
+    response=HostDetailOut,
+    summary="Let no crawl fetch from the host, those at work within seconds",
+)
 @may_block
-def block(request: CrawlApiRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]) -> dict[str, Any]:
+def block(
+    request: CrawlApiRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]
+) -> dict[str, Any]:
     block_host(_host(host_id), asked.reason, by=request.user)
     return _detail(_host(host_id))
 
 
-@hosts.delete("/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again")
+@hosts.delete(
+    "/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again"
+)
 @may_unblock
 def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     """As far as no other entry of the black list covers it."""
@@ -106,7 +140,9 @@ def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
 
 
-@search.get("", response=FoundList, summary=f"The latest {PAGES} pages that hold a text in address or title")
+@search.get(
+    "", response=FoundList, summary=f"The latest {PAGES} pages that hold a text in address or title"
+)
 @may_view
 def find(request: CrawlApiRequest, q: Wanted) -> dict[str, Any]:
     found = search_pages(q)
@@ -119,10 +155,24 @@ def _host(host_id: int) -> Host:
 
 def _detail(host: Host) -> dict[str, Any]:
     seen = visitors_of(host)
-    visitors = [{"crawl": one.crawl.pk, "name": one.crawl.name, "state": one.state, "queued": one.queued, "done": one.done} for one in seen]
+    visitors = [
+        {
+            "crawl": one.crawl.pk,
+            "name": one.crawl.name,
+            "state": one.state,
+            "queued": one.queued,
+            "done": one.done,
+        }
+        for one in seen
+    ]
     return {**host_row(summarize_hosts([host])[0]), "visitors": visitors}
 
 
 def _found(page: Page) -> dict[str, Any]:
-    facts = {"url": page.final_url, "title": page.title, "status": page.status, "fetched_at": page.fetched_at}
+    facts = {
+        "url": page.final_url,
+        "title": page.title,
+        "status": page.status,
+        "fetched_at": page.fetched_at,
+    }
     return {"crawl": page.run.crawl_id, "run": page.run.number, "page": page.url_id, **facts}

@@ -1,6 +1,9 @@
-"""`/api/hosts/{id}/name` and `/api/crawls/{id}/dns-replay`: why a host waits for its name, and what a run would have cost other caches."""
+"""`/api/hosts/{id}/name` and `/api/crawls/{id}/dns-replay`: why a host waits for its name, and what
+a run would have cost other caches.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -40,7 +43,9 @@ class CacheFigures(Schema):
 class CacheReplayOut(Schema):
     accesses: int = Field(description=f"of the run's pages, at most the first {MOST_ACCESSES:,}")
     names: int
-    forgotten: int = Field(description="names that are no longer in the cache, and are taken to be usual")
+    forgotten: int = Field(
+        description="names that are no longer in the cache, and are taken to be usual"
+    )
     policies: dict[str, CacheFigures]
 
 
@@ -52,7 +57,13 @@ def wait(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
 
 
-@replays.get("/{crawl_id}/dns-replay", response=CacheReplayOut, summary="A run's accesses under other caches of names")
+@replays.get(
+    "/{crawl_id}/dns-replay",
+    response=CacheReplayOut,
+    summary="A run's accesses under other caches of names",
+)
 @may_look
-def replay(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, names: Capacity = 10_000) -> dict[str, Any]:
+def replay(
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, names: Capacity = 10_000
+) -> dict[str, Any]:
     return asdict(replayed(get_run(crawl_id, run), capacity=names))

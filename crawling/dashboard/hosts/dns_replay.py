@@ -25,7 +25,10 @@ WHERE p.run_id = %s AND h.dns_name <> '' ORDER BY p.fetched_at LIMIT %s
 
 @dataclass(frozen=True)
 class Replayed:
-    """A run's accesses under each policy. `forgotten` names are no longer in the cache, and taken to be usual."""
+    """A run's accesses under each policy.
+
+    `forgotten` names are no longer in the cache, and taken to be usual.
+    """
 
     accesses: int
     names: int
@@ -39,7 +42,11 @@ def replayed(run: Run, *, capacity: int) -> Replayed:
         cursor.execute(ACCESSES, [run.pk, MOST_ACCESSES])
         trace: list[tuple[float, str]] = list(cursor.fetchall())
     names = {name for _, name in trace}
-    rows = DnsEntry.objects.filter(name__in=names).values_list("name", "cost_seconds", "ttl", "status")
+    rows = DnsEntry.objects.filter(name__in=names).values_list(
+        "name", "cost_seconds", "ttl", "status"
+    )
     found = {name: KnownLookup(cost, ttl, DnsStatus(status)) for name, cost, ttl, status in rows}
     known = {name: found.get(name, UNKNOWN) for name in names}
-    return Replayed(len(trace), len(names), len(names - found.keys()), replay(trace, known, capacity=capacity))
+    return Replayed(
+        len(trace), len(names), len(names - found.keys()), replay(trace, known, capacity=capacity)
+    )

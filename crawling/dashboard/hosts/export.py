@@ -26,5 +26,22 @@ def _hosts(wanted: HostFilter) -> Iterator[HostSummary]:
 
 def host_row(row: HostSummary) -> dict[str, Any]:
     """A host for programs."""
-    facts = {name: getattr(row, name) for name in ("addresses", "robots", "trouble", "due_at", "leased_by", "crawls", "queued", "done")}
-    return {"id": row.host.pk, "name": row.host.name, **facts, "blocked": row.block.reason if row.block else None}
+    facts = {
+        name: getattr(row, name)
+        for name in (
+            "addresses",
+            "robots",
+            "trouble",
+            "due_at",
+            "leased_by",
+            "crawls",
+            "queued",
+            "done",
+        )
+    }
+    return {
+        "id": row.host.pk,
+        "name": row.host.name,
+        **facts,
+        "blocked": row.block.reason if row.block else None,
+    }

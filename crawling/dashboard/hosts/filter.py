@@ -14,12 +14,20 @@ from dnscache.models import DnsEntry
 
 LONGEST = 260
 FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")
-WORDS: Mapping[str, str] = {"": "all", FETCHED_FROM: "fetched from now", TROUBLED: "with errors", BLOCKED: "blocked"}
+WORDS: Mapping[str, str] = {
+    "": "all",
+    FETCHED_FROM: "fetched from now",
+    TROUBLED: "with errors",
+    BLOCKED: "blocked",
+}
 
 
 @dataclass(frozen=True)
 class HostFilter:
-    """text: part of the name. state: one of STATES, empty: any. after: the name that the page before ended with."""
+    """text: part of the name.
+
+    state: one of STATES, empty: any. after: the name that the page before ended with.
+    """
 
     text: str = ""
     state: str = ""
@@ -28,7 +36,10 @@ class HostFilter:
     @classmethod
     def read(cls, query: Any) -> HostFilter:
         """As an address asks; nonsense counts as nothing."""
-        text, state, after = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST] for name in ("q", "state", "after"))
+        text, state, after = (
+            str(query.get(name, "")).replace("\0", "").strip()[:LONGEST]
+            for name in ("q", "state", "after")
+        )
         return cls(text, state if state in STATES else "", after)
 
     def __bool__(self) -> bool:
@@ -52,11 +63,15 @@ def host_counts(wanted: HostFilter) -> dict[str, int]:
 
 
 def condition(state: str) -> Q:
-    """What makes a host be in one of STATES. By lists of names, which PostgreSQL reads once, rather than by a question for each host."""
+    """What makes a host be in one of STATES. By lists of names, which PostgreSQL reads once, rather
+    than by a question for each host.
+    """
     if state == FETCHED_FROM:
         return Q(shift__isnull=False, shift__ended_at=None)
     if state == TROUBLED:
-        return Q(dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")) | Q(name__in=_without_robots())
+        return Q(
+            dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")
+        ) | Q(name__in=_without_robots())
     return Q(name__in=blocks().values("text"))
 
 

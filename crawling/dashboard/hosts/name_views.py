@@ -22,7 +22,9 @@ RUNS = 50
 def why(request: HttpRequest) -> HttpResponse:
     """Say why the host `?host=` waits."""
     host = request.GET.get("host", "").replace("\0", "").strip()[:260].lower()
-    return render(request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None})
+    return render(
+        request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None}
+    )
 
 
 @require_GET
@@ -30,9 +32,20 @@ def why(request: HttpRequest) -> HttpResponse:
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def replay(request: HttpRequest) -> HttpResponse:
     """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
-    runs = list(Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk")))).select_related("crawl").order_by("-pk")[:RUNS])
+    runs = list(
+        Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk"))))
+        .select_related("crawl")
+        .order_by("-pk")[:RUNS]
+    )
     chosen = next((run for run in runs if str(run.pk) == request.GET.get("run")), None)
     capacity = next((size for size in CAPACITIES if str(size) == request.GET.get("names")), 10_000)
     told = replayed(chosen, capacity=capacity) if chosen else None
-    context = {"runs": runs, "run": chosen, "capacity": capacity, "capacities": CAPACITIES, "told": told, "most": MOST_ACCESSES}
+    context = {
+        "runs": runs,
+        "run": chosen,
+        "capacity": capacity,
+        "capacities": CAPACITIES,
+        "told": told,
+        "most": MOST_ACCESSES,
+    }
     return render(request, "names/replay.html", context)

@@ -31,16 +31,21 @@ class NameWaitReason:
     @property
     def rests(self) -> bool:
         """Whether nobody is asked for the name now, because it failed."""
-        return bool(self.entry and self.entry.retry_at and self.entry.retry_at.timestamp() > time.time())
+        return bool(
+            self.entry and self.entry.retry_at and self.entry.retry_at.timestamp() > time.time()
+        )
 
 
 def why_waits(host: str) -> NameWaitReason:
     """Say what a host waits for, as far as names go, and which crawls want it."""
     name = dns_name(host)
     wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
-    which = {"host__dns_name": name} if name else {"host__name": host}  # the hosts of one name differ by their ports
+    # the hosts of one name differ by their ports
+    which = {"host__dns_name": name} if name else {"host__name": host}
     wait.queues = list(
-        HostQueue.objects.filter(**which, queued__gt=0, run__state__in=WORKING_STATES).select_related("run__crawl", "host__shift")
+        HostQueue.objects.filter(
+            **which, queued__gt=0, run__state__in=WORKING_STATES
+        ).select_related("run__crawl", "host__shift")
     )
     wait.is_pinned = bool(name) and name in pinned_names([name])
     wait.sentences = _sentences(wait)
@@ -50,11 +55,20 @@ def why_waits(host: str) -> NameWaitReason:
 def _sentences(wait: NameWaitReason) -> list[str]:
     entry, name = wait.entry, wait.name
     if not name:
-        return ["Nobody asks DNS for this host: it is an address, no host name at all, or a name that belongs to nobody."]
+        return [
+            "Nobody asks DNS for this host: it is an address, no host name at all, or a name "
+            "that belongs to nobody."
+        ]
     if not gate_is_wanted():
-        return ["There is no gate (DNS_AHEAD): the crawl that takes the host resolves its name then, if nobody has before."]
+        return [
+            "There is no gate (DNS_AHEAD): the crawl that takes the host resolves its name "
+            "then, if nobody has before."
+        ]
     if not living().exists():
-        return ["The gate is open, because nobody resolves ahead; the crawl that takes the host resolves its name then."]
+        return [
+            "The gate is open, because nobody resolves ahead; the crawl that takes the host "
+            "resolves its name then."
+        ]
     if found := settled([name]).get(name):
         return [_passed(found)]
     if entry is None:
@@ -62,19 +76,30 @@ def _sentences(wait: NameWaitReason) -> list[str]:
     if wait.rests and entry.retry_at:
         left = MOST_TRIES - entry.fails
         return [
-            f"Its name rests after {entry.fails} look-up{'s' * (entry.fails != 1)} in a row that failed ({entry.error or entry.status}).",
-            f"It is asked for again at {entry.retry_at:%H:%M:%S} UTC, and given up after {left} more.",
+            f"Its name rests after {entry.fails} look-up{'s' * (entry.fails != 1)} in a row "
+            f"that failed ({entry.error or entry.status}).",
+            f"It is asked for again at {entry.retry_at:%H:%M:%S} UTC, and given up after {left} "
+            "more.",
         ]
     return ["What is known of its name is too old, and it is being asked for again.", *_place(name)]
 
 
 def _passed(found: Resolution) -> str:
     if found.given_up and not found.addresses:
-        return f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, and its host's queue rests."
+        return (
+            f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, "
+            "and its host's queue rests."
+        )
     if not found.addresses:
-        return f"Its name is settled, without an address ({DnsEntry.Status(found.status).label}): it passes the gate, and its URLs fail."
+        return (
+            f"Its name is settled, without an address ({DnsEntry.Status(found.status).label}): "
+            "it passes the gate, and its URLs fail."
+        )
     if found.stale:
-        return "Its addresses are past their time, but nobody gives newer ones: it passes the gate, and is fetched from where it was."
+        return (
+            "Its addresses are past their time, but nobody gives newer ones: it passes the gate, "
+            "and is fetched from where it was."
+        )
     return "Its name is settled: it passes the gate, and waits for nothing that DNS could give."
 
 
@@ -83,4 +108,7 @@ def _place(name: str) -> list[str]:
     if name not in due:
         return [f"It is not among the first {MOST:,} names that are due within ten seconds."]
     before = due.index(name)
-    return [f"{f'{before:,}' if before else 'No'} name{'s' * (before != 1)} come{'s' * (before == 1)} before it in the lanes."]
+    return [
+        f"{f'{before:,}' if before else 'No'} name{'s' * (before != 1)} "
+        f"come{'s' * (before == 1)} before it in the lanes."
+    ]

@@ -1,4 +1,6 @@
-"""Every host that any crawl has met: where it is, what it allows, who fetches from it, and whether somebody has blocked it."""
+"""Every host that any crawl has met: where it is, what it allows, who fetches from it, and whether
+somebody has blocked it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ CRAWLS = 100
 
 @dataclass(frozen=True)
 class HostSummary:
-    """A host and what is known of it. `leased_by` names the crawl that is fetching from it; `trouble` what went wrong lately."""
+    """A host and what is known of it.
+
+    `leased_by` names the crawl that is fetching from it; `trouble` what went wrong lately.
+    """
 
     host: Host
     addresses: Sequence[str]
@@ -63,19 +68,34 @@ def list_hosts(wanted: HostFilter) -> tuple[list[HostSummary], str | None]:
 def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
     """What is known of these hosts, in a fixed number of queries."""
     names = [host.name for host in hosts]
-    entries = {entry.name: entry for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})}
-    files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
-    robots = {file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")}
+    entries = {
+        entry.name: entry
+        for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})
+    }
+    files = RobotsFile.objects.filter(
+        origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
+    )
+    robots = {
+        file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")
+    }
     blocked = {block.text: block for block in blocks().filter(text__in=names).select_related("by")}
     queues = HostQueue.objects.filter(host__in=hosts, run__is_latest=True).values("host")
     work: dict[int, dict[str, Any]] = {
-        row["host"]: dict(row) for row in queues.annotate(runs=Count("*"), waiting=Sum("queued"), ended=Sum("done"))
+        row["host"]: dict(row)
+        for row in queues.annotate(runs=Count("*"), waiting=Sum("queued"), ended=Sum("done"))
     }
-    return [_known(host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {})) for host in hosts]
+    return [
+        _known(host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {}))
+        for host in hosts
+    ]
 
 
 def _known(
-    host: Host, entries: Mapping[str, DnsEntry], robots: RobotsFile | None, block: BlackListEntry | None, work: Mapping[str, int]
+    host: Host,
+    entries: Mapping[str, DnsEntry],
+    robots: RobotsFile | None,
+    block: BlackListEntry | None,
+    work: Mapping[str, int],
 ) -> HostSummary:
     entry, shift = entries.get(bare(host.name)), host.shift
     troubles: Iterable[str] = (
@@ -98,7 +118,13 @@ def _known(
 def _robots(file: RobotsFile | None) -> str:
     if file is None:
         return "not asked for"
-    return "fetched" if 200 <= file.status < 300 else f"none ({file.status})" if 300 <= file.status < 500 else "unavailable"
+    return (
+        "fetched"
+        if 200 <= file.status < 300
+        else f"none ({file.status})"
+        if 300 <= file.status < 500
+        else "unavailable"
+    )
 
 
 def bare(name: str) -> str:
@@ -108,5 +134,12 @@ def bare(name: str) -> str:
 
 def visitors_of(host: Host) -> list[VisitingCrawl]:
     """The crawls whose latest run has met the host, those with most to do first."""
-    queues = HostQueue.objects.filter(host=host, run__is_latest=True).select_related("run__crawl").order_by("-queued", "-pk")
-    return [VisitingCrawl(queue.run.crawl, queue.run.state, queue.queued, queue.done) for queue in queues[:CRAWLS]]
+    queues = (
+        HostQueue.objects.filter(host=host, run__is_latest=True)
+        .select_related("run__crawl")
+        .order_by("-queued", "-pk")
+    )
+    return [
+        VisitingCrawl(queue.run.crawl, queue.run.state, queue.queued, queue.done)
+        for queue in queues[:CRAWLS]
+    ]

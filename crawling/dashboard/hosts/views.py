@@ -1,4 +1,6 @@
-"""Hosts and pages of all crawls: a list with a search of each, and the page of one host, where it can be blocked."""
+"""Hosts and pages of all crawls: a list with a search of each, and the page of one host, where it
+can be blocked.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def hosts(request: HttpRequest) -> HttpResponse:
     rows, following = list_hosts(wanted)
     counts = host_counts(wanted)
     tabs = [(state, words, counts[state]) for state, words in WORDS.items()]
-    return render(request, "hosts/hosts.html", {"rows": rows, "following": following, "wanted": wanted, "tabs": tabs})
+    return render(
+        request,
+        "hosts/hosts.html",
+        {"rows": rows, "following": following, "wanted": wanted, "tabs": tabs},
+    )
 
 
 @require_GET
@@ -48,14 +54,20 @@ def hosts_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
 def host(request: HttpRequest, pk: int) -> HttpResponse:
     """All that is known of one host, and the crawls that have met it."""
     found = get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=pk)
-    return render(request, "hosts/host.html", {"one": summarize_hosts([found])[0], "visitors": visitors_of(found)})
+    return render(
+        request,
+        "hosts/host.html",
+        {"one": summarize_hosts([found])[0], "visitors": visitors_of(found)},
+    )
 
 
 @require_POST
 @login_required
 @permission_required("crawling.add_blacklistentry", raise_exception=True)
 def block(request: HttpRequest, pk: int) -> HttpResponse:
-    """Block the host for all crawls, saying why; or let it go, which is for administrators, like everything on the black list."""
+    """Block the host for all crawls, saying why; or let it go, which is for administrators, like
+    everything on the black list.
+    """
     assert isinstance(request.user, User)
     found = get_object_or_404(Host, pk=pk)
     try:
@@ -85,7 +97,9 @@ def search(request: HttpRequest) -> HttpResponse:
         except SearchTookTooLong as error:
             messages.error(request, str(error))
             found = PageSearchResult((), is_more=False)
-    return render(request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST})
+    return render(
+        request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST}
+    )
 
 
 def _text(request: HttpRequest, name: str) -> str:

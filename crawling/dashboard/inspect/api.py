@@ -1,6 +1,7 @@
 """`/api/url`: what became of a URL."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -15,7 +16,10 @@ from crawling.dashboard.inspect.url_history import history_of, referrers_of
 from crawling.models import Url, UrlState
 
 history = Router()
-Address = Annotated[str, Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling")]
+Address = Annotated[
+    str,
+    Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling"),
+]
 
 
 class UrlFetchOut(Schema):
@@ -29,14 +33,18 @@ class UrlFetchOut(Schema):
     error: str
     depth: int
     attempts: int
-    found_on: str | None = Field(description="on whose page, or by whose redirect, it was found; null for a seed")
+    found_on: str | None = Field(
+        description="on whose page, or by whose redirect, it was found; null for a seed"
+    )
     final_url: str | None
     title: str | None
     fetched_at: datetime | None
 
 
 class FactOut(Schema):
-    about: str = Field(description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget")
+    about: str = Field(
+        description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget"
+    )
     sentence: str
     url: str | None = Field(description="the address that the sentence ends with")
     at: datetime | None = Field(description="the moment that the sentence ends with, if it does")
@@ -59,15 +67,25 @@ class WhyOut(Schema):
 class UrlHistory(Schema):
     url: str = Field(description="in canonical form")
     items: list[UrlFetchOut]
-    crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
+    crawls: list[WhyOut] = Field(
+        description="why, or why not, by crawl, the newest first; on the first page only"
+    )
     pending: bool = Field(description="a background job reads robots.txt: ask again in a moment")
     next: int | None
 
 
-@history.get("", response=UrlHistory, summary="What became of a URL in every run, and why, or why not, by each crawl's rules")
+@history.get(
+    "",
+    response=UrlHistory,
+    summary="What became of a URL in every run, and why, or why not, by each crawl's rules",
+)
 @may_view
-def url(request: CrawlApiRequest, u: Address, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL or not."""
+def url(
+    request: CrawlApiRequest, u: Address, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL
+    or not.
+    """
     canonical, rows, following = history_of(u, before=cursor, limit=limit)
     answers = why(u)[1] if cursor is None else []
     referrers = referrers_of(rows)
@@ -90,7 +108,10 @@ def _why(answer: UrlDecision) -> WhyOut:
         number=answer.number,
         admits=answer.admits,
         revision=answer.crawl.revision,
-        facts=[FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None, at=fact.at) for fact in answer.facts],
+        facts=[
+            FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None, at=fact.at)
+            for fact in answer.facts
+        ],
     )
 
 

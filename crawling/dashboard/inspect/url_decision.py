@@ -1,4 +1,6 @@
-"""Why, and why not, a URL was fetched: what each crawl's rules, frontier and findings say of it, as they stand now."""
+"""Why, and why not, a URL was fetched: what each crawl's rules, frontier and findings say of it, as
+they stand now.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,18 @@ from crawling.dryrun.inquiries import ask_once
 from crawling.frontier.admit.crawl_rules import black_list, filters_of, revision_in
 from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.run_limits import limit_reached, soft_limit_reached
-from crawling.models import CrawlJob, InquiryKind, Page, RobotsException, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
+from crawling.models import (
+    CrawlJob,
+    InquiryKind,
+    Page,
+    RobotsException,
+    RobotsFile,
+    Run,
+    TrapPattern,
+    Url,
+    UrlState,
+    Verdict,
+)
 from crawling.models.jobs import ENDED_STATES
 from crawling.scope.blacklist import BlackList
 from crawling.scope.filters import Rule, Ruling
@@ -41,7 +54,8 @@ class DecisionFact:
 
 @dataclass(frozen=True, slots=True)
 class UrlDecision:
-    """What one crawl says of a URL. `met`: its state in the latest run; `kept out`, `never met`, or `not started` where it has none.
+    """What one crawl says of a URL. `met`: its state in the latest run; `kept out`, `never met`, or
+    `not started` where it has none.
 
     rule, number, admits: of the rules as they stand now.
     """
@@ -61,7 +75,9 @@ class UrlDecision:
 
 @dataclass(frozen=True, slots=True)
 class UrlDecisionFacts:
-    """What is read once for all crawls. By crawl its latest run, by run what it knows of the URL; excepted: crawls that robots.txt does
+    """What is read once for all crawls.
+
+    By crawl its latest run, by run what it knows of the URL; excepted: crawls that robots.txt does
     not bind there."""
 
     black: BlackList
@@ -73,7 +89,10 @@ class UrlDecisionFacts:
 
 
 def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
-    """The URL in its canonical form, and what one crawl, or each of the latest, says of it. Raises BadUrl."""
+    """The URL in its canonical form, and what one crawl, or each of the latest, says of it.
+
+    Raises BadUrl.
+    """
     address = read_address(text)
     crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
     common = _common(address, crawls)
@@ -81,10 +100,19 @@ def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecis
 
 
 def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
-    runs = {run.crawl_id: run for run in Run.objects.filter(crawl__in=crawls, is_latest=True).select_related("crawl")}
-    here = {"run__in": runs.values(), "fingerprint__in": fingerprints(address.url), "url": address.url}
+    runs = {
+        run.crawl_id: run
+        for run in Run.objects.filter(crawl__in=crawls, is_latest=True).select_related("crawl")
+    }
+    here = {
+        "run__in": runs.values(),
+        "fingerprint__in": fingerprints(address.url),
+        "url": address.url,
+    }
     rows = Url.objects.filter(**here).select_related("queue__host", "page")
-    excepted = RobotsException.objects.filter(crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now())
+    excepted = RobotsException.objects.filter(
+        crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now()
+    )
     return UrlDecisionFacts(
         black=black_list(),
         robots=list(_of_robots(address)),
@@ -98,9 +126,19 @@ def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
 def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlDecision:
     run = common.runs.get(crawl.pk)
     if run is None:
-        ruling = filters_of(crawl, black=common.black).judge(address, depth=1, is_seed=address.url in crawl.seeds)
+        ruling = filters_of(crawl, black=common.black).judge(
+            address, depth=1, is_seed=address.url in crawl.seeds
+        )
         return _describe_decision(
-            crawl, None, "not started", ruling, [DecisionFact("rule", _describe_rule(ruling) + " That is so one link away from a seed.")]
+            crawl,
+            None,
+            "not started",
+            ruling,
+            [
+                DecisionFact(
+                    "rule", _describe_rule(ruling) + " That is so one link away from a seed."
+                )
+            ],
         )
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
     filters = filters_of(crawl, run, black=common.black)
@@ -109,16 +147,30 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     else:
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
-    facts = [DecisionFact("rule", f"{_describe_rule(ruling)} So say the rules of revision {crawl.revision}.")]
+    facts = [
+        DecisionFact(
+            "rule", f"{_describe_rule(ruling)} So say the rules of revision {crawl.revision}."
+        )
+    ]
     facts += _of_verdict(run, verdict) if verdict and not row else ()
     facts += _of_row(run, row) if row else ()
     facts += common.robots
     if crawl.pk in common.excepted:
         facts.append(
-            DecisionFact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind.")
+            DecisionFact(
+                "robots",
+                f"An administrator has excepted {address.host_key}: for this crawl its "
+                "robots.txt does not bind.",
+            )
         )
     facts += _of_budget(run, row)
-    return _describe_decision(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
+    return _describe_decision(
+        crawl,
+        run,
+        UrlState(row.state).label if row else "kept out" if verdict else "never met",
+        ruling,
+        facts,
+    )
 
 
 def _row(run: Run, url: str) -> Url | None:
@@ -132,12 +184,17 @@ def _url(url_id: int | None) -> str:
     return row.url if row else ""
 
 
-def _describe_decision(crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[DecisionFact]) -> UrlDecision:
+def _describe_decision(
+    crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[DecisionFact]
+) -> UrlDecision:
     return UrlDecision(crawl, run, met, ruling.rule.value, ruling.rule.number, ruling.admits, facts)
 
 
 def _describe_rule(ruling: Ruling) -> str:
-    said = f"Rule {ruling.rule.number}, {ruling.rule.words}, {'lets it in' if ruling.admits else 'keeps it out'}"
+    said = (
+        f"Rule {ruling.rule.number}, {ruling.rule.words}, "
+        f"{'lets it in' if ruling.admits else 'keeps it out'}"
+    )
     return f"{said}: {ruling.sentence}." if ruling.sentence else f"{said}."
 
 
@@ -145,7 +202,10 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     rule = Rule(verdict.rule)
     pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
     sentence = f"Rule {rule.number}, {rule.words}, kept it out when it was met on {pages}"
-    yield DecisionFact("verdict", f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.")
+    yield DecisionFact(
+        "verdict",
+        f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.",
+    )
     if via := _url(verdict.via):
         yield DecisionFact("verdict", "It was met first on:", via)
 
@@ -154,13 +214,31 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
     """What the frontier and the findings say of a URL that the run has taken up."""
     yield from _of_frontier(row)
     if via := _url(row.via):
-        yield DecisionFact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via)
-    pattern = TrapPattern.objects.filter(run=run, key=row.pattern).first() if row.pattern is not None else None
+        yield DecisionFact(
+            "frontier",
+            "A redirect led there from:"
+            if row.redirects
+            else f"It was found at depth {row.depth} on:",
+            via,
+        )
+    pattern = (
+        TrapPattern.objects.filter(run=run, key=row.pattern).first()
+        if row.pattern is not None
+        else None
+    )
     if row.state == UrlState.QUARANTINED and pattern:
-        yield DecisionFact("quarantine", f"It waits for an operator's word on {pattern.pattern}: {REASONS[pattern.rule or 'yield']}.")
+        yield DecisionFact(
+            "quarantine",
+            f"It waits for an operator's word on {pattern.pattern}: "
+            f"{REASONS[pattern.rule or 'yield']}.",
+        )
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):
-        yield DecisionFact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original)
+        yield DecisionFact(
+            "duplicate",
+            "Its content is that of a page fetched before, whose copies are not kept twice:",
+            original,
+        )
     if page and is_redirect(page.status):
         yield from _chain(run, page)
 
@@ -173,7 +251,11 @@ def _of_frontier(row: Url) -> Iterator[DecisionFact]:
         at = row.due_at if row.due_at and row.due_at > timezone.now() else None
         after = f" After {tries} it failed for now: {said}" if row.attempts and said else ""
         until = " It is fetched at the earliest:" if at else ""
-        yield DecisionFact("frontier", f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}", at=at)
+        yield DecisionFact(
+            "frontier",
+            f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}",
+            at=at,
+        )
     elif row.state == UrlState.IN_PROCESS:
         yield DecisionFact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
@@ -188,7 +270,9 @@ def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
         target = page.final_url
         met = _row(run, target)
         became = UrlState(met.state).label if met else "not taken up"
-        yield DecisionFact("redirect", f"It leads on ({page.status}), to an address that is {became}:", target)
+        yield DecisionFact(
+            "redirect", f"It leads on ({page.status}), to an address that is {became}:", target
+        )
         following: Page | None = getattr(met, "page", None) if met else None
         if following is None or not is_redirect(following.status) or target in seen:
             return
@@ -201,7 +285,9 @@ def _of_robots(address: Address) -> Iterator[DecisionFact]:
     files = RobotsFile.objects.filter(origin=address.origin)
     file = files.values("status", "fetched_at").first()
     if file is None:
-        yield DecisionFact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
+        yield DecisionFact(
+            "robots", f"The robots.txt of {address.origin} has not been asked for yet."
+        )
         return
     name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
     if not is_answer(status):
@@ -213,7 +299,9 @@ def _of_robots(address: Address) -> Iterator[DecisionFact]:
         inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)
         if inquiry.is_open:
             said = "is being read in the background, which takes a moment"
-            yield DecisionFact("robots", f"{name} {said}. It was asked for:", at=at, is_pending=True)
+            yield DecisionFact(
+                "robots", f"{name} {said}. It was asked for:", at=at, is_pending=True
+            )
             return
         trouble = f"could not be explained: {inquiry.why_failed.rstrip('.')}"
         said = inquiry.answer["said"] if inquiry.answer else trouble
@@ -225,10 +313,16 @@ def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
         yield DecisionFact("budget", hard)
     if soft := soft_limit_reached(run):
         yield DecisionFact("budget", f"{soft.capitalize()}: no new address is let in.")
-    budget = {name: most for name, most in run.crawl.budget.items() if name.startswith("host_") and most is not None}
+    budget = {
+        name: most
+        for name, most in run.crawl.budget.items()
+        if name.startswith("host_") and most is not None
+    }
     if row and budget:
         queue = row.queue
         limits = ", ".join(f"{name} {most:,}" for name, most in budget.items())
         yield DecisionFact(
-            "budget", f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were had; limits on each host: {limits}."
+            "budget",
+            f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were had; "
+            f"limits on each host: {limits}.",
         )

@@ -1,4 +1,6 @@
-"""All that is known of an address: its spelling, its host's name, its fetches, and what each crawl says of it."""
+"""All that is known of an address: its spelling, its host's name, its fetches, and what each crawl
+says of it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ MOST_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class UrlOccurrence:
-    """What became of the address in one run, and on whose page it was found there; `referrer` is empty for a seed."""
+    """What became of the address in one run, and on whose page it was found there; `referrer` is
+    empty for a seed.
+    """
 
     row: Url
     referrer: str
@@ -25,7 +29,8 @@ class UrlOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`name` is what DNS is asked for, empty if nobody need be asked, and `entry` its last answer."""
+    """`name` is what DNS is asked for, empty if nobody need be asked, and `entry` its last
+    answer."""
 
     url: str
     name: str

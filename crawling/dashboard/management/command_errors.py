@@ -1,4 +1,5 @@
-"""What every command does about trouble: one clear sentence and an exit status, never a traceback."""
+"""What every command does about trouble: one clear sentence and an exit status, never a
+traceback."""
 
 from __future__ import annotations
 
@@ -30,11 +31,18 @@ def plain_errors() -> Iterator[None]:
     except ValidationError as error:
         raise CommandError("; ".join(error.messages)) from error
     except OperationalError as error:
-        raise CommandError(f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})") from error
+        raise CommandError(
+            f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})"
+        ) from error
     except ProgrammingError as error:
-        raise CommandError(f"The database is not set up; run `make run` or `manage.py migrate`. ({str(error).splitlines()[0]})") from error
+        raise CommandError(
+            "The database is not set up; run `make run` or `manage.py migrate`. "
+            f"({str(error).splitlines()[0]})"
+        ) from error
     except RedisError as error:
-        raise CommandError(f"Redis does not answer; start everything with `make run`. ({error})") from error
+        raise CommandError(
+            f"Redis does not answer; start everything with `make run`. ({error})"
+        ) from error
 
 
 def read_json_object(path: Path, option: str) -> dict[str, Any]:
@@ -48,7 +56,9 @@ def read_json_object(path: Path, option: str) -> dict[str, Any]:
     except RecursionError as error:
         raise CommandError(f"{option}: {path} is no order: it is nested too deep") from error
     if not isinstance(fields, dict):
-        raise CommandError(f"{option}: {path} must hold one JSON object with the fields of an order")
+        raise CommandError(
+            f"{option}: {path} must hold one JSON object with the fields of an order"
+        )
     return fields
 
 
@@ -60,4 +70,7 @@ def page_of(name: str, *args: Any) -> str:
 def require_worker() -> None:
     """Raise CommandError if nobody would do the work."""
     if not live_workers():
-        raise CommandError("No worker is running, so the crawl would never begin; start everything with `make run`.")
+        raise CommandError(
+            "No worker is running, so the crawl would never begin; start everything with `make "
+            "run`."
+        )

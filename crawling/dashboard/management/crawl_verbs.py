@@ -63,9 +63,16 @@ HELP = {
 def add_arguments(verb: str, parser: ArgumentParser) -> None:
     """The options that only this verb has."""
     if verb == "pause":
-        parser.add_argument("--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long")
+        parser.add_argument(
+            "--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long"
+        )
     elif verb == "retry":
-        parser.add_argument("--status", type=int, metavar="N", help="only URLs with this status (default: all that failed)")
+        parser.add_argument(
+            "--status",
+            type=int,
+            metavar="N",
+            help="only URLs with this status (default: all that failed)",
+        )
     elif verb == "tag":
         parser.add_argument("--tags", metavar="TAG,TAG", help="default: none")
 
@@ -76,7 +83,13 @@ def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
 
 
 def delete(crawl: CrawlJob, typed: str) -> None:
-    """Delete it with all that it has found. Its number does not do: whoever types the name means this one."""
+    """Delete it with all that it has found.
+
+    Its number does not do: whoever types the name means this one.
+    """
     if typed != crawl.name:
-        raise CommandError(f"`crawl delete` wants the whole name, {crawl.name!r}: all runs, pages and archive files of it go for good.")
+        raise CommandError(
+            f"`crawl delete` wants the whole name, {crawl.name!r}: all runs, pages and archive "
+            "files of it go for good."
+        )
     delete_crawl(crawl, by=None)

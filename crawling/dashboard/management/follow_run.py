@@ -20,21 +20,26 @@ LATE_SECONDS = 60.0
 COLUMNS = (
     SpinnerColumn(),
     TextColumn("{task.description}", markup=False),
-    TextColumn("{task.fields[done]:,} done, {task.fields[left]:,} known and waiting, {task.fields[failed]:,} failed"),
+    TextColumn(
+        "{task.fields[done]:,} done, {task.fields[left]:,} known and waiting, "
+        "{task.fields[failed]:,} failed"
+    ),
     TimeElapsedColumn(),
     TextColumn("{task.fields[why]}", markup=False),
 )
 
 
 def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
-    """Return the crawl once its run has ended or is paused, and False, or, where that is late by its
-    limit of time, True. No total is invented: an open frontier has none.
+    """Return the crawl once its run has ended or is paused, and False, or, where that is late by
+    its limit of time, True. No total is invented: an open frontier has none.
 
     Ctrl-C ends the following, not the crawl.
     """
     view = crawl_view(crawl)
     until = time.monotonic() + crawl.max_seconds + LATE_SECONDS if crawl.max_seconds else math.inf
-    with Progress(*COLUMNS, console=Console(stderr=True), transient=True, disable=not show) as progress:
+    with Progress(
+        *COLUMNS, console=Console(stderr=True), transient=True, disable=not show
+    ) as progress:
         task = progress.add_task(crawl.name, total=None, done=0, left=0, failed=0, why="")
         say = _ProgressLine(progress.console, is_wanted=show)
         try:
@@ -44,10 +49,13 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
                 why = f"{view.state}: {view.reason}"
                 progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=why)
                 say(why)
-                time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches
+                # rows are the truth, whoever writes them; a person watches
+                time.sleep(POLL_SECONDS)
                 view = crawl_view(crawl)
         except KeyboardInterrupt:
-            progress.console.print(f"The crawl continues; `./crawl show {crawl.pk}` prints its state.")
+            progress.console.print(
+                f"The crawl continues; `./crawl show {crawl.pk}` prints its state."
+            )
             return view, False
     return view, time.monotonic() >= until
 
@@ -68,8 +76,8 @@ class _ProgressLine:
 
 
 def exit_status(view: CrawlView, *, is_late: bool = False) -> int:
-    """0: finished, or paused, and something succeeded; 1: it failed, was stopped, or fetched nothing that succeeded; 3: it should have
-    ended by its limit of time, and goes on."""
+    """0: finished, or paused, and something succeeded; 1: it failed, was stopped, or fetched
+    nothing that succeeded; 3: it should have ended by its limit of time, and goes on."""
     if is_late:
         return 3
     if view.state in (RunState.FAILED, RunState.STOPPED):

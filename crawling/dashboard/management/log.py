@@ -24,20 +24,43 @@ Show = Callable[[Iterable[LogLine]], None]
 
 def add_log_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
-    parser.add_argument("--level", choices=Level.labels, default=Level.INFO.label, help="lines of at least this level")
+    parser.add_argument(
+        "--level",
+        choices=Level.labels,
+        default=Level.INFO.label,
+        help="lines of at least this level",
+    )
     parser.add_argument("--text", default="", help="lines with this text in them or in their URLs")
     for name, words in (("since", "from this moment on"), ("until", "before this moment")):
-        parser.add_argument(f"--{name}", default="", metavar="MOMENT", help=f"lines written {words}, like 2026-11-30T14:00")
-    parser.add_argument("--last", type=int, default=50, metavar="LINES", help="begin so many lines from the end (default: 50)")
-    parser.add_argument("--follow", action="store_true", help="continue until the run ends or Ctrl-C")
+        parser.add_argument(
+            f"--{name}",
+            default="",
+            metavar="MOMENT",
+            help=f"lines written {words}, like 2026-11-30T14:00",
+        )
+    parser.add_argument(
+        "--last",
+        type=int,
+        default=50,
+        metavar="LINES",
+        help="begin so many lines from the end (default: 50)",
+    )
+    parser.add_argument(
+        "--follow", action="store_true", help="continue until the run ends or Ctrl-C"
+    )
 
 
 def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]) -> None:
-    """Print the end of a run's log, the oldest line first; with --json an object a line. Raises CommandError, CrawlError."""
+    """Print the end of a run's log, the oldest line first; with --json an object a line.
+
+    Raises CommandError, CrawlError.
+    """
     if options["last"] < 1:
         raise CommandError("--last must be 1 or more")
     run = get_run(find_crawl(crawl).pk, options["run"])
-    wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options))
+    wanted = LogFilter(
+        Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options)
+    )
 
     def show(lines: Iterable[LogLine]) -> None:
         for line in (as_jsonl if options["json"] else as_text)(lines):
@@ -46,14 +69,18 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
     lines = log_before(run, wanted, most=options["last"]).lines[::-1]
     show(lines)
     if options["follow"]:
-        _follow(run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show)
+        _follow(
+            run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show
+        )
 
 
 def _span(options: dict[str, Any]) -> TimeRange:
     span = TimeRange.read(options)
     for name in ("since", "until"):
         if options[name] and getattr(span, name) is None:
-            raise CommandError(f"--{name} must be a moment, like 2026-11-30 or 2026-11-30T14:00 (UTC)")
+            raise CommandError(
+                f"--{name} must be a moment, like 2026-11-30 or 2026-11-30T14:00 (UTC)"
+            )
     return span
 
 
@@ -61,13 +88,16 @@ def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show
     """Show what is new, each line once, until nothing can come any more."""
     try:
         while True:
-            is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()  # asked first: its last line is there by then
+            # asked first: its last line is there by then
+            is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()
             at: int | None = after
             while at is not None:
                 tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
                 new = [line for line in tail.lines if line.pk not in shown]
                 show(new)
-                if at == after:  # else there are lines before it that have not settled, with which the next look begins
+                # else there are lines before it that have not settled, with which the next look
+                # begins
+                if at == after:
                     after = tail.following
                 shown = {pk for pk in shown if pk > after} | {line.pk for line in new}
                 at = tail.newer

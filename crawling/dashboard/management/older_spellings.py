@@ -16,7 +16,9 @@ def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
     """
     commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
     common = _options(parser)
-    known = common | {name: action for sub in commands.choices.values() for name, action in _options(sub).items()}
+    known = common | {
+        name: action for sub in commands.choices.values() for name, action in _options(sub).items()
+    }
     front: list[str] = []
     rest: list[str] = []
     words = list(args)

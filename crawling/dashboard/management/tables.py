@@ -16,7 +16,12 @@ def crawl_table(views: Sequence[CrawlView]) -> Table:
         table.add_column(heading, justify="right")
     for view in views:
         counts = view.counts
-        numbers = (f"{counts.fetched:,}", f"{counts.discovered:,}", f"{counts.failed:,}", filesizeformat(counts.bytes).replace("\xa0", " "))
+        numbers = (
+            f"{counts.fetched:,}",
+            f"{counts.discovered:,}",
+            f"{counts.failed:,}",
+            filesizeformat(counts.bytes).replace("\xa0", " "),
+        )
         table.add_row(f"{view.id} {view.name}", view.state, view.reason, *numbers)
     return table
 
@@ -28,7 +33,8 @@ def crawl_lines(view: CrawlView, failures: Sequence[tuple[int, str, int]]) -> st
     lines = [
         f"{view.name} (crawl {view.id}, run {view.run}): {view.state}. {view.reason}",
         f"  {counts.fetched:,} pages fetched, {size}; {counts.discovered:,} URLs known",
-        f"  {counts.succeeded:,} succeeded, {counts.failed:,} failed, {counts.excluded:,} excluded, "
+        f"  {counts.succeeded:,} succeeded, {counts.failed:,} failed, {counts.excluded:,} "
+        "excluded, "
         f"{counts.queued:,} queued, {counts.in_process:,} in process",
     ]
     if view.seconds is not None:

@@ -1,4 +1,6 @@
-"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blacklist, exceptions from robots.txt."""
+"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blacklist,
+exceptions from robots.txt.
+"""
 
 from __future__ import annotations
 

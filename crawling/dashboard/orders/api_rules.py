@@ -1,6 +1,9 @@
-"""`/api/blacklist` and what `/api/crawls/{id}/…` says of a crawl's rules: tests of them, their revisions, exceptions from robots.txt."""
+"""`/api/blacklist` and what `/api/crawls/{id}/…` says of a crawl's rules: tests of them, their
+revisions, exceptions from robots.txt.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -36,14 +39,24 @@ from crawling.scope.blacklist import BlacklistKind
 scoping, blacklist = Router(), Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Sentence = Annotated[str, Field(min_length=1, max_length=300)]
-may_add_entry, may_remove_entry = needs("crawling.add_blacklistentry"), needs("crawling.delete_blacklistentry")
+may_add_entry, may_remove_entry = (
+    needs("crawling.add_blacklistentry"),
+    needs("crawling.delete_blacklistentry"),
+)
 may_except = needs("crawling.add_robotsexception")
 
 
 class RuleCheckIn(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]})
-    urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
-    depth: Annotated[int, Field(ge=0, le=10_000, strict=True)] = Field(1, description="links from a seed")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]},
+    )
+    urls: Annotated[
+        list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)
+    ]
+    depth: Annotated[int, Field(ge=0, le=10_000, strict=True)] = Field(
+        1, description="links from a seed"
+    )
 
 
 class HostLossOut(Schema):
@@ -61,7 +74,9 @@ class ExampleOut(Schema):
 class RulesPreviewOut(Schema):
     sentence: str
     queued: int
-    looked_at: int = Field(description="so many of them were judged; fewer than are queued: the numbers are estimates")
+    looked_at: int = Field(
+        description="so many of them were judged; fewer than are queued: the numbers are estimates"
+    )
     is_estimate: bool
     removed: int
     at_least: int = Field(description="with `at_most` bounds that hold for 95 of 100 samples")
@@ -72,7 +87,12 @@ class RulesPreviewOut(Schema):
 
 class NewEntry(Schema):
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"kind": "domain", "text": "example.net", "reason": "asked for by its owner"}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"kind": "domain", "text": "example.net", "reason": "asked for by its owner"}
+            ]
+        },
     )
     kind: Literal[*BlacklistKind]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=500)]
@@ -81,24 +101,45 @@ class NewEntry(Schema):
 
 class NewException(Schema):
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"host": "example.org", "reason": "agreed with its owner", "hours": 24}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"host": "example.org", "reason": "agreed with its owner", "hours": 24}]
+        },
     )
     host: Annotated[str, Field(min_length=1, max_length=260)]
     reason: Sentence
     hours: Annotated[float, Field(gt=0, le=LONGEST_HOURS, strict=True)]
 
 
-@scoping.post("/{crawl_id}/scope-test", response=RuleCheckList, summary="What the crawl's rules say of addresses; nothing is fetched")
+@scoping.post(
+    "/{crawl_id}/scope-test",
+    response=RuleCheckList,
+    summary="What the crawl's rules say of addresses; nothing is fetched",
+)
 @may_view
-def scope_test(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]) -> dict[str, Any]:
+def scope_test(
+    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]
+) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
-    return {"revision": crawl.revision, "items": [asdict(tested) for tested in try_scope(crawl, asked.urls, depth=asked.depth)]}
+    return {
+        "revision": crawl.revision,
+        "items": [asdict(tested) for tested in try_scope(crawl, asked.urls, depth=asked.depth)],
+    }
 
 
-@scoping.post("/{crawl_id}/preview", response=RulesPreviewOut, summary="What an edit of the rules would remove from what is queued")
+@scoping.post(
+    "/{crawl_id}/preview",
+    response=RulesPreviewOut,
+    summary="What an edit of the rules would remove from what is queued",
+)
 @may_view
-def preview(request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
-    """Nothing is saved. Where more is queued than can be judged at once, the numbers are estimates from a sample."""
+def preview(
+    request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
+) -> dict[str, Any]:
+    """Nothing is saved.
+
+    Where more is queued than can be judged at once, the numbers are estimates from a sample.
+    """
     found, mistakes = preview_changes(get_crawl(crawl_id), changes)
     if found is None:
         raise BadOrder(mistakes)
@@ -116,22 +157,40 @@ def preview(request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Chan
     }
 
 
-@scoping.get("/{crawl_id}/revisions", response=RevisionPage, summary="Who has edited the order, the latest edit first")
+@scoping.get(
+    "/{crawl_id}/revisions",
+    response=RevisionPage,
+    summary="Who has edited the order, the latest edit first",
+)
 @may_view
-def revisions(request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    found = get_crawl(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)
+def revisions(
+    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    found = (
+        get_crawl(crawl_id)
+        .revisions.select_related("by")
+        .filter(number__lt=LARGEST if cursor is None else cursor)
+    )
     rows, following = cut(list(found[: limit + 1]), limit, lambda row: row.number)
     return {"items": [_revision(row) for row in rows], "next": following}
 
 
-@scoping.post("/{crawl_id}/revisions/{number}/revert", response=CrawlDetail, summary="Take an edit back by another")
+@scoping.post(
+    "/{crawl_id}/revisions/{number}/revert",
+    response=CrawlDetail,
+    summary="Take an edit back by another",
+)
 @may_change
 def revert(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
     """What the edit has changed has its old values again, later edits of other fields stay."""
     return detail(revert_edit(get_crawl(crawl_id), number, by=request.user))
 
 
-@scoping.get("/{crawl_id}/robots-exceptions", response=ExceptionList, summary="Hosts whose robots.txt does not, or did not, bind the crawl")
+@scoping.get(
+    "/{crawl_id}/robots-exceptions",
+    response=ExceptionList,
+    summary="Hosts whose robots.txt does not, or did not, bind the crawl",
+)
 @may_view
 def exceptions(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     rows = get_crawl(crawl_id).robots_exceptions.select_related("by")[:200]
@@ -139,30 +198,46 @@ def exceptions(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
 
 
 @scoping.post(
-    "/{crawl_id}/robots-exceptions", response={201: ExceptionOut}, summary="Except a host from robots.txt, for a reason and a time"
+    "/{crawl_id}/robots-exceptions",
+    response={201: ExceptionOut},
+    summary="Except a host from robots.txt, for a reason and a time",
 )
 @may_except
-def add_exception(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]) -> Status:
+def add_exception(
+    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]
+) -> Status:
     row = except_host(get_crawl(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
     return Status(201, _exception(row))
 
 
-@scoping.delete("/{crawl_id}/robots-exceptions/{number}", response={204: None}, summary="Let robots.txt hold again")
+@scoping.delete(
+    "/{crawl_id}/robots-exceptions/{number}",
+    response={204: None},
+    summary="Let robots.txt hold again",
+)
 @may_except
 def remove_exception(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
     end_exception(get_crawl(crawl_id), number, by=request.user)
     return Status(204, None)
 
 
-@blacklist.get("", response=BlacklistPage, summary="What no crawl may fetch, the latest entry first")
+@blacklist.get(
+    "", response=BlacklistPage, summary="What no crawl may fetch, the latest entry first"
+)
 @may_view
 def entries(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    found = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)
+    found = BlackListEntry.objects.select_related("by").filter(
+        removed_at=None, pk__lt=LARGEST if cursor is None else cursor
+    )
     rows, following = page_of(found, limit)
     return {"items": [_entry(row) for row in rows], "next": following}
 
 
-@blacklist.post("", response={201: BlacklistEntryOut}, summary="Keep all crawls from something, those at work within seconds")
+@blacklist.post(
+    "",
+    response={201: BlacklistEntryOut},
+    summary="Keep all crawls from something, those at work within seconds",
+)
 @may_add_entry
 def add(request: CrawlApiRequest, asked: Annotated[NewEntry, Body()]) -> Status:
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
@@ -180,7 +255,14 @@ def _name(row: BlackListEntry | OrderRevision | RobotsException) -> str | None:
 
 
 def _entry(row: BlackListEntry) -> BlacklistEntryOut:
-    return BlacklistEntryOut(id=row.pk, kind=row.kind, text=row.text, reason=row.reason, by=_name(row), created_at=row.created_at)
+    return BlacklistEntryOut(
+        id=row.pk,
+        kind=row.kind,
+        text=row.text,
+        reason=row.reason,
+        by=_name(row),
+        created_at=row.created_at,
+    )
 
 
 def _revision(row: OrderRevision) -> RevisionOut:

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/schedule`: when a crawl starts by itself."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -47,26 +48,42 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
     plan = plan_of(crawl)
     if plan is None:
         raise Http404(f"{crawl.name} has no schedule.")
-    starts = [StartOut(due_at=row.due_at, run=row.run.number if row.run else None, outcome=row.outcome) for row in plan.starts]
-    return ScheduleOut(**plan.timing, in_words=plan.in_words, next=list(plan.upcoming), starts=starts)
+    starts = [
+        StartOut(due_at=row.due_at, run=row.run.number if row.run else None, outcome=row.outcome)
+        for row in plan.starts
+    ]
+    return ScheduleOut(
+        **plan.timing, in_words=plan.in_words, next=list(plan.upcoming), starts=starts
+    )
 
 
-@schedules.get("/{crawl_id}/schedule", response=ScheduleOut, summary="When the crawl starts by itself, and what became of the last times")
+@schedules.get(
+    "/{crawl_id}/schedule",
+    response=ScheduleOut,
+    summary="When the crawl starts by itself, and what became of the last times",
+)
 @may_view
 def show(request: CrawlApiRequest, crawl_id: CrawlId) -> ScheduleOut:
     return _out(get_crawl(crawl_id))
 
 
-@schedules.put("/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself")
+@schedules.put(
+    "/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself"
+)
 @may_change
 def put(request: CrawlApiRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]) -> ScheduleOut:
-    """By `cron` or every so many minutes. While a run lasts, no other is started; the list of starts says so."""
+    """By `cron` or every so many minutes.
+
+    While a run lasts, no other is started; the list of starts says so.
+    """
     crawl = get_crawl(crawl_id)
     set_schedule(crawl, wish, by=request.user)
     return _out(crawl)
 
 
-@schedules.delete("/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only")
+@schedules.delete(
+    "/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only"
+)
 @may_change
 def remove(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
     remove_schedule(get_crawl(crawl_id), by=request.user)

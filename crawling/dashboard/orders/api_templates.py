@@ -1,6 +1,7 @@
 """`/api/templates` and `/api/crawls/{id}/template`: orders that are kept to make crawls from."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -53,9 +54,15 @@ def index(request: CrawlApiRequest) -> dict[str, Any]:
     return {"items": list(OrderTemplate.objects.all())}
 
 
-@keeping.post("/{crawl_id}/template", response={201: TemplateOut}, summary="Keep the crawl's order as a template, without its secrets")
+@keeping.post(
+    "/{crawl_id}/template",
+    response={201: TemplateOut},
+    summary="Keep the crawl's order as a template, without its secrets",
+)
 @may_add
-def keep(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]) -> Status:
+def keep(
+    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]
+) -> Status:
     return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
 
 
@@ -65,15 +72,26 @@ def show(request: CrawlApiRequest, template_id: TemplateId) -> OrderTemplate:
     return get_object_or_404(OrderTemplate, pk=template_id)
 
 
-@templates.delete("/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay")
+@templates.delete(
+    "/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay"
+)
 @may_delete
 def remove(request: CrawlApiRequest, template_id: TemplateId) -> Status:
     remove_template(get_object_or_404(OrderTemplate, pk=template_id), by=request.user)
     return Status(204, None)
 
 
-@templates.post("/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template")
+@templates.post(
+    "/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template"
+)
 @may_add
-def make(request: CrawlApiRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]) -> Status:
+def make(
+    request: CrawlApiRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]
+) -> Status:
     """Name it, and give the fields that are to be otherwise than in the template."""
-    return Status(201, detail(crawl_from(get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user)))
+    return Status(
+        201,
+        detail(
+            crawl_from(get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user)
+        ),
+    )

@@ -39,10 +39,20 @@ def blacklist(request: HttpRequest) -> HttpResponse:
         errors = _add(request)
         if not errors:
             return redirect("crawling:blacklist")
-    found, before = BlackListEntry.objects.select_related("by").filter(removed_at=None), asked_number(request, "before")
+    found, before = (
+        BlackListEntry.objects.select_related("by").filter(removed_at=None),
+        asked_number(request, "before"),
+    )
     entries, older = page_of(found if before is None else found.filter(pk__lt=before), ENTRIES)
     typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
-    here = {"entries": entries, "older": older, "before": before, "kinds": KINDS, "typed": typed, "errors": errors}
+    here = {
+        "entries": entries,
+        "older": older,
+        "before": before,
+        "kinds": KINDS,
+        "typed": typed,
+        "errors": errors,
+    }
     return render(request, "crawling/blacklist.html", here)
 
 
@@ -79,7 +89,10 @@ def remove(request: HttpRequest, number: int) -> HttpResponse:
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def url(request: HttpRequest) -> HttpResponse:
     """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
-    text, number = request.GET.get("u", "").replace("\0", "").strip()[:4096], asked_number(request, "crawl")
+    text, number = (
+        request.GET.get("u", "").replace("\0", "").strip()[:4096],
+        asked_number(request, "crawl"),
+    )
     crawl = get_object_or_404(CrawlJob, pk=number) if number is not None else None
     here: dict[str, object] = {"typed": text, "crawl": crawl}
     if text:

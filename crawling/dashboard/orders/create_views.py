@@ -38,7 +38,9 @@ TEMPLATES = 50
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A form asks for shares of a pool: where there is none yet, the list of crawls says so and what to do."""
+    """A form asks for shares of a pool: where there is none yet, the list of crawls says so and
+    what to do.
+    """
 
     @wraps(view)
     def told(request: HttpRequest, **named: Any) -> HttpResponse:
@@ -56,10 +58,15 @@ def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 @permission_required("crawling.add_crawljob", raise_exception=True)
 @needs_pool
 def new(request: HttpRequest) -> HttpResponse:
-    """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked to."""
+    """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked
+    to.
+    """
     assert isinstance(request.user, User)
     if request.method != "POST":
-        return _page(request, CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())))
+        return _page(
+            request,
+            CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())),
+        )
     key = request.POST.get("key", "")[:200]
     made = _made_before(request.user, key)
     if made is None:
@@ -85,7 +92,9 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     mistakes = _say_who(form, request.user)
     inquiry = None
     if not mistakes:
-        inquiry, mistakes = request_test_fetch(form.as_order(), answers=form.answers, by=request.user)
+        inquiry, mistakes = request_test_fetch(
+            form.as_order(), answers=form.answers, by=request.user
+        )
     is_part = getattr(request, "htmx", False)
     if inquiry and not is_part:
         return redirect("crawling:tested", inquiry.pk)
@@ -108,7 +117,9 @@ def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
     question = question_of(inquiry)
     facts = {
         "inquiry": inquiry,
-        "trials": [SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])],
+        "trials": [
+            SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])
+        ],
         "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }
@@ -123,7 +134,9 @@ def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
 @permission_required("crawling.add_crawljob", raise_exception=True)
 @needs_pool
 def check(request: HttpRequest) -> JsonResponse:
-    """What is wrong with the form as it stands, what is set in its sections, and what the crawl will ask of hosts."""
+    """What is wrong with the form as it stands, what is set in its sections, and what the crawl
+    will ask of hosts.
+    """
     form = form_of(request)
     foreseen: list[str] = []
     try:
@@ -167,12 +180,22 @@ def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
     """What the form is filled in with: as another crawl was, as a template says, or as usual."""
     answers = {"product_token": identity().product_token}
     if clone := request.GET.get("clone", ""):
-        return {**answers, **as_answers(get_object_or_404(CrawlJob, pk=whole_number(clone) or 0), capacity_of(default_pool()))}
+        return {
+            **answers,
+            **as_answers(
+                get_object_or_404(CrawlJob, pk=whole_number(clone) or 0),
+                capacity_of(default_pool()),
+            ),
+        }
     if template := request.GET.get("template", ""):
         try:
             like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
         except BadOrder as error:
-            messages.error(request, f"This template says what no order says any more, so that it cannot be used: {error}.")
+            messages.error(
+                request,
+                "This template says what no order says any more, so that it cannot be used: "
+                f"{error}.",
+            )
         else:
             return {**answers, **as_answers(like, capacity_of(default_pool()))}
     return answers
@@ -184,7 +207,10 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
 
 
 def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
-    """The crawl, or None and the form knows why. Who crawls is saved together with the crawl or not at all."""
+    """The crawl, or None and the form knows why.
+
+    Who crawls is saved together with the crawl or not at all.
+    """
     form.is_valid()
     mistakes: dict[str, str] = {}
     try:
@@ -201,7 +227,10 @@ def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
 
 def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
     """Save who crawls, if the form says it; returns what is wrong with it by field."""
-    token, contact = form.cleaned_data.get("product_token", ""), form.cleaned_data.get("contact_url", "")
+    token, contact = (
+        form.cleaned_data.get("product_token", ""),
+        form.cleaned_data.get("contact_url", ""),
+    )
     if not contact or not by.has_perm("crawling.change_identity"):
         return {}
     try:

@@ -31,6 +31,10 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
     if schedule is None:
         return None
     timing, _ = read_timing(schedule.timing)
-    upcoming = timing.upcoming(timezone.now(), schedule.anchor_at, UPCOMING) if timing and schedule.next_at else []
+    upcoming = (
+        timing.upcoming(timezone.now(), schedule.anchor_at, UPCOMING)
+        if timing and schedule.next_at
+        else []
+    )
     starts = list(schedule.starts.select_related("run")[:STARTS])
     return Plan(schedule.timing, timing.in_words if timing else "Unreadable", upcoming, starts)

@@ -33,8 +33,11 @@ class ScheduleForm(forms.Form):
     cron = forms.CharField(
         label="Cron line",
         required=False,
-        help_text="Minute, hour, day, month, weekday: 30 2 * * 1-5 is half past two on working days.",
-        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}),
+        help_text="Minute, hour, day, month, weekday: 30 2 * * 1-5 is half past two on working "
+        "days.",
+        widget=forms.TextInput(
+            attrs={"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
+        ),
     )
     every_minutes = forms.CharField(
         label="…or every so many minutes",
@@ -43,7 +46,10 @@ class ScheduleForm(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     time_zone = forms.CharField(
-        label="Time zone", required=False, initial="UTC", widget=forms.TextInput(attrs={"list": "zones", "spellcheck": "false"})
+        label="Time zone",
+        required=False,
+        initial="UTC",
+        widget=forms.TextInput(attrs={"list": "zones", "spellcheck": "false"}),
     )
     catch_up = forms.ChoiceField(
         label="If times were missed",
@@ -56,7 +62,10 @@ class ScheduleForm(forms.Form):
     def fields_of_schedule(self) -> dict[str, Any]:
         """Unchecked; what was left empty is left out."""
         answers = self.cleaned_data
-        return {**{name: answers[name] for name in WHEN if answers.get(name)}, "is_on": answers["is_on"]}
+        return {
+            **{name: answers[name] for name in WHEN if answers.get(name)},
+            "is_on": answers["is_on"],
+        }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,7 +82,11 @@ def schedule(request: HttpRequest, pk: int) -> HttpResponse:
             raise PermissionDenied
         if _change(request, crawl, form, request.user):
             return redirect("crawling:schedule", pk=pk)
-    return render(request, "crawling/schedule.html", {"crawl": crawl, "plan": plan, "form": form, "zones": sorted(zones())})
+    return render(
+        request,
+        "crawling/schedule.html",
+        {"crawl": crawl, "plan": plan, "form": form, "zones": sorted(zones())},
+    )
 
 
 def _change(request: HttpRequest, crawl: CrawlJob, form: ScheduleForm, by: User) -> bool:

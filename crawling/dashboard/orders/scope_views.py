@@ -1,4 +1,6 @@
-"""A crawl's rules: edited while it runs, tested before and after, with who has edited them; and its exceptions from robots.txt."""
+"""A crawl's rules: edited while it runs, tested before and after, with who has edited them; and its
+exceptions from robots.txt.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ REVISIONS = 20
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def scope(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what they would remove, or save them."""
+    """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what
+    they would remove, or save them.
+    """
     crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
     if request.method != "POST":
         return _page(request, crawl, EditForm(initial=edit_answers(crawl)))
@@ -50,14 +54,21 @@ def _save(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse
     assert isinstance(request.user, User)
     revision = request.POST.get("revision", "")
     try:
-        edited = edit_crawl(crawl, form.as_changes(), by=request.user, revision=int(revision) if revision.isdecimal() else None)
+        edited = edit_crawl(
+            crawl,
+            form.as_changes(),
+            by=request.user,
+            revision=int(revision) if revision.isdecimal() else None,
+        )
     except BadOrder as error:
         form.blame(error.errors)
     except CrawlError as error:
         messages.error(request, str(error))
     else:
         saved = f"Revision {edited.revision} is saved. A run at work obeys it within seconds."
-        messages.success(request, saved if edited.revision != crawl.revision else "Nothing was changed.")
+        messages.success(
+            request, saved if edited.revision != crawl.revision else "Nothing was changed."
+        )
         return redirect("crawling:scope", crawl.pk)
     return _page(request, crawl, form)
 
@@ -84,19 +95,26 @@ def revert(request: HttpRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number = request.POST.get("number", "")
     try:
-        reverted = revert_edit(crawl, int(number) if number.isdecimal() and len(number) < 10 else 0, by=request.user)
+        reverted = revert_edit(
+            crawl, int(number) if number.isdecimal() and len(number) < 10 else 0, by=request.user
+        )
     except CrawlError as error:
         messages.error(request, str(error))
     else:
         is_new = reverted.revision != crawl.revision
         messages.success(
-            request, f"Edit {number} is taken back by revision {reverted.revision}." if is_new else "All is as it was before that edit."
+            request,
+            f"Edit {number} is taken back by revision {reverted.revision}."
+            if is_new
+            else "All is as it was before that edit.",
         )
     return redirect("crawling:scope", crawl.pk)
 
 
 def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
-    tested, mistakes = try_changes(crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED])
+    tested, mistakes = try_changes(
+        crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED]
+    )
     if getattr(request, "htmx", False):
         return render(request, "crawling/_tested.html", {"tested": tested, "mistakes": mistakes})
     form.blame(mistakes)
@@ -124,7 +142,9 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
         "sections": sections_of(form),
         "rules": [(rule, kept_out.get(rule.value)) for rule in Rule],
         "revisions": crawl.revisions.select_related("by")[:REVISIONS],
-        "exceptions": crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()),
+        "exceptions": crawl.robots_exceptions.select_related("by").filter(
+            expires_at__gt=timezone.now()
+        ),
     }
     return render(request, "crawling/scope.html", here | facts)
 
@@ -133,12 +153,16 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
 @login_required
 @permission_required("crawling.add_crawljob", raise_exception=True)
 def test_scope(request: HttpRequest) -> HttpResponse:
-    """Test addresses by the rules of a crawl that is not made yet: in the page, or, without scripts, on a page of their own."""
+    """Test addresses by the rules of a crawl that is not made yet: in the page, or, without
+    scripts, on a page of their own.
+    """
     form = form_of(request)
     asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
     tested: list[RuleCheck]
     tested, mistakes = try_order(form.as_order(), asked)
-    template = "crawling/_tested.html" if getattr(request, "htmx", False) else "crawling/tested.html"
+    template = (
+        "crawling/_tested.html" if getattr(request, "htmx", False) else "crawling/tested.html"
+    )
     return render(request, template, {"tested": tested, "mistakes": form.in_words(mistakes)})
 
 
@@ -155,8 +179,18 @@ def robots(request: HttpRequest, pk: int) -> HttpResponse:
             row = end_exception(crawl, int(number), by=request.user)
             messages.success(request, f"The robots.txt of {row.host} holds again.")
         else:
-            row = except_host(crawl, request.POST.get("host", ""), request.POST.get("reason", ""), float(hours), by=request.user)
-            messages.success(request, f"The robots.txt of {row.host} does not bind this crawl for {float(hours):g} hours.")
+            row = except_host(
+                crawl,
+                request.POST.get("host", ""),
+                request.POST.get("reason", ""),
+                float(hours),
+                by=request.user,
+            )
+            messages.success(
+                request,
+                f"The robots.txt of {row.host} does not bind this crawl for {float(hours):g} "
+                "hours.",
+            )
     except ValueError:
         messages.error(request, "Hours are a number, like 24.")
     except CrawlError as error:

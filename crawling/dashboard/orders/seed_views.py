@@ -30,7 +30,9 @@ def seeds(request: HttpRequest, pk: int) -> HttpResponse:
     here = {"crawl": crawl, "run": run, "typed": typed}
     if request.method == "POST":
         try:
-            added = add_to_seeds(crawl, lines(typed), by=request.user, widen="widen" in request.POST)
+            added = add_to_seeds(
+                crawl, lines(typed), by=request.user, widen="widen" in request.POST
+            )
         except BadSeeds as error:
             return render(request, "crawling/seeds.html", {**here, "error": error})
         _message_added(request, added)
@@ -40,8 +42,15 @@ def seeds(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
     if added.added:
-        count = f"{len(added.added):,} seed{'s are' if len(added.added) > 1 else ' is'} added by revision {added.revision}"
-        queued = "they wait for the next run" if added.queued is None else f"{added.queued:,} queued in the run at work"
+        count = (
+            f"{len(added.added):,} seed{'s are' if len(added.added) > 1 else ' is'} added by "
+            f"revision {added.revision}"
+        )
+        queued = (
+            "they wait for the next run"
+            if added.queued is None
+            else f"{added.queued:,} queued in the run at work"
+        )
         messages.success(request, f"{count}; {queued}.")
     else:
         messages.info(request, "Nothing was added: all of them are seeds already.")

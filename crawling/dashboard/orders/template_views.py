@@ -27,7 +27,9 @@ def save(request: HttpRequest, pk: int) -> HttpResponse:
     except BadOrder as error:
         messages.error(request, f"The template is not kept. {capfirst(str(error))}.")
     else:
-        messages.success(request, f"{template.name} is kept as a template; the page for a new crawl offers it.")
+        messages.success(
+            request, f"{template.name} is kept as a template; the page for a new crawl offers it."
+        )
     return redirect("crawling:crawl", pk)
 
 

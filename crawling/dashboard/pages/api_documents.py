@@ -1,6 +1,9 @@
-"""`/api/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses look like a trap's."""
+"""`/api/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses
+look like a trap's.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -17,7 +20,10 @@ from crawling.dashboard.pages.extracted import list_extracted
 from crawling.dashboard.pages.trap_patterns import list_traps
 
 documents = Router()
-Kind = Annotated[Likeness, Query(description="copies, near copies, or pages that name another address as their own")]
+Kind = Annotated[
+    Likeness,
+    Query(description="copies, near copies, or pages that name another address as their own"),
+]
 #: keys have 64 bits, and programs that read JSON often have 53: they go out as text
 Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
 
@@ -51,7 +57,10 @@ class SimilarPageList(Schema):
 
 
 class TrapOut(Schema):
-    """A pattern of addresses that differ by numbers, ids and values only. fresh: of its pages, those whose content was new."""
+    """A pattern of addresses that differ by numbers, ids and values only.
+
+    fresh: of its pages, those whose content was new.
+    """
 
     key: str
     pattern: str
@@ -78,17 +87,35 @@ class TrapRulingOut(Schema):
     urls: int = Field(description="URLs that were queued, or excluded")
 
 
-@documents.get("/{crawl_id}/extracted", response=ExtractedPage, summary="What the order's rules took out of pages")
+@documents.get(
+    "/{crawl_id}/extracted",
+    response=ExtractedPage,
+    summary="What the order's rules took out of pages",
+)
 @may_view
 def extracted(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    name: Text = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """`name` is that of one rule."""
-    rows, following = list_extracted(get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit)
-    return {"items": [{"id": row.pk, "url": row.url.url, "name": row.name, "value": row.value} for row in rows], "next": following}
+    rows, following = list_extracted(
+        get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit
+    )
+    return {
+        "items": [
+            {"id": row.pk, "url": row.url.url, "name": row.name, "value": row.value} for row in rows
+        ],
+        "next": following,
+    }
 
 
-@documents.get("/{crawl_id}/reports/duplicates", response=SimilarPageList, summary="Pages that say the same")
+@documents.get(
+    "/{crawl_id}/reports/duplicates", response=SimilarPageList, summary="Pages that say the same"
+)
 @may_view
 def duplicates(
     request: CrawlApiRequest,
@@ -103,16 +130,37 @@ def duplicates(
     return {"items": [asdict(row) for row in rows], "next": following}
 
 
-@documents.get("/{crawl_id}/traps", response=TrapPage, summary="Patterns of addresses that look like a trap's, with samples")
+@documents.get(
+    "/{crawl_id}/traps",
+    response=TrapPage,
+    summary="Patterns of addresses that look like a trap's, with samples",
+)
 @may_view
-def traps(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def traps(
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
     views, following = list_traps(get_run(crawl_id, run), after=cursor or 0, limit=limit)
     return {"items": [{**asdict(view), "key": str(view.key)} for view in views], "next": following}
 
 
-@documents.post("/{crawl_id}/traps/{key}", response=TrapRulingOut, summary="Approve or ban a pattern of the latest run")
+@documents.post(
+    "/{crawl_id}/traps/{key}",
+    response=TrapRulingOut,
+    summary="Approve or ban a pattern of the latest run",
+)
 @may_change
-def judge(request: CrawlApiRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]) -> dict[str, Any]:
-    """Approved: what is held is fetched, even if the run had ended. Banned: it is excluded, and so is whatever is found of it later."""
+def judge(
+    request: CrawlApiRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]
+) -> dict[str, Any]:
+    """Approved: what is held is fetched, even if the run had ended.
+
+    Banned: it is excluded, and so is whatever is found of it later.
+    """
     decide = approve_trap if word.verdict == "approve" else ban_trap
-    return {"urls": decide(get_crawl(crawl_id), max(-LARGEST, min(int(key), LARGEST)), by=request.user)}
+    return {
+        "urls": decide(get_crawl(crawl_id), max(-LARGEST, min(int(key), LARGEST)), by=request.user)
+    }

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/pages/…`: pages as files."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Annotated, Any, Literal
 
@@ -28,13 +29,28 @@ from crawling.models import Page
 
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
-Form = Annotated[Literal["csv", "jsonl"], Query(alias="format", description="a table, or a JSON object a line")]
+Form = Annotated[
+    Literal["csv", "jsonl"], Query(alias="format", description="a table, or a JSON object a line")
+]
 FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
-ROWS: dict[str, Any] = {"responses": {200: {"description": "The rows", "content": {"text/csv": FILE, "application/x-ndjson": FILE}}}}
-RECORDS: dict[str, Any] = {"responses": {200: {"description": "A WARC file", "content": {"application/warc": FILE}}}}
+ROWS: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "The rows",
+            "content": {"text/csv": FILE, "application/x-ndjson": FILE},
+        }
+    }
+}
+RECORDS: dict[str, Any] = {
+    "responses": {200: {"description": "A WARC file", "content": {"application/warc": FILE}}}
+}
 
 
-@downloads.get("/{crawl_id}/pages/rows", openapi_extra=ROWS, summary="All answered fetches in the order of their fetches, as a file")
+@downloads.get(
+    "/{crawl_id}/pages/rows",
+    openapi_extra=ROWS,
+    summary="All answered fetches in the order of their fetches, as a file",
+)
 @may_view
 def rows(
     request: CrawlApiRequest,
@@ -52,7 +68,11 @@ def rows(
     return send(rows_file(get_run(crawl_id, run), wanted, form))
 
 
-@downloads.get("/{crawl_id}/pages/warc", openapi_extra=RECORDS, summary="What the archive has of a run's pages, as one WARC file")
+@downloads.get(
+    "/{crawl_id}/pages/warc",
+    openapi_extra=RECORDS,
+    summary="What the archive has of a run's pages, as one WARC file",
+)
 @may_change
 def records(
     request: CrawlApiRequest,
@@ -64,7 +84,9 @@ def records(
     until: Until = None,
     unread: IsUnread = False,
 ) -> StreamingHttpResponse:
-    """With a filter the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
+    """With a filter the pages that are like that, with the records that have their payloads;
+    without, all of the run's archive.
+    """
     try:
         wanted = PageFilter(q, status, TimeRange(since, until), unread)
         return send(warc_file(get_run(crawl_id, run), wanted))
@@ -72,7 +94,9 @@ def records(
         raise Http404(str(trouble)) from trouble
 
 
-@downloads.get("/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file")
+@downloads.get(
+    "/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file"
+)
 @may_change
 def record(request: CrawlApiRequest, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
     page = (

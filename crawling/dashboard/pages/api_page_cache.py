@@ -1,6 +1,7 @@
 """`/api/page-cache`: what reusing other crawls' pages has spared."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from datetime import datetime
@@ -20,7 +21,10 @@ class PopularPageOut(Schema):
     url: str
     count: float = Field(description="how often it was wanted of late; halves every hour")
     wanted: int = Field(description="times a crawl wanted it while another's fetch was fresh")
-    reused: int = Field(description="times that fetch was taken; at the others the server had forbidden it, or the copy was gone")
+    reused: int = Field(
+        description="times that fetch was taken; at the others the server had forbidden it, or "
+        "the copy was gone"
+    )
     wanted_at: datetime
 
 
@@ -32,7 +36,11 @@ class PageCacheOut(Schema):
     hot: list[PopularPageOut] = Field(description="the hottest first")
 
 
-@cache.get("", response=PageCacheOut, summary="Requests saved by reusing other crawls' pages, and the pages wanted most")
+@cache.get(
+    "",
+    response=PageCacheOut,
+    summary="Requests saved by reusing other crawls' pages, and the pages wanted most",
+)
 @may_view
 def show(request: CrawlApiRequest, limit: Limit = 50) -> dict[str, Any]:
     found = page_cache(most=limit)

@@ -1,6 +1,9 @@
-"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has not got."""
+"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has
+not got.
+"""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -9,7 +12,15 @@ from django.http import HttpResponse
 from ninja import Path, Query, Router, Schema, Status
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    Text,
+)
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.base.lookup import get_page, get_run
@@ -24,7 +35,9 @@ Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which thi
 Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
 Why = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
-After = Annotated[str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")]
+After = Annotated[
+    str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")
+]
 
 
 class ChangeCounts(Schema):
@@ -60,11 +73,15 @@ class ChangeOut(Schema):
     old_bytes: int | None
     new_bytes: int | None
 
-    diff: str | None = Field(description="where its text in both is told line by line; null where it is not in both")
+    diff: str | None = Field(
+        description="where its text in both is told line by line; null where it is not in both"
+    )
 
 
 class LineOut(Schema):
-    kind: str = Field(description="same, gone, added; or skipped, for equal lines that are left out")
+    kind: str = Field(
+        description="same, gone, added; or skipped, for equal lines that are left out"
+    )
     text: str
 
 
@@ -72,7 +89,9 @@ class TextDiff(Schema):
     url: str
     old_run: int
     new_run: int
-    lines: list[LineOut] = Field(description="what a reader sees different, with three equal lines around it; empty: nothing")
+    lines: list[LineOut] = Field(
+        description="what a reader sees different, with three equal lines around it; empty: nothing"
+    )
 
 
 class ChangePage(Schema):
@@ -83,7 +102,9 @@ class ChangePage(Schema):
 
 class NotFetchedReasonOut(Schema):
     key: str
-    kind: str = Field(description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice")
+    kind: str = Field(
+        description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice"
+    )
     words: str
     urls: int
     unlisted: int = Field(description="of them, so many were only counted")
@@ -103,18 +124,35 @@ class NotFetchedPage(Schema):
     next: int | None
 
 
-@reports.get("/{crawl_id}/reports/left-out", response=NotFetchedPage, summary="What a run has not got, by reason")
+@reports.get(
+    "/{crawl_id}/reports/left-out",
+    response=NotFetchedPage,
+    summary="What a run has not got, by reason",
+)
 @may_view
 def not_had(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    why: Why = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """`items` is empty unless `why` names a reason by its key."""
     one = get_run(crawl_id, run)
     rows, following = not_fetched_urls(one, why, after=cursor or 0, limit=limit)
-    return {"reasons": [asdict(reason) for reason in reasons_of(one)], "items": [asdict(row) for row in rows], "next": following}
+    return {
+        "reasons": [asdict(reason) for reason in reasons_of(one)],
+        "items": [asdict(row) for row in rows],
+        "next": following,
+    }
 
 
-@reports.get("/{crawl_id}/reports/changes", response=ChangePage, summary="Two runs compared: pages added, gone, changed, flipped")
+@reports.get(
+    "/{crawl_id}/reports/changes",
+    response=ChangePage,
+    summary="Two runs compared: pages added, gone, changed, flipped",
+)
 @may_view
 def changes(
     request: CrawlApiRequest,
@@ -128,12 +166,21 @@ def changes(
 ) -> dict[str, Any]:
     old, new = get_run(crawl_id, against), get_run(crawl_id, run)
     rows, following = differences(old, new, kind=kind, host=host, after=cursor, limit=limit)
-    return {"summary": asdict(summary_of(old, new)), "items": [_change(crawl_id, row) for row in rows], "next": following}
+    return {
+        "summary": asdict(summary_of(old, new)),
+        "items": [_change(crawl_id, row) for row in rows],
+        "next": following,
+    }
 
 
 def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
     is_in_both = row.old_id is not None and row.new_id is not None
-    return {**asdict(row), "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}" if is_in_both else None}
+    return {
+        **asdict(row),
+        "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}"
+        if is_in_both
+        else None,
+    }
 
 
 @reports.get(

@@ -1,4 +1,6 @@
-"""What the archive has: a page as it was, without anything that could act in the reader's browser; a list of its files."""
+"""What the archive has: a page as it was, without anything that could act in the reader's browser;
+a list of its files.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.web.secret_headers import masked_head
 
-#: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
-SAFE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+#: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a
+#: stranger here
+SAFE = (
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
 HTML = ("text/html", "application/xhtml+xml")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
@@ -29,7 +34,12 @@ CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     """Show a page's record: its headers, and the document in a frame that can do nothing."""
     found = _page(pk, url)
-    here = {"crawl": found.run.crawl, "run": found.run, "page": found, "original": original_of(found)}
+    here = {
+        "crawl": found.run.crawl,
+        "run": found.run,
+        "page": found,
+        "original": original_of(found),
+    }
     try:
         header, head = head_of(found)
         if not request.user.has_perm("crawling.change_crawljob"):
@@ -67,13 +77,20 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
 def files(request: HttpRequest, pk: int) -> HttpResponse:
     """List the files of a crawl's archive, the latest run's first."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    rows = ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0).select_related("run").order_by("-run", "pk")
+    rows = (
+        ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0)
+        .select_related("run")
+        .order_by("-run", "pk")
+    )
     return render(request, "crawling/archive.html", {"crawl": crawl, "files": rows})
 
 
 def _page(crawl: int, url: int) -> Page:
     return get_object_or_404(
-        Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
+        Page.objects.select_related("url", "run__crawl", "archive_file"),
+        pk=url,
+        run__crawl=crawl,
+        run__removal_asked_at=None,
     )
 
 

@@ -1,6 +1,8 @@
-"""Two runs of a crawl compared: pages added, gone and changed, and statuses that flipped; in all, by host, and one by one.
+"""Two runs of a crawl compared: pages added, gone and changed, and statuses that flipped; in all,
+by host, and one by one.
 
-Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as not there.
+Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as
+not there.
 """
 
 from __future__ import annotations
@@ -18,15 +20,17 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.paging import cut
 from crawling.timed import time_limit
 
-#: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the server busy
+#: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the
+#: server busy
 MOST_SECONDS = 20
 HOSTS = 50
 REMEMBERED_SECONDS = 3600
 KINDS = ("added", "gone", "changed", "flipped")
 
-#: Same content: the digest where both have one; else the fingerprint. A redirect has its target for content. Only what that needs is read
-#: of every page: with all columns, two runs of 100,000 pages take four times as long. That a URL is of its page's run is said, too, or else
-#: the database reads those of all runs.
+#: Same content: the digest where both have one; else the fingerprint. A redirect has its target for
+#: content. Only what that needs is read of every page: with all columns, two runs of 100,000 pages
+#: take four times as long. That a URL is of its page's run is said, too, or else the database reads
+#: those of all runs.
 #: A 304 confirms an earlier page, whose status was 200 and whose digest stands in its row.
 SIDE = """
     SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.digest, p.fingerprint,
@@ -35,39 +39,50 @@ SIDE = """
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
 """
 PAIRS = f"""
-    SELECT old.url_id AS old_id, new.url_id AS new_id, coalesce(new.url, old.url) AS url, coalesce(new.queue_id, old.queue_id) AS queue_id,
-        CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'gone' WHEN old.status <> new.status THEN 'flipped'
-            WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint) THEN 'changed'
+    SELECT old.url_id AS old_id, new.url_id AS new_id, coalesce(new.url, old.url) AS url,
+        coalesce(new.queue_id, old.queue_id) AS queue_id,
+        CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'gone'
+            WHEN old.status <> new.status THEN 'flipped'
+            WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint)
+                THEN 'changed'
             WHEN old.target IS DISTINCT FROM new.target THEN 'changed'
             ELSE 'same' END AS kind
     FROM ({SIDE} WHERE p.run_id = %(old)s AND u.run_id = %(old)s) old
-    FULL JOIN ({SIDE} WHERE p.run_id = %(new)s AND u.run_id = %(new)s) new ON old.key = new.key AND old.url = new.url
+    FULL JOIN ({SIDE} WHERE p.run_id = %(new)s AND u.run_id = %(new)s) new ON old.key = new.key
+        AND old.url = new.url
 """  # noqa: S608  # constants
 SUMMARY = f"""
-SELECT h.name, kind, sum(n)::bigint FROM (SELECT queue_id, kind, count(*) AS n FROM ({PAIRS}) pairs GROUP BY 1, 2) counts
+SELECT h.name, kind, sum(n)::bigint
+FROM (SELECT queue_id, kind, count(*) AS n FROM ({PAIRS}) pairs GROUP BY 1, 2) counts
 JOIN crawling_hostqueue q ON q.id = counts.queue_id JOIN crawling_host h ON h.id = q.host_id
 GROUP BY 1, 2
 """  # noqa: S608  # constants
 ROWS = f"""
-SELECT kind, found.url, old_id, new_id, old.status, new.status, old.title, new.title, old.bytes, new.bytes FROM (
+SELECT kind, found.url, old_id, new_id, old.status, new.status, old.title, new.title, old.bytes,
+    new.bytes FROM (
     SELECT * FROM ({PAIRS}) pairs
     WHERE kind = ANY(%(kinds)s) AND (%(host)s = '' OR queue_id IN (
         SELECT q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
         WHERE q.run_id IN (%(old)s, %(new)s) AND h.name = %(host)s))
         AND url > %(after)s
     ORDER BY url LIMIT %(limit)s
-) found LEFT JOIN crawling_page old ON old.url_id = old_id LEFT JOIN crawling_page new ON new.url_id = new_id
+) found LEFT JOIN crawling_page old ON old.url_id = old_id LEFT
+    JOIN crawling_page new ON new.url_id = new_id
 ORDER BY found.url
 """  # noqa: S608  # constants
 
 
 class ComparingTookTooLong(CrawlError):
-    """The runs are so large that comparing them was broken off after 20 seconds; try again when the machine has less to do."""
+    """The runs are so large that comparing them was broken off after 20 seconds; try again when the
+    machine has less to do.
+    """
 
 
 @dataclass(frozen=True)
 class ChangeTotals:
-    """Pages of two runs by what became of them; `same` are in both, with the same status and content."""
+    """Pages of two runs by what became of them; `same` are in both, with the same status and
+    content.
+    """
 
     added: int = 0
     gone: int = 0
@@ -102,7 +117,10 @@ SUMMARIES = TypeAdapter(ComparisonSummary)
 
 @dataclass(frozen=True)
 class PageDifference:
-    """A page that is not the same in both runs. `old_id`, `new_id`: the ids of its URL in each, None where it is not there."""
+    """A page that is not the same in both runs.
+
+    `old_id`, `new_id`: the ids of its URL in each, None where it is not there.
+    """
 
     kind: str
     url: str
@@ -117,7 +135,10 @@ class PageDifference:
 
 
 def summary_of(old: Run, new: Run) -> ComparisonSummary:
-    """Count what is different between two runs; of runs that have ended this is remembered. Raises ComparingTookTooLong."""
+    """Count what is different between two runs; of runs that have ended this is remembered.
+
+    Raises ComparingTookTooLong.
+    """
     if old == new:
         return ComparisonSummary(ChangeTotals(same=Page.objects.filter(run=new).count()), [], 0)
     if old.state not in ENDED_STATES or new.state not in ENDED_STATES:
@@ -137,17 +158,26 @@ def _count(old: Run, new: Run) -> ComparisonSummary:
         by_host.setdefault(host, {})[kind] = count
     hosts = [HostCounts(host, ChangeTotals(**kinds)) for host, kinds in by_host.items()]
     hosts.sort(key=lambda one: (-one.counts.different, one.host))
-    total = ChangeTotals(**{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")})
+    total = ChangeTotals(
+        **{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")}
+    )
     return ComparisonSummary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
 
 
 def differences(
     old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int
 ) -> tuple[list[PageDifference], str | None]:
-    """A page of differences of a kind (all kinds if empty) by address, and the address to go on after. Raises ComparingTookTooLong."""
+    """A page of differences of a kind (all kinds if empty) by address, and the address to go on
+    after. Raises ComparingTookTooLong.
+    """
     if old == new:
         return [], None
-    wanted = {"kinds": [kind] if kind else list(KINDS), "host": host, "after": after, "limit": limit + 1}
+    wanted = {
+        "kinds": [kind] if kind else list(KINDS),
+        "host": host,
+        "after": after,
+        "limit": limit + 1,
+    }
     rows = [PageDifference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
     return cut(rows, limit, lambda row: row.url)
 
@@ -155,5 +185,6 @@ def differences(
 def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     with time_limit(MOST_SECONDS, ComparingTookTooLong) as cursor:
         cursor.execute("SET LOCAL work_mem = '64MB'")
-        cursor.execute(query, values)  # type: ignore[arg-type]  # whatever PostgreSQL has a type for
+        # whatever PostgreSQL has a type for
+        cursor.execute(query, values)  # type: ignore[arg-type]
         return list(cursor.fetchall())

@@ -25,7 +25,9 @@ RUNS = 50
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def compare(request: HttpRequest, pk: int) -> HttpResponse:
-    """What is different in `?run=` (the latest) against `?against=` (the one before): of a `?kind=`, on a `?host=`, after an address."""
+    """What is different in `?run=` (the latest) against `?against=` (the one before): of a
+    `?kind=`, on a `?host=`, after an address.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     new = asked_run(request, job)
     if new is None:
@@ -67,7 +69,9 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job, run__removal_asked_at=None)
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(
+        run__crawl=job, run__removal_asked_at=None
+    )
     pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
     assert isinstance(request.user, User)
     inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)

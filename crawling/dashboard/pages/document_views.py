@@ -28,7 +28,11 @@ def extracted(request: HttpRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     after = asked_number(request, "after")
     rows, following = list_extracted(run, after=after or 0, limit=ROWS) if run else ([], None)
-    return render(request, "crawling/extracted.html", {"crawl": job, "run": run, "rows": rows, "following": following, "after": after})
+    return render(
+        request,
+        "crawling/extracted.html",
+        {"crawl": job, "run": run, "rows": rows, "following": following, "after": after},
+    )
 
 
 @require_GET
@@ -39,10 +43,15 @@ def extracted_file(request: HttpRequest, pk: int, kind: str) -> StreamingHttpRes
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     if run is None:
-        raise Http404(f"{job.name} has never been started, so nothing was taken out of its pages yet.")
+        raise Http404(
+            f"{job.name} has never been started, so nothing was taken out of its pages yet."
+        )
     lines, content_type = FILES[kind]
     name = f"crawl-{job.pk}-run-{run.number}.{kind}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "X-Content-Type-Options": "nosniff",
+    }
     return StreamingHttpResponse(lines(run), content_type=content_type, headers=headers)
 
 
@@ -53,7 +62,11 @@ def judge(request: HttpRequest, pk: int) -> HttpResponse:
     """Approve or ban the pattern of that key, in the latest run."""
     assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=pk)
-    decide, key = (approve_trap, request.POST["approve"]) if "approve" in request.POST else (ban_trap, request.POST.get("ban", ""))
+    decide, key = (
+        (approve_trap, request.POST["approve"])
+        if "approve" in request.POST
+        else (ban_trap, request.POST.get("ban", ""))
+    )
     try:
         count = decide(job, int(key), by=request.user)
     except ValueError:
@@ -61,5 +74,8 @@ def judge(request: HttpRequest, pk: int) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{count:,} URLs are {'queued again' if decide is approve_trap else 'excluded'}.")
+        messages.success(
+            request,
+            f"{count:,} URLs are {'queued again' if decide is approve_trap else 'excluded'}.",
+        )
     return back(request)

@@ -95,7 +95,10 @@ def _run(request: HttpRequest, pk: int) -> Run:
 
 def _page(crawl: int, url: int) -> Page:
     return get_object_or_404(
-        Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
+        Page.objects.select_related("url", "run__crawl", "archive_file"),
+        pk=url,
+        run__crawl=crawl,
+        run__removal_asked_at=None,
     )
 
 

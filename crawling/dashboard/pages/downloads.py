@@ -1,4 +1,7 @@
-"""Files that can be had of a run's pages: their rows, and what the archive has of them. All are made while they are sent."""
+"""Files that can be had of a run's pages: their rows, and what the archive has of them.
+
+All are made while they are sent.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,19 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:
-    """The records of the pages that the filter lets through; without one all that the run has archived, failures included.
+    """The records of the pages that the filter lets through; without one all that the run has
+    archived, failures included.
 
     Raises ArchiveTrouble if there are none, or not on this machine.
     """
     files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
     if not wanted:
-        return Download(name, WARC, whole_files(files), sum(file.committed_length for file in files))
-    return Download(name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_facts(run, wanted)))
+        return Download(
+            name, WARC, whole_files(files), sum(file.committed_length for file in files)
+        )
+    return Download(
+        name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_facts(run, wanted))
+    )
 
 
 def page_file(page: Page) -> Download:
@@ -42,7 +50,11 @@ def _stem(run: Run, wanted: PageFilter) -> str:
 
 
 def _facts(run: Run, wanted: PageFilter) -> dict[str, str]:
-    facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": f"{run.crawl.name}, run {run.number}"}
+    facts = {
+        "software": "crawlsite",
+        "format": "WARC File Format 1.1",
+        "isPartOf": f"{run.crawl.name}, run {run.number}",
+    }
     conditions = [f"status {wanted.status}"] if wanted.status else []
     conditions += [f"{wanted.text!r} in address or title"] if wanted.text else []
     conditions += ["not all read"] if wanted.is_unread else []

@@ -13,7 +13,9 @@ CHUNK = 1000
 COLUMNS = ("url", "name", "value")
 
 
-def list_extracted(run: Run, *, name: str = "", after: int = 0, limit: int) -> tuple[list[ExtractedRow], int | None]:
+def list_extracted(
+    run: Run, *, name: str = "", after: int = 0, limit: int
+) -> tuple[list[ExtractedRow], int | None]:
     """Rows in the order in which they were found, of all rules or of one."""
     found = ExtractedRow.objects.filter(run=run, pk__gt=after).select_related("url").order_by("pk")
     return page_of(found.filter(name=name) if name else found, limit)
@@ -28,7 +30,9 @@ def as_json(run: Run) -> Iterator[str]:
     """All rows as one JSON array, a row a line."""
     separator = "["
     for cells in _rows(run):
-        yield f"{separator}\n{json.dumps(dict(zip(COLUMNS, cells, strict=True)), ensure_ascii=False)}"
+        yield (
+            f"{separator}\n{json.dumps(dict(zip(COLUMNS, cells, strict=True)), ensure_ascii=False)}"
+        )
         separator = ","
     yield "[]\n" if separator == "[" else "\n]\n"
 

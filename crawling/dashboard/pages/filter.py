@@ -37,12 +37,17 @@ class PageFilter:
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
         found = self._narrowed(run)
-        return found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text)) if self.text else found
+        return (
+            found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text))
+            if self.text
+            else found
+        )
 
     def parts(self, run: Run) -> list[QuerySet[Page]]:
         """The same in parts, no page in two, each of which an index finds.
 
-        Of all but redirects the address is the page's own column, which `pages_by_words` knows; redirects are few, and searched one by one.
+        Of all but redirects the address is the page's own column, which `pages_by_words` knows;
+        redirects are few, and searched one by one.
         """
         found = self._narrowed(run)
         if not self.text:
@@ -57,7 +62,9 @@ class PageFilter:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
         if self.status.endswith("xx"):
-            return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
+            return found.filter(
+                status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99)
+            )
         return found.filter(status=int(self.status)) if self.status else found
 
 
@@ -76,9 +83,11 @@ def asked_pages(request: HttpRequest) -> PageFilter:
 
 
 def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
-    """All of them in the order of their fetches, so many at a time in memory, each with its URL and archive file.
+    """All of them in the order of their fetches, so many at a time in memory, each with its URL and
+    archive file.
 
-    By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is slow.
+    By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is
+    slow.
     """
     ordered = pages.select_related("url", "run", "archive_file").order_by("fetched_at", "url_id")
     chunk = list(ordered[:CHUNK])
@@ -86,5 +95,7 @@ def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
         yield from chunk
         last = chunk[-1]
         # The first condition is what the index can begin at.
-        after = Q(fetched_at__gte=last.fetched_at) & (Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk))
+        after = Q(fetched_at__gte=last.fetched_at) & (
+            Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk)
+        )
         chunk = list(ordered.filter(after)[:CHUNK])

@@ -1,4 +1,6 @@
-"""What a run has not got, counted by reason, and the addresses of each: kept out by a rule, excluded, failed, held as a trap, or a copy."""
+"""What a run has not got, counted by reason, and the addresses of each: kept out by a rule,
+excluded, failed, held as a trap, or a copy.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from crawling.models import Page, Run, RunStatusCount, TrapPattern, Url, UrlState, Verdict, VerdictCount
+from crawling.models import (
+    Page,
+    Run,
+    RunStatusCount,
+    TrapPattern,
+    Url,
+    UrlState,
+    Verdict,
+    VerdictCount,
+)
 from crawling.paging import cut
 from crawling.runs.counts import counts_of
 from crawling.scope.filters import Rule
@@ -22,7 +33,10 @@ KINDS = {UrlState.EXCLUDED: "excluded", UrlState.FAILED: "failed"}
 
 @dataclass(frozen=True, slots=True)
 class NotFetchedReason:
-    """`key` names it in addresses. unlisted: so many of its addresses were only counted. status: of those that a try may change."""
+    """`key` names it in addresses.
+
+    unlisted: so many of its addresses were only counted. status: of those that a try may change.
+    """
 
     key: str
     kind: str
@@ -34,7 +48,10 @@ class NotFetchedReason:
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """An address, why it is not there, and the page that it was met on first, "" for a seed. id: what a list goes on after."""
+    """An address, why it is not there, and the page that it was met on first, "" for a seed.
+
+    id: what a list goes on after.
+    """
 
     id: int
     url: str
@@ -52,23 +69,50 @@ class _Row(NamedTuple):
 
 
 def reasons_of(run: Run) -> list[NotFetchedReason]:
-    """Those that there are: the rules in the order in which they are asked, then the others, the commonest first."""
+    """Those that there are: the rules in the order in which they are asked, then the others, the
+    commonest first.
+    """
     counts = VerdictCount.objects.filter(run=run).exclude(kept=0, more=0)
     rules = sorted(((Rule(row.rule), row) for row in counts), key=lambda one: one[0].number)
     found = [
-        NotFetchedReason(f"rule-{rule}", "kept out", f"rule {rule.number}, {rule.words}", row.kept + row.more, row.more)
+        NotFetchedReason(
+            f"rule-{rule}",
+            "kept out",
+            f"rule {rule.number}, {rule.words}",
+            row.kept + row.more,
+            row.more,
+        )
         for rule, row in rules
     ]
-    statuses = RunStatusCount.objects.filter(run=run, state__in=KINDS, urls__gt=0).order_by("state", "-urls", "status")
+    statuses = RunStatusCount.objects.filter(run=run, state__in=KINDS, urls__gt=0).order_by(
+        "state", "-urls", "status"
+    )
     found += [
-        NotFetchedReason(f"{row.state}{row.status}", KINDS[UrlState(row.state)], explain(row.status), row.urls, status=_may(row))
+        NotFetchedReason(
+            f"{row.state}{row.status}",
+            KINDS[UrlState(row.state)],
+            explain(row.status),
+            row.urls,
+            status=_may(row),
+        )
         for row in statuses
     ]
     sums = counts_of([run.pk])[run.pk]
     if sums.quarantined:
-        found.append(NotFetchedReason(HELD, "held", "looks like a trap's, and waits for an operator's word", sums.quarantined))
+        found.append(
+            NotFetchedReason(
+                HELD,
+                "held",
+                "looks like a trap's, and waits for an operator's word",
+                sums.quarantined,
+            )
+        )
     if sums.duplicate:
-        found.append(NotFetchedReason(COPY, "not kept twice", "the content of another page of the run", sums.duplicate))
+        found.append(
+            NotFetchedReason(
+                COPY, "not kept twice", "the content of another page of the run", sums.duplicate
+            )
+        )
     return found
 
 
@@ -76,11 +120,20 @@ def _may(row: RunStatusCount) -> int | None:
     return row.status if row.state == UrlState.FAILED else None
 
 
-def not_fetched_urls(run: Run, key: str, *, after: int = 0, limit: int) -> tuple[list[NotFetched], int | None]:
+def not_fetched_urls(
+    run: Run, key: str, *, after: int = 0, limit: int
+) -> tuple[list[NotFetched], int | None]:
     """A page of the addresses of one reason, in the order of finding, and the id to go on after."""
     rows, following = cut(_read(run, key, after, limit + 1), limit, lambda row: row.id)
-    urls = dict(Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list("pk", "url"))
-    items = [NotFetched(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, "")) for row in rows]
+    urls = dict(
+        Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list(
+            "pk", "url"
+        )
+    )
+    items = [
+        NotFetched(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, ""))
+        for row in rows
+    ]
     return items, following
 
 
@@ -90,7 +143,9 @@ def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Itera
         after: int | None = 0
         while after is not None:
             rows, after = not_fetched_urls(run, reason.key, after=after, limit=CHUNK)
-            yield from ({"kind": reason.kind, "reason": reason.words, **asdict(row)} for row in rows)
+            yield from (
+                {"kind": reason.kind, "reason": reason.words, **asdict(row)} for row in rows
+            )
 
 
 def _read(run: Run, key: str, after: int, limit: int) -> list[_Row]:
@@ -99,7 +154,9 @@ def _read(run: Run, key: str, after: int, limit: int) -> list[_Row]:
 
 
 def _kept_out(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
-    rows = Verdict.objects.filter(run=run, rule=key.removeprefix("rule-"), pk__gt=after).order_by("pk")[:limit]
+    rows = Verdict.objects.filter(run=run, rule=key.removeprefix("rule-"), pk__gt=after).order_by(
+        "pk"
+    )[:limit]
     return (_Row(row.pk, row.url, row.sentence, row.depth, row.via) for row in rows)
 
 
@@ -108,21 +165,44 @@ def _ended(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     if state not in KINDS or not status.removeprefix("-").isdecimal() or len(status) > 5:
         return iter(())
     rows = _after(Url.objects.filter(run=run, state=state, status=int(status)), after, limit)
-    return (_Row(row.pk, row.url, row.error or explain(int(status)), row.depth, row.via) for row in rows)
+    return (
+        _Row(row.pk, row.url, row.error or explain(int(status)), row.depth, row.via) for row in rows
+    )
 
 
 def _held(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     rows = _after(Url.objects.filter(run=run, state=UrlState.QUARANTINED), after, limit)
-    patterns = {pattern.key: pattern for pattern in TrapPattern.objects.filter(run=run, key__in={row.pattern for row in rows})}
-    said = {key: f"{pattern.pattern}: {REASONS[pattern.rule or 'yield']}" for key, pattern in patterns.items()}
-    return (_Row(row.pk, row.url, said.get(row.pattern or 0, ""), row.depth, row.via) for row in rows)
+    patterns = {
+        pattern.key: pattern
+        for pattern in TrapPattern.objects.filter(run=run, key__in={row.pattern for row in rows})
+    }
+    said = {
+        key: f"{pattern.pattern}: {REASONS[pattern.rule or 'yield']}"
+        for key, pattern in patterns.items()
+    }
+    return (
+        _Row(row.pk, row.url, said.get(row.pattern or 0, ""), row.depth, row.via) for row in rows
+    )
 
 
 def _copies(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
-    rows = Page.objects.select_related("url").filter(run=run, duplicate_of__isnull=False, pk__gt=after).order_by("pk")[:limit]
-    originals = dict(Url.objects.filter(pk__in={row.duplicate_of for row in rows}).values_list("pk", "url"))
+    rows = (
+        Page.objects.select_related("url")
+        .filter(run=run, duplicate_of__isnull=False, pk__gt=after)
+        .order_by("pk")[:limit]
+    )
+    originals = dict(
+        Url.objects.filter(pk__in={row.duplicate_of for row in rows}).values_list("pk", "url")
+    )
     return (
-        _Row(row.pk, row.url.url, f"as {originals.get(row.duplicate_of or 0, 'a page before')}", row.url.depth, row.url.via) for row in rows
+        _Row(
+            row.pk,
+            row.url.url,
+            f"as {originals.get(row.duplicate_of or 0, 'a page before')}",
+            row.url.depth,
+            row.url.via,
+        )
+        for row in rows
     )
 
 

@@ -11,7 +11,12 @@ from django.views.decorators.http import require_GET
 from crawling.dashboard.base.requests import asked_number, asked_run
 from crawling.dashboard.base.responses import Download, send
 from crawling.dashboard.base.row_files import TYPES, lines_of
-from crawling.dashboard.pages.not_fetched import NotFetchedReason, each_not_fetched_url, not_fetched_urls, reasons_of
+from crawling.dashboard.pages.not_fetched import (
+    NotFetchedReason,
+    each_not_fetched_url,
+    not_fetched_urls,
+    reasons_of,
+)
 from crawling.models import CrawlJob, Run
 
 ROWS = 100
@@ -21,13 +26,25 @@ ROWS = 100
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of the id `?after=`."""
+    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
+    the id `?after=`.
+    """
     run = _run(request, pk)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     after = asked_number(request, "after")
-    rows, following = not_fetched_urls(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
-    here = {"crawl": run.crawl, "run": run, "reasons": reasons, "asked": asked, "rows": rows, "following": following, "after": after}
+    rows, following = (
+        not_fetched_urls(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
+    )
+    here = {
+        "crawl": run.crawl,
+        "run": run,
+        "reasons": reasons,
+        "asked": asked,
+        "rows": rows,
+        "following": following,
+        "after": after,
+    }
     return render(request, "crawling/left_out.html", here)
 
 
@@ -40,7 +57,13 @@ def as_file(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     name = f"crawl-{pk}-run-{run.number}-left-out.{kind}"
-    return send(Download(name, TYPES[kind], lines_of(each_not_fetched_url(run, [asked] if asked else reasons), kind)))
+    return send(
+        Download(
+            name,
+            TYPES[kind],
+            lines_of(each_not_fetched_url(run, [asked] if asked else reasons), kind),
+        )
+    )
 
 
 def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:

@@ -26,7 +26,10 @@ class PopularPage:
 
 @dataclass(frozen=True)
 class PageCache:
-    """Over all runs of crawls that may reuse pages. saved: answers taken from other crawls, each a request that was not made."""
+    """Over all runs of crawls that may reuse pages.
+
+    saved: answers taken from other crawls, each a request that was not made.
+    """
 
     crawls: int
     answers: int
@@ -41,12 +44,19 @@ class PageCache:
 def page_cache(*, most: int) -> PageCache:
     """Read it all, with so many of the hottest pages, the hottest first."""
     reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
-    sums = RunTotal.objects.filter(run__in=reusing).aggregate(answers=Sum("fetched"), saved=Sum("reused"))
+    sums = RunTotal.objects.filter(run__in=reusing).aggregate(
+        answers=Sum("fetched"), saved=Sum("reused")
+    )
     now = timezone.now().timestamp()
     rows = HotPage.objects.order_by("-heat", "pk")[:most]
     return PageCache(
         crawls=reusing.values("crawl").distinct().count(),
         answers=int(sums["answers"] or 0),
         saved=int(sums["saved"] or 0),
-        hot=[PopularPage(row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at) for row in rows],
+        hot=[
+            PopularPage(
+                row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at
+            )
+            for row in rows
+        ],
     )

@@ -14,16 +14,36 @@ from crawling.models import Page
 FACTS: dict[str, Callable[[Page], Any]] = {
     "id": attrgetter("pk"),
     "url": attrgetter("url.url"),
-    **{name: attrgetter(name) for name in ("final_url", "status", "content_type", "bytes", "charset", "title")},
+    **{
+        name: attrgetter(name)
+        for name in ("final_url", "status", "content_type", "bytes", "charset", "title")
+    },
     "depth": attrgetter("url.depth"),
     **{name: attrgetter(name) for name in ("fetched_at", "fetch_seconds", "address")},
     "warc_file": lambda page: page.archive_file.name if page.archive_file else None,
     "warc_offset": attrgetter("archive_offset"),
     "fingerprint": lambda page: f"{page.fingerprint & (1 << 64) - 1:016x}",
-    **{name: attrgetter(name) for name in ("duplicate_of", "canonical", "author", "description", "abstract", "language", "links")},
+    **{
+        name: attrgetter(name)
+        for name in (
+            "duplicate_of",
+            "canonical",
+            "author",
+            "description",
+            "abstract",
+            "language",
+            "links",
+        )
+    },
     **{name: attrgetter(name) for name in ("needs_browser", "unread")},
-    **{name: attrgetter(name) for name in ("last_modified", "expires_at", "etag", "unchanged_since")},
-    **{name: attrgetter(f"url.{name}") for name in ("via", "rank", "backlinks", "credit", "attempts")},
+    **{
+        name: attrgetter(name)
+        for name in ("last_modified", "expires_at", "etag", "unchanged_since")
+    },
+    **{
+        name: attrgetter(f"url.{name}")
+        for name in ("via", "rank", "backlinks", "credit", "attempts")
+    },
 }
 
 
@@ -43,4 +63,7 @@ def as_jsonl(pages: Iterable[Page]) -> Iterator[str]:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in row.items()}
+    return {
+        name: value.isoformat() if hasattr(value, "isoformat") else value
+        for name, value in row.items()
+    }

@@ -19,7 +19,10 @@ LOOKED_AT = 2_000
 
 @dataclass(frozen=True)
 class PageSearchResult:
-    """The latest first; `is_more`: there are others. `is_common`: so many that these may not be the latest of all."""
+    """The latest first; `is_more`: there are others.
+
+    `is_common`: so many that these may not be the latest of all.
+    """
 
     pages: Sequence[Page]
     is_more: bool
@@ -32,10 +35,17 @@ def holds(text: str) -> Q:
 
 
 def search_pages(text: str) -> PageSearchResult:
-    """Pages whose address or title holds the text, in any case. Two queries. Raises SearchTookTooLong."""
+    """Pages whose address or title holds the text, in any case.
+
+    Two queries. Raises SearchTookTooLong.
+    """
     with time_limit():
         # In no order: to sort all pages that hold "html" would mean to read them all.
-        ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
+        ids = list(
+            Page.objects.filter(holds(text))
+            .order_by()
+            .values_list("pk", flat=True)[: LOOKED_AT + 1]
+        )
         pages = (
             Page.objects.filter(pk__in=ids, run__removal_asked_at=None)
             .select_related("url", "run__crawl")

@@ -1,4 +1,7 @@
-"""The patterns of a run that look like traps, with samples for whoever has to judge them. Two queries a list."""
+"""The patterns of a run that look like traps, with samples for whoever has to judge them.
+
+Two queries a list.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ CROSS JOIN LATERAL (
 ) held
 CROSS JOIN LATERAL (
     SELECT array_agg(url ORDER BY id) AS urls FROM (
-        SELECT id, url FROM crawling_url WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}' ORDER BY id LIMIT 5
+        SELECT id, url FROM crawling_url
+        WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}' ORDER BY id
+            LIMIT 5
     ) few
 ) sample
 """  # noqa: S608 - the states are constants
@@ -29,7 +34,10 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class TrapView:
-    """A pattern, what was found of it, and what is thought of it. `reason` says why it is suspicious."""
+    """A pattern, what was found of it, and what is thought of it.
+
+    `reason` says why it is suspicious.
+    """
 
     key: int
     pattern: str
@@ -44,14 +52,23 @@ class TrapView:
 
 def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView], int | None]:
     """The run's suspicious patterns and those already judged, in the order of finding."""
-    found = TrapPattern.objects.filter(run=run, pk__gt=after).exclude(state=TrapState.WATCHED).order_by("pk")
+    found = (
+        TrapPattern.objects.filter(run=run, pk__gt=after)
+        .exclude(state=TrapState.WATCHED)
+        .order_by("pk")
+    )
     rows, following = page_of(found, limit)
     return _views(run, rows), following
 
 
 def undecided(run: Run, *, most: int) -> list[TrapView]:
     """The patterns that wait for somebody's word."""
-    return _views(run, list(TrapPattern.objects.filter(run=run, state=TrapState.QUARANTINED).order_by("pk")[:most]))
+    return _views(
+        run,
+        list(
+            TrapPattern.objects.filter(run=run, state=TrapState.QUARANTINED).order_by("pk")[:most]
+        ),
+    )
 
 
 def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
@@ -61,6 +78,15 @@ def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
         cursor.execute(HELD, {"run": run.pk, "keys": [row.key for row in rows]})
         held = {key: (count, tuple(urls or ())) for key, count, urls in cursor.fetchall()}
     return [
-        TrapView(row.key, row.pattern, row.state, row.rule, REASONS.get(row.rule, ""), row.fetched, row.fresh, *held[row.key])
+        TrapView(
+            row.key,
+            row.pattern,
+            row.state,
+            row.rule,
+            REASONS.get(row.rule, ""),
+            row.fetched,
+            row.fresh,
+            *held[row.key],
+        )
         for row in rows
     ]

@@ -1,4 +1,7 @@
-"""Numbers over time for charts: few enough points to read, each the sum of its interval. One query a chart."""
+"""Numbers over time for charts: few enough points to read, each the sum of its interval.
+
+One query a chart.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,9 @@ OF_ALL = """(
 
 @dataclass(frozen=True)
 class TimeSeriesPoint:
-    """What was done in the interval that begins at `at`. A retry takes failures off again, so they may be negative.
+    """What was done in the interval that begins at `at`.
+
+    A retry takes failures off again, so they may be negative.
 
     is_open: the interval is not over yet, so its sums are lower than they will be.
     """
@@ -56,7 +61,9 @@ class TimeSeriesPoint:
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Points without gaps, the oldest first, `minutes` apart; the last interval may not be over yet."""
+    """Points without gaps, the oldest first, `minutes` apart; the last interval may not be over
+    yet.
+    """
 
     minutes: int
     points: tuple[TimeSeriesPoint, ...]
@@ -92,13 +99,22 @@ def chart_of_run(run: Run) -> TimeSeries:
     return _chart(since, until, minutes, run, goes_on=run.finished_at is None)
 
 
-def _chart(since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool) -> TimeSeries:
+def _chart(
+    since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool
+) -> TimeSeries:
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     with connection.cursor() as cursor:
         query = SUMS.format(rows=OF_A_RUN if run else OF_ALL)
         cursor.execute(
-            query, {"step": f"{minutes} minutes", "origin": first, "since": first, "until": until, "run": run.pk if run else None}
+            query,
+            {
+                "step": f"{minutes} minutes",
+                "origin": first,
+                "since": first,
+                "until": until,
+                "run": run.pk if run else None,
+            },
         )
         sums = {at: rest for at, *rest in cursor.fetchall()}
     length = int((until - first) / step) + 1
@@ -115,5 +131,7 @@ def as_csv(chart: TimeSeries) -> Iterator[str]:
     writer = csv.writer(text)
     writer.writerow(["from", "minutes", *SERIES])
     for point in chart.points:
-        writer.writerow([point.at.isoformat(), chart.minutes, *(getattr(point, name) for name in SERIES)])
+        writer.writerow(
+            [point.at.isoformat(), chart.minutes, *(getattr(point, name) for name in SERIES)]
+        )
     yield text.getvalue()

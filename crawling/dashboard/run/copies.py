@@ -1,4 +1,6 @@
-"""How much of what a run has received it had before: pages whose content another page of the run had first."""
+"""How much of what a run has received it had before: pages whose content another page of the run
+had first.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +27,7 @@ class ContentCopies:
 
 
 def copies_of(run: Run) -> ContentCopies:
-    found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST].aggregate(pages=Count("pk"), bytes=Sum("bytes", default=0))
+    found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST].aggregate(
+        pages=Count("pk"), bytes=Sum("bytes", default=0)
+    )
     return ContentCopies(**found)

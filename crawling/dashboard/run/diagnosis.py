@@ -1,4 +1,7 @@
-"""Gather what is known of a run that should be fetching, and say why it is not. A fixed number of queries."""
+"""Gather what is known of a run that should be fetching, and say why it is not.
+
+A fixed number of queries.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,18 @@ from redis.exceptions import RedisError
 
 from allocation.models import Process
 from allocation.snapshot import WaitRow
-from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, RunState, RunTotal, Shift, Url, UrlState
+from crawling.models import (
+    CrawlJob,
+    HostQueue,
+    Run,
+    RunCount,
+    RunProcess,
+    RunState,
+    RunTotal,
+    Shift,
+    Url,
+    UrlState,
+)
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
 from crawling.runs.wait_reason import next_hosts
@@ -42,7 +56,11 @@ def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
         wait_ends=wait.what_ends_it if wait else "",
         granted_seconds=_since_grant(unclaimed) if unclaimed else None,
         # counts are kept by the minute, so the last may have been written at its end
-        quiet_seconds=(now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)).total_seconds() if shift else None,
+        quiet_seconds=(
+            now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)
+        ).total_seconds()
+        if shift
+        else None,
         lease_seconds=(max(leases) - now).total_seconds() if leases else None,
         queued=HostQueue.objects.filter(run=run).aggregate(n=Sum("queued", default=0))["n"],
         quarantined=total.quarantined if total else 0,
@@ -53,23 +71,39 @@ def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
 
 
 def _last_minute(run: Run) -> datetime | None:
-    """When anything was last counted: one look into the index for each process, however many minutes there are."""
-    latest = RunCount.objects.filter(run=run, process_number=OuterRef("number")).order_by("-minute").values("minute")[:1]
-    minutes = RunProcess.objects.filter(run=run).annotate(last=Subquery(latest)).values_list("last", flat=True)
+    """When anything was last counted: one look into the index for each process, however many
+    minutes there are.
+    """
+    latest = (
+        RunCount.objects.filter(run=run, process_number=OuterRef("number"))
+        .order_by("-minute")
+        .values("minute")[:1]
+    )
+    minutes = (
+        RunProcess.objects.filter(run=run)
+        .annotate(last=Subquery(latest))
+        .values_list("last", flat=True)
+    )
     return max(filter(None, minutes), default=None)
 
 
 def _since_grant(processes: list[int]) -> float:
-    granted = Process.objects.filter(pk__in=processes, grants__released_at=None).aggregate(at=Max("grants__granted_at"))["at"]
+    granted = Process.objects.filter(pk__in=processes, grants__released_at=None).aggregate(
+        at=Max("grants__granted_at")
+    )["at"]
     return (timezone.now() - granted).total_seconds() if granted else 0.0
 
 
 def _next_host(run: Run) -> NextHost | None:
     for host in next_hosts([run.pk]):
-        waiting = Url.objects.filter(queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()).order_by("rank", "pk")
+        waiting = Url.objects.filter(
+            queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()
+        ).order_by("rank", "pk")
         status = waiting.values_list("status", flat=True).first() if host.seconds > 0 else None
         outage = host.outage.sentence if host.outage else ""
-        return NextHost(host.name, host.seconds, host.taken_by, status, is_held=host.is_held, outage=outage)
+        return NextHost(
+            host.name, host.seconds, host.taken_by, status, is_held=host.is_held, outage=outage
+        )
     return None
 
 
@@ -78,9 +112,17 @@ def _paused(run: Run) -> str:
     if run.trouble:
         return run.trouble
     crawls = ContentType.objects.get_for_model(CrawlJob)
-    notes = LogEntry.objects.filter(content_type=crawls, object_id=str(run.crawl_id), change_message__contains='"action": "paused"')
+    notes = LogEntry.objects.filter(
+        content_type=crawls,
+        object_id=str(run.crawl_id),
+        change_message__contains='"action": "paused"',
+    )
     last = notes.select_related("user").order_by("-action_time").first()
-    return f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC. {run.reason}" if last else run.reason
+    return (
+        f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC. {run.reason}"
+        if last
+        else run.reason
+    )
 
 
 def _workers() -> int | None:

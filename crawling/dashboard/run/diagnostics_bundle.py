@@ -1,4 +1,6 @@
-"""What to send to whoever is to find out why a run is not fetching: a ZIP file of what its pages show and what they rest on."""
+"""What to send to whoever is to find out why a run is not fetching: a ZIP file of what its pages
+show and what they rest on.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +55,18 @@ def _parts(run: Run) -> dict[str, str]:
     )
     # Of the hosts with most to do: to put all that waits in order would mean to read it.
     waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
-    at_work = Url.objects.filter(shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS)
+    at_work = Url.objects.filter(
+        shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS
+    )
     columns = ("url", "state", "attempts", "due_at", "status", "error", "shift")
     urls = [*at_work.values(*columns)[:URLS], *waiting.values(*columns)[:URLS]]
     until = run.finished_at or timezone.now()
     by_minute, _ = minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
         "verdict.json": _json({"verdict": asdict(verdict(facts)), "facts": asdict(facts)}),
-        "crawl.json": _json({**run_view(run, waits=by_process).as_dict(), "order": order_of(run.crawl)}),
+        "crawl.json": _json(
+            {**run_view(run, waits=by_process).as_dict(), "order": order_of(run.crawl)}
+        ),
         "bank.json": _json(_bank(run, waits)),
         "hosts.csv": _csv(hosts),
         "shifts.csv": _csv(list(shifts[:SHIFTS])),

@@ -23,7 +23,11 @@ class FetchThreadRow:
 
 def fetch_threads_of(run: Run) -> list[FetchThreadRow]:
     """As the shifts have last written it down: once a second."""
-    shifts = Shift.objects.filter(process__run=run, ended_at=None).order_by("process__number").values_list("process__number", "toes")
+    shifts = (
+        Shift.objects.filter(process__run=run, ended_at=None)
+        .order_by("process__number")
+        .values_list("process__number", "toes")
+    )
     return [
         FetchThreadRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
         for process, toes in shifts

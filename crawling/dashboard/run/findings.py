@@ -1,4 +1,7 @@
-"""What a run has found: pages, hosts, causes of failures, and its work by minute. One query a list, each bounded."""
+"""What a run has found: pages, hosts, causes of failures, and its work by minute.
+
+One query a list, each bounded.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ from crawling.web.statuses import explain
 
 @dataclass(frozen=True)
 class HostView:
-    """A host of a run. `leased_to` is the crawl that is fetching from it, if one is; before `due_at` nobody may."""
+    """A host of a run.
+
+    `leased_to` is the crawl that is fetching from it, if one is; before `due_at` nobody may.
+    """
 
     name: str
     process: int
@@ -30,7 +36,9 @@ class HostView:
 
 @dataclass(frozen=True)
 class FailureCause:
-    """Why URLs were not had: `reason` as it was told of them, `meaning` that of the status; one of the URLs stands for all."""
+    """Why URLs were not had: `reason` as it was told of them, `meaning` that of the status; one of
+    the URLs stands for all.
+    """
 
     state: str
     status: int | None
@@ -42,7 +50,9 @@ class FailureCause:
 
 @dataclass(frozen=True)
 class RunMinute:
-    """What a run did in one minute, in the order of COUNTED. A retry takes off what no longer counts, so numbers may be negative."""
+    """What a run did in one minute, in the order of COUNTED. A retry takes off what no longer
+    counts, so numbers may be negative.
+    """
 
     minute: datetime
     discovered: int
@@ -56,15 +66,21 @@ class RunMinute:
     reused: int
 
 
-def list_pages(run: Run, wanted: PageFilter, *, after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
+def list_pages(
+    run: Run, wanted: PageFilter, *, after: int = 0, limit: int
+) -> tuple[Sequence[Page], int | None]:
     """Answered fetches in the order in which their URLs were found."""
     found = wanted.of(run).select_related("url", "archive_file").filter(pk__gt=after)
     return page_of(found.order_by("pk"), limit)
 
 
-def list_hosts(run: Run, *, text: str = "", after: int = 0, limit: int) -> tuple[list[HostView], int | None]:
+def list_hosts(
+    run: Run, *, text: str = "", after: int = 0, limit: int
+) -> tuple[list[HostView], int | None]:
     """The run's hosts in the order in which they were found."""
-    found = HostQueue.objects.select_related("host__shift__process__run__crawl").filter(run=run, pk__gt=after)
+    found = HostQueue.objects.select_related("host__shift__process__run__crawl").filter(
+        run=run, pk__gt=after
+    )
     if text:
         found = found.filter(host__name__contains=text)
     rows, following = page_of(found.order_by("pk"), limit)
@@ -73,7 +89,12 @@ def list_hosts(run: Run, *, text: str = "", after: int = 0, limit: int) -> tuple
 
 def _host(queue: HostQueue) -> HostView:
     host, shift = queue.host, queue.host.shift
-    is_leased = shift is not None and shift.ended_at is None and host.lease_until is not None and host.lease_until > timezone.now()
+    is_leased = (
+        shift is not None
+        and shift.ended_at is None
+        and host.lease_until is not None
+        and host.lease_until > timezone.now()
+    )
     return HostView(
         name=host.name,
         process=queue.process_number,
@@ -87,17 +108,29 @@ def _host(queue: HostQueue) -> HostView:
 def causes(run: Run, *, limit: int) -> list[FailureCause]:
     """Why URLs failed or were excluded, the commonest reason first."""
     ended = Url.objects.filter(run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED])
-    groups = ended.values_list("state", "status", "error").annotate(n=Count("pk"), first=Min("pk")).order_by("-n", "first")[:limit]
+    groups = (
+        ended.values_list("state", "status", "error")
+        .annotate(n=Count("pk"), first=Min("pk"))
+        .order_by("-n", "first")[:limit]
+    )
     rows = list(groups)
     examples = dict(Url.objects.filter(pk__in=[row[4] for row in rows]).values_list("pk", "url"))
     return [
-        FailureCause(UrlState(state).label, status, "" if status is None else explain(status), error, count, examples.get(first, ""))
+        FailureCause(
+            UrlState(state).label,
+            status,
+            "" if status is None else explain(status),
+            error,
+            count,
+            examples.get(first, ""),
+        )
         for state, status, error, count, first in rows
     ]
 
 
 def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
-    """The run's work by minute, the oldest first; the cursor is the minute in seconds since 1970."""
+    """The run's work by minute, the oldest first; the cursor is the minute in seconds since
+    1970."""
     since = datetime.fromtimestamp(after, UTC)
     counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
     sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})

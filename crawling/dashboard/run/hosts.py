@@ -24,10 +24,11 @@ MOST_TO_DO = "-queued"
 
 @dataclass(frozen=True)
 class HostRow:
-    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued or the run has ended.
-    `leased_by` names a crawl.
+    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued or
+    the run has ended. `leased_by` names a crawl.
 
-    `is_at_gate`: its name is not settled yet. `outage`: why nothing can be fetched from it, in a sentence.
+    `is_at_gate`: its name is not settled yet. `outage`: why nothing can be fetched from it, in a
+    sentence.
     """
 
     name: str
@@ -44,7 +45,9 @@ class HostRow:
 
 @dataclass(frozen=True)
 class HostNumbers:
-    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; a blocked one has nothing that waits."""
+    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; a blocked
+    one has nothing that waits.
+    """
 
     every: int
     active: int
@@ -53,18 +56,28 @@ class HostNumbers:
 
 
 def host_numbers(run: Run) -> HostNumbers:
-    """Each from an index that knows only those, rather than by a look at every queue: there may be 100,000."""
+    """Each from an index that knows only those, rather than by a look at every queue: there may be
+    100,000.
+    """
     queues, is_waiting = run.queues.all(), Q(queued__gt=0)
     leased = Host.objects.filter(shift__process__run=run, shift__ended_at=None)
     blocked = Host.objects.filter(name__in=blocks().values("text"))
-    ours = queues.filter(host__in=leased).aggregate(n=Count("pk"), waiting=Count("pk", filter=is_waiting & ~Q(host__in=blocked)))
-    kept_out = queues.filter(host__in=blocked).aggregate(n=Count("pk"), waiting=Count("pk", filter=is_waiting))
+    ours = queues.filter(host__in=leased).aggregate(
+        n=Count("pk"), waiting=Count("pk", filter=is_waiting & ~Q(host__in=blocked))
+    )
+    kept_out = queues.filter(host__in=blocked).aggregate(
+        n=Count("pk"), waiting=Count("pk", filter=is_waiting)
+    )
     waiting = queues.filter(is_waiting).count() - ours["waiting"] - kept_out["waiting"]
-    return HostNumbers(every=queues.count(), active=ours["n"], waiting=waiting, blocked=kept_out["n"])
+    return HostNumbers(
+        every=queues.count(), active=ours["n"], waiting=waiting, blocked=kept_out["n"]
+    )
 
 
 def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:
-    """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-` before it."""
+    """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-`
+    before it.
+    """
     queues = run.queues.select_related("host__shift__process__run__crawl")
     if text:
         queues = queues.filter(host__name__icontains=text)
@@ -73,13 +86,20 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
 
 
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
-    """Those with most to do. Their ids first: what is sorted is then narrow, however many hosts there are."""
+    """Those with most to do.
+
+    Their ids first: what is sorted is then narrow, however many hosts there are.
+    """
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
     return list(hosts_of(run).filter(pk__in=ids))
 
 
-def hosts_page(run: Run, *, text: str, sort: str, after: int | None, most: int) -> tuple[list[HostQueue], int | None]:
-    """So many of these, from wherever the queue of the id `after` stands by now, and the id to go on after."""
+def hosts_page(
+    run: Run, *, text: str, sort: str, after: int | None, most: int
+) -> tuple[list[HostQueue], int | None]:
+    """So many of these, from wherever the queue of the id `after` stands by now, and the id to go
+    on after.
+    """
     queues = hosts_of(run, text=text, sort=sort)
     last = queues.filter(pk=after).first() if after is not None else None
     if last is not None:
@@ -88,19 +108,35 @@ def hosts_page(run: Run, *, text: str, sort: str, after: int | None, most: int) 
 
 
 def _beyond(last: HostQueue, sort: str) -> Q:
-    """What follows in the order of `hosts_of`: by the key, then those with most done, then the first met."""
+    """What follows in the order of `hosts_of`: by the key, then those with most done, then the
+    first met.
+    """
     key = SORTS[sort.removeprefix("-")]
     value = last.host.name if key == "host__name" else getattr(last, key)
     next_value = Q(**{f"{key}__{'lt' if sort.startswith('-') else 'gt'}": value})
-    return next_value | Q(**{key: value}) & (Q(done__lt=last.done) | Q(done=last.done, pk__gt=last.pk))
+    return next_value | Q(**{key: value}) & (
+        Q(done__lt=last.done) | Q(done=last.done, pk__gt=last.pk)
+    )
 
 
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
     names = [queue.host.name for queue in queues]
-    files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
-    robots = {row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"]) for row in files.values()}
-    held = held_at_gate([queue.host_id for queue in queues if queue.queued]) if run.state in WORKING_STATES else set()
-    return [_row(run, queue, robots.get(queue.host.name, "not asked for yet"), queue.host_id in held) for queue in queues]
+    files = RobotsFile.objects.filter(
+        origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
+    )
+    robots = {
+        row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"])
+        for row in files.values()
+    }
+    held = (
+        held_at_gate([queue.host_id for queue in queues if queue.queued])
+        if run.state in WORKING_STATES
+        else set()
+    )
+    return [
+        _row(run, queue, robots.get(queue.host.name, "not asked for yet"), queue.host_id in held)
+        for queue in queues
+    ]
 
 
 def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
@@ -126,9 +162,14 @@ def _free_at(queue: HostQueue) -> datetime:
     host = queue.host
     if host.shift_id is None or host.lease_until is None:
         return max(queue.due_at, host.due_at)
-    # Its shift may hand it on at any moment; only one that was lost keeps it to the end of the lease and a delay after.
+    # Its shift may hand it on at any moment; only one that was lost keeps it to the end of the
+    # lease and a delay after.
     is_lost = host.shift is None or host.shift.ended_at is not None
-    return max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds)) if is_lost else queue.due_at
+    return (
+        max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds))
+        if is_lost
+        else queue.due_at
+    )
 
 
 def _robots(status: int, expires_at: datetime) -> str:

@@ -1,4 +1,7 @@
-"""A run's log, looked through from any place in either direction, with a filter. What one look costs is bounded."""
+"""A run's log, looked through from any place in either direction, with a filter.
+
+What one look costs is bounded.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,17 @@ CHUNK = 1_000
 LONGEST_TEXT = 200
 #: lines are looked at one by one so many at a time, so that a search never reads the whole log
 SEARCHED = 20_000
-#: Numbers are given when lines are written, and lines are seen when their transactions end: a later number may be seen first.
-#: No transaction that writes lines takes this long.
+#: Numbers are given when lines are written, and lines are seen when their transactions end: a later
+#: number may be seen first. No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
 @dataclass(frozen=True)
 class LogFilter:
-    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any case, and of a span of time."""
+    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any
+    case, and of a span of time.
+    """
 
     level: Level = Level.INFO
     text: str = ""
@@ -33,7 +38,11 @@ class LogFilter:
     def read(cls, query: Mapping[str, str]) -> LogFilter:
         """Of an address; nonsense counts as nothing."""
         text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
-        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text, TimeRange.read(query))
+        return cls(
+            Level.__members__.get(query.get("level", "").upper(), Level.INFO),
+            text,
+            TimeRange.read(query),
+        )
 
     def __bool__(self) -> bool:
         return bool(self.text or self.span) or self.level > Level.INFO
@@ -50,11 +59,17 @@ class LogFilter:
             lines = lines.filter(level=Level.ERROR)  # as its index is written
         elif self.level > Level.INFO:
             lines = lines.filter(level__gte=self.level)
-        return lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text)) if self.text else lines
+        return (
+            lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text))
+            if self.text
+            else lines
+        )
 
 
 def _within(run: Run, span: TimeRange) -> Q:
-    """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so no index of moments is needed."""
+    """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so
+    no index of moments is needed.
+    """
     place = Q()
     if span.since:
         place &= Q(pk__gte=_first_id(run, span.since - SETTLED_AFTER))
@@ -64,7 +79,9 @@ def _within(run: Run, span: TimeRange) -> Q:
 
 
 def _first_id(run: Run, moment: datetime) -> int:
-    """An id before which no line is of that moment or later, but for SETTLED_AFTER: found by halving, a look into the index each."""
+    """An id before which no line is of that moment or later, but for SETTLED_AFTER: found by
+    halving, a look into the index each.
+    """
     lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
     ends = lines.first(), lines.last()
     if ends[0] is None or ends[1] is None:
@@ -87,10 +104,13 @@ class LogWindow:
 
 @dataclass(frozen=True)
 class LogTail:
-    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left.
+    """The oldest first.
 
-    Whoever continues goes on following from the last look that began where an earlier one said, `following`: behind lines that have not
-    settled others may still appear.
+    `following` is where to look again for what is new. `newer` continues behind them; None: nothing
+    is left.
+
+    Whoever continues goes on following from the last look that began where an earlier one said,
+    `following`: behind lines that have not settled others may still appear.
     """
 
     lines: Sequence[LogLine]
@@ -99,11 +119,18 @@ class LogTail:
 
 
 def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
-    """The latest lines before the line of that id; fewer than there are, if nothing is found in SEARCHED lines."""
+    """The latest lines before the line of that id; fewer than there are, if nothing is found in
+    SEARCHED lines.
+    """
     place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
     found, end = wanted.of(run).filter(place).order_by("-pk"), None
     if wanted.is_looking:
-        end = LogLine.objects.filter(place, run=run).order_by("-pk").values_list("pk", flat=True)[SEARCHED : SEARCHED + 1].first()
+        end = (
+            LogLine.objects.filter(place, run=run)
+            .order_by("-pk")
+            .values_list("pk", flat=True)[SEARCHED : SEARCHED + 1]
+            .first()
+        )
         found = found if end is None else found.filter(pk__gt=end)
     lines = list(found[: most + 1])
     if len(lines) > most:
@@ -114,8 +141,8 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
     """The first lines behind the line of that id, for whoever follows the log.
 
-    Lines younger than SETTLED_AFTER come again with the next look, so that one that was written before them and seen after
-    them is not missed; they are told apart by their ids.
+    Lines younger than SETTLED_AFTER come again with the next look, so that one that was written
+    before them and seen after them is not missed; they are told apart by their ids.
     """
     lines, newer = _look(run, wanted, after, most)
     settled = max(after, settled_id(run, now))
@@ -123,7 +150,9 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
 
 
 def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
-    """All lines, the oldest first, so many at a time in memory; no cursor stays open for as long as somebody's line is slow."""
+    """All lines, the oldest first, so many at a time in memory; no cursor stays open for as long as
+    somebody's line is slow.
+    """
     after: int | None = 0
     while after is not None:
         lines, after = _look(run, wanted, after, CHUNK)
@@ -131,7 +160,9 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 
 
 def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
-    """The first lines behind the line of that id, and the id to go on behind; None: nothing is left."""
+    """The first lines behind the line of that id, and the id to go on behind; None: nothing is
+    left.
+    """
     place = _within(run, wanted.span) & Q(pk__gt=after)
     found, end = wanted.of(run).filter(place).order_by("pk"), None
     if wanted.is_looking:
@@ -143,7 +174,9 @@ def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogL
 
 
 def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
-    """All lines about the one of that id, the oldest first, half of them before it; empty if the run has no such line."""
+    """All lines about the one of that id, the oldest first, half of them before it; empty if the
+    run has no such line.
+    """
     lines = LogLine.objects.filter(run=run)
     before = list(lines.filter(pk__lte=line).order_by("-pk")[: most // 2])
     if not before or before[0].pk != line:
@@ -152,7 +185,9 @@ def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
 
 
 def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
-    """Where to go on behind these lines, the end of the log with the oldest first: no line before them comes again."""
+    """Where to go on behind these lines, the end of the log with the oldest first: no line before
+    them comes again.
+    """
     return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
 
 

@@ -17,7 +17,14 @@ from crawling.dashboard.pages.trap_patterns import TrapView, undecided
 from crawling.dashboard.run.copies import ContentCopies, copies_of
 from crawling.dashboard.run.fetch_threads import FetchThreadRow, fetch_threads_of, steps_of
 from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
-from crawling.dashboard.run.hosts import SOME, HostNumbers, HostRow, first_hosts, host_numbers, host_rows
+from crawling.dashboard.run.hosts import (
+    SOME,
+    HostNumbers,
+    HostRow,
+    first_hosts,
+    host_numbers,
+    host_rows,
+)
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.rates import FetchRates, rates_of
@@ -39,7 +46,10 @@ LINES = 50
 
 @dataclass(frozen=True)
 class RunOverview:
-    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest. `claim` is Max, in words."""
+    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest.
+
+    `claim` is Max, in words.
+    """
 
     crawl: CrawlJob
     view: CrawlView
@@ -79,7 +89,12 @@ class RunOverview:
         if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
             return ""
         counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
-        return remaining(known=counts.queued + counts.in_process, fetched=counts.fetched, most=self.crawl.max_pages, rates=rates)
+        return remaining(
+            known=counts.queued + counts.in_process,
+            fetched=counts.fetched,
+            most=self.crawl.max_pages,
+            rates=rates,
+        )
 
     @property
     def is_alive(self) -> bool:
@@ -95,9 +110,11 @@ class RunOverview:
 
     @property
     def scope_in_words(self) -> str:
-        return {Reach.HOST: "the seeds' hosts", Reach.PATH: "the seeds' directories", Reach.DOMAIN: "the seeds' domains"}[
-            Reach(self.crawl.scope)
-        ]
+        return {
+            Reach.HOST: "the seeds' hosts",
+            Reach.PATH: "the seeds' directories",
+            Reach.DOMAIN: "the seeds' domains",
+        }[Reach(self.crawl.scope)]
 
     @property
     def asks(self) -> list[tuple[str, str]]:
@@ -111,7 +128,9 @@ class RunOverview:
 
     @property
     def exceptions(self) -> list[RobotsException]:
-        return list(self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()))
+        return list(
+            self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now())
+        )
 
     @property
     def order_of_visits(self) -> str:
@@ -121,18 +140,29 @@ class RunOverview:
     def weights(self) -> str:
         """Of best-first; empty for the other orders, which have none."""
         part = OrderingPart.model_validate(self.crawl.ordering)
-        return f"links {part.links_weight:g}, address {part.url_weight:g}" if self.crawl.visit_order == Order.BEST_FIRST else ""
+        return (
+            f"links {part.links_weight:g}, address {part.url_weight:g}"
+            if self.crawl.visit_order == Order.BEST_FIRST
+            else ""
+        )
 
     @property
     def importance(self) -> list[tuple[str, str]]:
-        return [(text, f"{weight:g}") for text, weight in self.crawl.ordering.get("importance", {}).items()]
+        return [
+            (text, f"{weight:g}")
+            for text, weight in self.crawl.ordering.get("importance", {}).items()
+        ]
 
     @property
     def commands(self) -> list[str]:
         """What would do the same on the command line."""
         name = shlex.quote(self.crawl.name)
         said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
-        failed = [f"python manage.py crawl retry {name}"] if self.view.counts.failed and self.is_latest else []
+        failed = (
+            [f"python manage.py crawl retry {name}"]
+            if self.view.counts.failed and self.is_latest
+            else []
+        )
         return [*said, *failed, f"python manage.py crawl log {name} --follow"]
 
     @property
@@ -163,14 +193,28 @@ class RunOverview:
             if is_set
         ]
         given += self._ordering_options()
-        given += [f"--{name} {shlex.quote(text)}" for name in ("include", "exclude") for text in crawl.filters.get(name, ())]
-        given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
-        seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
+        given += [
+            f"--{name} {shlex.quote(text)}"
+            for name in ("include", "exclude")
+            for text in crawl.filters.get(name, ())
+        ]
+        given += [
+            f"--extract {shlex.quote(f'{name}={selector}')}"
+            for name, selector in crawl.extract.items()
+        ]
+        seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (
+            ["…"] if len(crawl.seeds) > 3 else []
+        )
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
 
     def _ordering_options(self) -> list[str]:
-        given = [f"--importance {shlex.quote(f'{text}={weight}')}" for text, weight in self.importance]
-        return [*given, *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else [])]
+        given = [
+            f"--importance {shlex.quote(f'{text}={weight}')}" for text, weight in self.importance
+        ]
+        return [
+            *given,
+            *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else []),
+        ]
 
 
 def empty_page(crawl: CrawlJob) -> RunOverview:
@@ -198,7 +242,11 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings,
-        shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
+        shifts=list(
+            Shift.objects.filter(process__run=run)
+            .select_related("process")
+            .order_by("-pk")[:SHIFTS]
+        ),
         traps=undecided(run, most=TRAPS),
         toes=fetch_threads_of(run),
         out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],

@@ -22,13 +22,25 @@ class PageWindow:
 
 
 def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = None) -> PageWindow:
-    """The latest pages that the filter lets through, fetched before that of the id. Raises SearchTookTooLong."""
+    """The latest pages that the filter lets through, fetched before that of the id.
+
+    Raises SearchTookTooLong.
+    """
     last = Page.objects.filter(run=run, pk=before).first() if before is not None else None
     # The first condition is what the index can begin at.
-    is_older = Q(fetched_at__lte=last.fetched_at) & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk)) if last else Q()
+    is_older = (
+        Q(fetched_at__lte=last.fetched_at)
+        & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk))
+        if last
+        else Q()
+    )
     found: list[Page] = []
     with time_limit():
         for part in wanted.parts(run):
-            found += part.filter(is_older).select_related("url").order_by("-fetched_at", "-url_id")[: most + 1]
+            found += (
+                part.filter(is_older)
+                .select_related("url")
+                .order_by("-fetched_at", "-url_id")[: most + 1]
+            )
     found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
     return PageWindow(*cut(found, most, lambda page: page.pk))

@@ -20,7 +20,9 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class FetchRates:
-    """Pages fetched in each of the latest minutes, the oldest first; `now` is pages a second over the last minute or two."""
+    """Pages fetched in each of the latest minutes, the oldest first; `now` is pages a second over
+    the last minute or two.
+    """
 
     minutes: Sequence[tuple[datetime, int]]
     now: float | None
@@ -34,7 +36,8 @@ class FetchRates:
         """The sparkline's points, for SVG."""
         step = WIDTH / max(1, len(self.minutes) - 1)
         return " ".join(
-            f"{i * step:.1f},{HEIGHT - 1 - (HEIGHT - 2) * pages / max(1, self.most):.1f}" for i, (_, pages) in enumerate(self.minutes)
+            f"{i * step:.1f},{HEIGHT - 1 - (HEIGHT - 2) * pages / max(1, self.most):.1f}"
+            for i, (_, pages) in enumerate(self.minutes)
         )
 
 
@@ -42,11 +45,21 @@ def rates_of(run: Run) -> FetchRates:
     """The minutes run up to now, or to the end of a run that has ended."""
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
-    first = max(last - (MINUTES - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0)) if run.started_at else last
-    rows = RunCount.objects.filter(run=run, minute__gte=first).values("minute").annotate(pages=Sum("fetched"))
+    first = (
+        max(last - (MINUTES - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0))
+        if run.started_at
+        else last
+    )
+    rows = (
+        RunCount.objects.filter(run=run, minute__gte=first)
+        .values("minute")
+        .annotate(pages=Sum("fetched"))
+    )
     fetched = {row["minute"]: max(0, row["pages"]) for row in rows}
     length = int((last - first) / MINUTE) + 1
-    minutes = [(minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))]
+    minutes = [
+        (minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))
+    ]
     now = None if run.state in ENDED_STATES else rates_now([run.pk]).get(run.pk)
     return FetchRates(minutes, now)
 
@@ -58,9 +71,17 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
     """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE
-    live = Shift.objects.filter(process__run__in=run_ids, ended_at=None, process__run__started_at__isnull=False)
+    live = Shift.objects.filter(
+        process__run__in=run_ids, ended_at=None, process__run__started_at__isnull=False
+    )
     started = dict(live.values_list("process__run", "process__run__started_at").distinct())
-    rows = RunCount.objects.filter(run__in=started, minute__gte=since).values("run").annotate(pages=Sum("fetched"))
+    rows = (
+        RunCount.objects.filter(run__in=started, minute__gte=since)
+        .values("run")
+        .annotate(pages=Sum("fetched"))
+    )
     pages = {row["run"]: max(0, row["pages"]) for row in rows}
-    seconds = {run: (now - max(begun, since)).total_seconds() for run, begun in started.items() if begun}
+    seconds = {
+        run: (now - max(begun, since)).total_seconds() for run, begun in started.items() if begun
+    }
     return {run: round(pages.get(run, 0) / time, 1) for run, time in seconds.items() if time >= 1}

@@ -25,7 +25,9 @@ class RunView:
     counts: RunCounts
 
 
-def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:
+def list_runs(
+    crawl: CrawlJob, *, before: int | None = None, limit: int
+) -> tuple[list[RunView], int | None]:
     """A page of the crawl's runs, the latest first, and the number to go on before."""
     found = crawl.runs.order_by("-number")
     found = found if before is None else found.filter(number__lt=before)

@@ -18,14 +18,17 @@ SELECT cause.state, cause.status, u.id, u.url, u.error
 FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
 CROSS JOIN LATERAL (
     SELECT id, url, error FROM crawling_url
-    WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
+    WHERE run_id = %s AND status = cause.status AND state = cause.state
+        AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
 ) u
 """  # noqa: S608 - the states are constants
 
 
 @dataclass(frozen=True)
 class StatusRow:
-    """How many URLs ended so. `kind` names its colour; `start` and `width` its place on a bar of 100.
+    """How many URLs ended so.
+
+    `kind` names its colour; `start` and `width` its place on a bar of 100.
 
     percent: with one decimal, so rounded that the rows add up to 100.0.
     """
@@ -50,7 +53,8 @@ class StatusRow:
 
 @dataclass(frozen=True)
 class FailureSamples:
-    """Why URLs failed or were excluded, and some of them: id, address, and what was said of each."""
+    """Why URLs failed or were excluded, and some of them: id, address, and what was said of
+    each."""
 
     state: str
     status: int
@@ -68,11 +72,15 @@ class FailureSamples:
 
 def status_rows(run: Run) -> list[StatusRow]:
     """By status: HTTP's in order, then ours."""
-    counts = list(RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls"))
+    counts = list(
+        RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls")
+    )
     counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
     total = sum(urls for _, _, urls in counts)
     rows, start = [], 0.0
-    for (state, status, urls), tenths in zip(counts, shares([urls for *_, urls in counts], 1000), strict=True):
+    for (state, status, urls), tenths in zip(
+        counts, shares([urls for *_, urls in counts], 1000), strict=True
+    ):
         width = 100 * urls / total
         rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3), tenths / 10))
         start += width
@@ -80,7 +88,9 @@ def status_rows(run: Run) -> list[StatusRow]:
 
 
 def shares(parts: Sequence[int], whole: int) -> list[int]:
-    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first part's goes first."""
+    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first
+    part's goes first.
+    """
     total = sum(parts)
     rounded = [whole * part // total for part in parts]
     by_remainder = sorted(range(len(parts)), key=lambda place: -(whole * parts[place] % total))
@@ -91,8 +101,13 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
 
 def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[FailureSamples]:
     """The commonest causes among a run's status rows, failures first."""
-    ended = sorted((row for row in rows if row.state != UrlState.SUCCEEDED), key=lambda row: (row.state, -row.urls))[:CAUSES]
-    causes = {(row.state, row.status): FailureSamples(row.state, row.status, row.urls) for row in ended}
+    ended = sorted(
+        (row for row in rows if row.state != UrlState.SUCCEEDED),
+        key=lambda row: (row.state, -row.urls),
+    )[:CAUSES]
+    causes = {
+        (row.state, row.status): FailureSamples(row.state, row.status, row.urls) for row in ended
+    }
     if causes:
         states, statuses = zip(*causes, strict=True)
         with connection.cursor() as cursor:

@@ -41,6 +41,14 @@ def seconds(span: float) -> str:
 @register.simple_tag
 def crawl_link(crawl: CrawlJob) -> SafeString:
     """The crawl's name, leading to its page, with its state while it is paused. One query."""
-    link = format_html('<a href="{}">{}</a>', reverse("crawling:crawl", args=[crawl.pk]), crawl.name)
-    state = crawl.runs.filter(is_latest=True, state__in=RESTING).values_list("state", flat=True).first()
-    return format_html('{} <span class="state state-{}">{}</span>', link, state, state) if state else link
+    link = format_html(
+        '<a href="{}">{}</a>', reverse("crawling:crawl", args=[crawl.pk]), crawl.name
+    )
+    state = (
+        crawl.runs.filter(is_latest=True, state__in=RESTING).values_list("state", flat=True).first()
+    )
+    return (
+        format_html('{} <span class="state state-{}">{}</span>', link, state, state)
+        if state
+        else link
+    )

@@ -25,14 +25,25 @@ def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
 
 
 def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
-    """Queue those that the run has not met, and those that rules or hands have kept out; returns how many.
+    """Queue those that the run has not met, and those that rules or hands have kept out; returns
+    how many.
 
     What waits already waits as a seed from now on. The caller holds the run's lock.
     """
     marks = [fingerprint(address.url) for address in addresses]
-    drop_verdicts(run.pk, Verdict.objects.filter(run=run, fingerprint__in=marks, url__in=[address.url for address in addresses]))
-    out = Url.objects.filter(run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT)
+    drop_verdicts(
+        run.pk,
+        Verdict.objects.filter(
+            run=run, fingerprint__in=marks, url__in=[address.url for address in addresses]
+        ),
+    )
+    out = Url.objects.filter(
+        run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT
+    )
     ids = list(out.values_list("pk", flat=True))
-    Url.objects.filter(pk__in=ids).update(depth=0, via=None)  # rules pass seeds, so the next look at them leaves it in
-    added = schedule_found_urls(run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers)
+    # rules pass seeds, so the next look at them leaves it in
+    Url.objects.filter(pk__in=ids).update(depth=0, via=None)
+    added = schedule_found_urls(
+        run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers
+    )
     return added + (readmit(run.pk, ids) if ids else 0)

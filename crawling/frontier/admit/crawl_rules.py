@@ -13,24 +13,40 @@ from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
 
-#: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo record)
+#: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo
+#: record)
 OBEYED = "classic"
 
 
 def black_list() -> BlackList:
-    rows = BlackListEntry.objects.filter(removed_at=None).order_by("pk").values_list("pk", "kind", "text", "reason")
-    return BlackList(BlacklistMatch(pk, BlacklistKind(kind), text, reason) for pk, kind, text, reason in rows)
+    rows = (
+        BlackListEntry.objects.filter(removed_at=None)
+        .order_by("pk")
+        .values_list("pk", "kind", "text", "reason")
+    )
+    return BlackList(
+        BlacklistMatch(pk, BlacklistKind(kind), text, reason) for pk, kind, text, reason in rows
+    )
 
 
-def filters_of(crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None) -> UrlFilters:
-    """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too. black: the list, if it is at hand."""
+def filters_of(
+    crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None
+) -> UrlFilters:
+    """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too.
+
+    black: the list, if it is at hand.
+    """
     seeds = [read_address(seed) for seed in crawl.seeds]
-    scope = Scope.of_seeds(Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth)
+    scope = Scope.of_seeds(
+        Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth
+    )
     return UrlFilters.of_order(scope, black or black_list(), crawl.filters)
 
 
 def rules_key(crawl: CrawlJob) -> str:
-    """Names the rules that hold now: the order's revision, and how many entries were ever put on the black list and taken off."""
+    """Names the rules that hold now: the order's revision, and how many entries were ever put on
+    the black list and taken off.
+    """
     listed = BlackListEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
     return f"{crawl.revision}.{listed['entries']}.{listed['removed']}"
 
@@ -43,11 +59,23 @@ def revision_in(key: str) -> int:
 
 def robots_in_words(crawl: CrawlJob, now: datetime) -> str:
     """How a crawl treats robots.txt, as its archive says it."""
-    rows = RobotsException.objects.select_related("by").filter(crawl=crawl, expires_at__gt=now).order_by("pk")
-    excepted = [f"ignored on {row.host} until {row.expires_at:%Y-%m-%dT%H:%M:%SZ}, as {row.by} says: {row.reason}" for row in rows]
+    rows = (
+        RobotsException.objects.select_related("by")
+        .filter(crawl=crawl, expires_at__gt=now)
+        .order_by("pk")
+    )
+    excepted = [
+        f"ignored on {row.host} until {row.expires_at:%Y-%m-%dT%H:%M:%SZ}, as {row.by} says: "
+        f"{row.reason}"
+        for row in rows
+    ]
     return "; ".join([OBEYED, *excepted])
 
 
 def unbound_hosts(crawl: CrawlJob, now: datetime) -> frozenset[str]:
     """The hosts whose robots.txt does not bind the crawl at this moment."""
-    return frozenset(RobotsException.objects.filter(crawl=crawl, expires_at__gt=now).values_list("host", flat=True))
+    return frozenset(
+        RobotsException.objects.filter(crawl=crawl, expires_at__gt=now).values_list(
+            "host", flat=True
+        )
+    )

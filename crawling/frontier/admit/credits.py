@@ -1,4 +1,6 @@
-"""What the links of a batch give to the URLs that they lead to, by the run's order of visits (SEEDS B4, W15)."""
+"""What the links of a batch give to the URLs that they lead to, by the run's order of visits (SEEDS
+B4, W15).
+"""
 
 from __future__ import annotations
 
@@ -24,23 +26,41 @@ FROM unnest(%s::bigint[], %s::float8[]) AS spent(id, credit) WHERE u.id = spent.
 def ranking_of(run: Run) -> Ranking:
     """How the run's URLs are ranked at this moment."""
     order, weights = Order(run.crawl.visit_order), OrderingPart.model_validate(run.crawl.ordering)
-    level = LambdaRow.objects.filter(run=run).values_list("level", flat=True).first() if order is Order.OPIC else None
-    return Ranking(order, weights.links_weight, weights.url_weight, weights.importance, level or 0.0)
+    level = (
+        LambdaRow.objects.filter(run=run).values_list("level", flat=True).first()
+        if order is Order.OPIC
+        else None
+    )
+    return Ranking(
+        order, weights.links_weight, weights.url_weight, weights.importance, level or 0.0
+    )
 
 
-def credit_gains(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]) -> dict[str, float]:
-    """What each URL gains by a batch: best-first counts links, OPIC moves credit; the other orders give nothing.
+def credit_gains(
+    cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
+) -> dict[str, float]:
+    """What each URL gains by a batch: best-first counts links, OPIC moves credit; the other orders
+    give nothing.
 
     ranks: of the batch's own URLs by id. The caller holds the run's lock.
     """
     order = Order(run.crawl.visit_order)
     if order is Order.BEST_FIRST:
-        return dict(Counter(link.address.url for outcome in outcomes for link in outcome.links if link.is_link))
+        return dict(
+            Counter(
+                link.address.url for outcome in outcomes for link in outcome.links if link.is_link
+            )
+        )
     return _spend(cursor, run, outcomes, ranks) if order is Order.OPIC else {}
 
 
-def _spend(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]) -> dict[str, float]:
-    """Let pages spend their credit. Had the Lambda page more than any of them, its turn was before theirs."""
+def _spend(
+    cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
+) -> dict[str, float]:
+    """Let pages spend their credit.
+
+    Had the Lambda page more than any of them, its turn was before theirs.
+    """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if not ended:
         return {}
@@ -62,12 +82,20 @@ def _spend(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], rank
 
 
 def _unfinished(run: Run) -> int:
-    """How many URLs of the run are not done; those of the batch at hand are not counted as done yet."""
-    left = RunTotal.objects.filter(run=run).values_list(F("discovered") - F("succeeded") - F("failed") - F("excluded"), flat=True).first()
+    """How many URLs of the run are not done; those of the batch at hand are not counted as done
+    yet.
+    """
+    left = (
+        RunTotal.objects.filter(run=run)
+        .values_list(F("discovered") - F("succeeded") - F("failed") - F("excluded"), flat=True)
+        .first()
+    )
     return max(1, left or 0)
 
 
 def return_unspent(run: Run, gains: Mapping[str, float]) -> None:
-    """Give what reached nobody who waits to the Lambda page: a page that was fetched before will not spend it."""
+    """Give what reached nobody who waits to the Lambda page: a page that was fetched before will
+    not spend it.
+    """
     if gains and run.crawl.visit_order == Order.OPIC:
         LambdaRow.objects.filter(run=run).update(credit=F("credit") + sum(gains.values()))

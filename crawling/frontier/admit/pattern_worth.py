@@ -18,14 +18,16 @@ from crawling.web.simhash import folded, is_alike
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
 COMPARED = 64
 MOST_PATTERNS = 5_000
-#: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only one
+#: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only
+#: one
 WATCHED_FROM = 5
 
 ADD_YIELDS = """
 INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
 SELECT %s, new.key, new.pattern, '', 'watched', new.fetched, new.fresh, clock_timestamp()
 FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS new(key, pattern, fetched, fresh)
-ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched, fresh = p.fresh + excluded.fresh
+ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched,
+    fresh = p.fresh + excluded.fresh
 RETURNING p.key, p.state, p.fetched, p.fresh
 """
 
@@ -51,7 +53,10 @@ class PatternWorth:
         return 2 * sum(self.leads_on) >= LATEST
 
     def count(self, answer: ServerAnswer, *, is_copy: bool, leads_on: bool) -> None:
-        """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
+        """Count a page.
+
+        A copy is worth nothing, nor is one that says what one of the latest said.
+        """
         self.leads_on.append(leads_on)
         self.fetched += 1
         self.fresh += not is_copy and self._says_something_new(answer)
@@ -103,7 +108,8 @@ def watch_yields(
     known: Collection[str],
     watch: PatternWatch,
 ) -> int:
-    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little; returns how many those were.
+    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little;
+    returns how many those were.
 
     known: links of the batch that the run had before. The caller holds the run's lock.
     """
@@ -111,14 +117,21 @@ def watch_yields(
     tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
     if not tallies:
         return 0
-    rows = [(key, tallies[key].pattern.text, tallies[key].fetched, tallies[key].fresh) for key in sorted(tallies)]
+    rows = [
+        (key, tallies[key].pattern.text, tallies[key].fetched, tallies[key].fresh)
+        for key in sorted(tallies)
+    ]
     cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
     held = 0
     for key, state, fetched, fresh in cursor.fetchall():
         tallies[key].fetched = tallies[key].fresh = 0
-        is_poor = fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+        is_poor = (
+            fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+        )
         if state == TrapState.WATCHED and is_poor:
-            TrapPattern.objects.filter(run=run, key=key).update(state=TrapState.QUARANTINED, rule="yield")
+            TrapPattern.objects.filter(run=run, key=key).update(
+                state=TrapState.QUARANTINED, rule="yield"
+            )
             log_quarantine(run.pk, tallies[key].pattern)
             held += hold(cursor, run.pk, key)
         elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it

@@ -1,4 +1,6 @@
-"""URLs of patterns that look like traps: held out of their queues until an operator has approved or banned the pattern."""
+"""URLs of patterns that look like traps: held out of their queues until an operator has approved or
+banned the pattern.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ from crawling.web.statuses import FetchStatus
 #: a pattern that is known keeps the operator's word
 ADD_PATTERNS = """
 INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, found_at)
-SELECT %s, new.*, 'quarantined', clock_timestamp() FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new
-ON CONFLICT (run_id, key) DO UPDATE SET state = CASE WHEN p.state = 'watched' THEN 'quarantined' ELSE p.state END
+SELECT %s, new.*, 'quarantined', clock_timestamp()
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new
+ON CONFLICT (run_id, key) DO UPDATE SET state =
+    CASE WHEN p.state = 'watched' THEN 'quarantined' ELSE p.state END
 RETURNING p.key, p.state, xmax = 0
 """
 
@@ -30,7 +34,8 @@ WITH held AS (
     UPDATE crawling_url SET state = '{UrlState.QUARANTINED}', due_at = NULL
     WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUEUED}' RETURNING queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM held GROUP BY queue_id), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted WHERE q.id = counted.queue_id
+    UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted
+        WHERE q.id = counted.queue_id
 )
 SELECT count(*) FROM held
 """  # noqa: S608 - the states are constants
@@ -40,7 +45,8 @@ WITH back AS (
     UPDATE crawling_url SET state = '{UrlState.QUEUED}'
     WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNING queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
+    UPDATE crawling_hostqueue q SET queued = q.queued + counted.n,
+        due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
     FROM counted WHERE q.id = counted.queue_id
 )
 SELECT count(*) FROM back
@@ -54,18 +60,38 @@ WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNIN
 
 def states_of(run_id: int) -> Mapping[int, TrapState]:
     """What is thought of the run's patterns, of those that matter to new links."""
-    rows = TrapPattern.objects.filter(run=run_id).exclude(state=TrapState.WATCHED).values_list("key", "state")
+    rows = (
+        TrapPattern.objects.filter(run=run_id)
+        .exclude(state=TrapState.WATCHED)
+        .values_list("key", "state")
+    )
     return {key: TrapState(state) for key, state in rows}
 
 
 def catch(
-    cursor: CursorWrapper, run: Run, trapped: Sequence[Candidate], *, numbers: Sequence[int], gains: dict[str, float] | None = None
+    cursor: CursorWrapper,
+    run: Run,
+    trapped: Sequence[Candidate],
+    *,
+    numbers: Sequence[int],
+    gains: dict[str, float] | None = None,
 ) -> int:
-    """Take up URLs of suspicious patterns without queueing them; returns how many were new. The caller holds the run's lock."""
+    """Take up URLs of suspicious patterns without queueing them; returns how many were new.
+
+    The caller holds the run's lock.
+    """
     caught = schedule_urls(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
     patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
     keys = sorted(patterns)
-    cursor.execute(ADD_PATTERNS, [run.pk, keys, [patterns[key].text for key in keys], [patterns[key].rule or "yield" for key in keys]])
+    cursor.execute(
+        ADD_PATTERNS,
+        [
+            run.pk,
+            keys,
+            [patterns[key].text for key in keys],
+            [patterns[key].rule or "yield" for key in keys],
+        ],
+    )
     for key, state, is_new in cursor.fetchall():
         if is_new:
             log_quarantine(run.pk, patterns[key])
@@ -75,13 +101,19 @@ def catch(
 
 
 def hold(cursor: CursorWrapper, run_id: int, key: int) -> int:
-    """Take what waits of a pattern out of its queues; returns how many URLs that were. The caller holds the run's lock."""
+    """Take what waits of a pattern out of its queues; returns how many URLs that were.
+
+    The caller holds the run's lock.
+    """
     cursor.execute(HOLD, [run_id, key])
     return int(cursor.fetchone()[0])
 
 
 def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
-    """Put what is held of a pattern back into its queues; returns how many URLs that were. The caller holds the run's lock."""
+    """Put what is held of a pattern back into its queues; returns how many URLs that were.
+
+    The caller holds the run's lock.
+    """
     cursor.execute(LET_GO, [run_id, key])
     return int(cursor.fetchone()[0])
 
@@ -91,13 +123,15 @@ def log_quarantine(run_id: int, pattern: Pattern) -> None:
     why = REASONS[pattern.rule or "yield"]
     write(
         run_id,
-        f"Quarantined as a possible trap: {pattern.text} ({why}). URLs like it wait until you approve or ban them.",
+        f"Quarantined as a possible trap: {pattern.text} ({why}). URLs like it wait until you "
+        "approve or ban them.",
         level=Level.WARNING,
     )
 
 
 def approve_pattern(run: Run, pattern: TrapPattern) -> int:
-    """Queue what is held of a pattern, and let its links in from now on; returns how many URLs that were.
+    """Queue what is held of a pattern, and let its links in from now on; returns how many URLs that
+    were.
 
     The caller holds the run's lock.
     """
@@ -109,7 +143,10 @@ def approve_pattern(run: Run, pattern: TrapPattern) -> int:
 
 
 def ban_pattern(run: Run, pattern: TrapPattern) -> int:
-    """Exclude what is held and what waits of a pattern, and drop its links from now on. The caller holds the run's lock."""
+    """Exclude what is held and what waits of a pattern, and drop its links from now on.
+
+    The caller holds the run's lock.
+    """
     with connection.cursor() as cursor:
         waiting = hold(cursor, run.pk, pattern.key)
         cursor.execute(BAN, [FetchStatus.TRAP, FetchStatus.TRAP.sentence, run.pk, pattern.key])
@@ -117,7 +154,10 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
         count = done.total()
         if count:
             cursor.execute(COUNT_DONE, [list(done), list(done.values())])
-            cursor.execute(COUNT_STATUSES, [run.pk, [UrlState.EXCLUDED.value], [int(FetchStatus.TRAP)], [count]])
+            cursor.execute(
+                COUNT_STATUSES,
+                [run.pk, [UrlState.EXCLUDED.value], [int(FetchStatus.TRAP)], [count]],
+            )
         cursor.execute(ADD_COUNTS, _changed(run.pk, quarantined=waiting - count, excluded=count))
     TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.BANNED)
     return count

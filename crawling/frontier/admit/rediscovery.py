@@ -13,8 +13,10 @@ from crawling.orders.ranking import Ranking
 
 #: it is now said to be found on the page from which the way to it is shortest
 SHORTEN = """
-UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects, rank = coalesce(short.rank, u.rank)
-FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS short(fingerprint, depth, via, redirects, rank)
+UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects,
+    rank = coalesce(short.rank, u.rank)
+FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS short(fingerprint,
+    depth, via, redirects, rank)
 WHERE u.run_id = %s AND u.fingerprint = short.fingerprint
 """
 
@@ -39,7 +41,13 @@ class Rediscovery(NamedTuple):
     state: str
 
 
-def update_known_urls(cursor: CursorWrapper, run_id: int, ranking: Ranking, met: Sequence[Rediscovery], gains: dict[str, float]) -> None:
+def update_known_urls(
+    cursor: CursorWrapper,
+    run_id: int,
+    ranking: Ranking,
+    met: Sequence[Rediscovery],
+    gains: dict[str, float],
+) -> None:
     """Let the least depth count, and let gains be received. The caller holds the run's lock."""
     shorter = [row for row in met if row.candidate.depth < row.depth and row.state in WAITING]
     if shorter:
@@ -50,10 +58,19 @@ def update_known_urls(cursor: CursorWrapper, run_id: int, ranking: Ranking, met:
                 [row.candidate.depth for row in shorter],
                 [row.candidate.via for row in shorter],
                 [row.candidate.redirects for row in shorter],
-                [None if ranking.order.counts_links else ranking.rank("", row.candidate.depth, 0.0) for row in shorter],
+                [
+                    None
+                    if ranking.order.counts_links
+                    else ranking.rank("", row.candidate.depth, 0.0)
+                    for row in shorter
+                ],
                 run_id,
             ],
         )
-    received = {row.fingerprint: gain for row in met if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))}
+    received = {
+        row.fingerprint: gain
+        for row in met
+        if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
+    }
     if received:
         cursor.execute(GAIN, [ranking.step, list(received), list(received.values()), run_id])

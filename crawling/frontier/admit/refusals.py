@@ -23,21 +23,26 @@ MOST_ROWS = 20_000
 CAPACITY = 50_000
 
 ADD_LINKS = """
-UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth), hops = least(v.hops, met.hops)
-FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::int[]) AS met(fingerprint, url, n, depth, hops)
+UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth),
+    hops = least(v.hops, met.hops)
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::int[]) AS met(fingerprint, url, n,
+    depth, hops)
 WHERE v.run_id = %s AND v.fingerprint = met.fingerprint AND v.url = met.url
 """
 
 ADD_COUNTS = """
 INSERT INTO crawling_verdictcount AS c (run_id, rule, kept, more)
 SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
-ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept, more = c.more + excluded.more
+ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept,
+    more = c.more + excluded.more
 """
 
 
 class Refusals:
-    """What a shift has refused, the latest CAPACITY of it; shared by its toes. The database hears of each URL once, and of the pages
-    that it was met on besides when `take` is asked."""
+    """What a shift has refused, the latest CAPACITY of it; shared by its toes.
+
+    The database hears of each URL once, and of the pages that it was met on besides when `take` is
+    asked."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,15 +51,26 @@ class Refusals:
         self._again: Counter[str] = Counter()
 
     def again(self, url: str) -> bool:
-        """Whether the URL was refused for what it is; then it is counted, and need not be judged."""
+        """Whether the URL was refused for what it is; then it is counted, and need not be
+        judged."""
         if url not in self._final:
             return False
         with self._lock:
             self._again[url] += 1
         return True
 
-    def first(self, link: Address, ruling: Ruling, *, depth: int, hops: int, via: int | None, is_final: bool) -> Refusal | None:
-        """What to write down of a link that was refused; None: it is known, and no nearer this time.
+    def first(
+        self,
+        link: Address,
+        ruling: Ruling,
+        *,
+        depth: int,
+        hops: int,
+        via: int | None,
+        is_final: bool,
+    ) -> Refusal | None:
+        """What to write down of a link that was refused; None: it is known, and no nearer this
+        time.
 
         is_final: it would be refused wherever it is met.
         """
@@ -86,30 +102,47 @@ class Refusals:
         return met
 
 
-def keep_refusals(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str) -> None:
+def keep_refusals(
+    cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str
+) -> None:
     """Write refusals down, as far as the run has room. The caller holds the run's lock."""
     once: dict[str, Refusal] = {}
     for refusal in refusals:
         once.setdefault(refusal.url, refusal)
     marks = {fingerprint(url): refusal for url, refusal in once.items()}
-    known = set(Verdict.objects.filter(run=run_id, fingerprint__in=marks).values_list("fingerprint", flat=True))
+    known = set(
+        Verdict.objects.filter(run=run_id, fingerprint__in=marks).values_list(
+            "fingerprint", flat=True
+        )
+    )
     met = [marks[mark] for mark in known]
     if met:
         _add_links(cursor, run_id, met)
     new = [(mark, refusal) for mark, refusal in marks.items() if mark not in known]
     if not new:
         return
-    room = max(0, MOST_ROWS - int(VerdictCount.objects.filter(run=run_id).aggregate(n=Sum("kept"))["n"] or 0))
+    room = max(
+        0,
+        MOST_ROWS - int(VerdictCount.objects.filter(run=run_id).aggregate(n=Sum("kept"))["n"] or 0),
+    )
     copy_in(Verdict, [_row(run_id, mark, refusal, revision) for mark, refusal in new[:room]])
-    kept, more = (Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:]))
+    kept, more = (
+        Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:])
+    )
     rules = sorted({*kept, *more})
-    cursor.execute(ADD_COUNTS, [run_id, rules, [kept[rule] for rule in rules], [more[rule] for rule in rules]])
+    cursor.execute(
+        ADD_COUNTS, [run_id, rules, [kept[rule] for rule in rules], [more[rule] for rule in rules]]
+    )
 
 
 def keep_links(run_id: int, met: Mapping[str, int]) -> None:
     """Add to the links of rows that are there. The caller holds the run's lock."""
     rows = Verdict.objects.filter(run=run_id, fingerprint__in=[fingerprint(url) for url in met])
-    known = [Refusal(row.url, Rule(row.rule), "", row.depth, row.hops, None, met[row.url]) for row in rows if row.url in met]
+    known = [
+        Refusal(row.url, Rule(row.rule), "", row.depth, row.hops, None, met[row.url])
+        for row in rows
+        if row.url in met
+    ]
     if known:
         with connection.cursor() as cursor:
             _add_links(cursor, run_id, known)
@@ -121,7 +154,9 @@ def drop_verdicts(run_id: int, rows: Iterable[Verdict]) -> None:
     Verdict.objects.filter(pk__in=[row.pk for row in gone]).delete()
     counted = Counter(row.rule for row in gone)
     with connection.cursor() as cursor:
-        cursor.execute(ADD_COUNTS, [run_id, list(counted), [-n for n in counted.values()], [0] * len(counted)])
+        cursor.execute(
+            ADD_COUNTS, [run_id, list(counted), [-n for n in counted.values()], [0] * len(counted)]
+        )
 
 
 def _add_links(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal]) -> None:

@@ -1,4 +1,5 @@
-"""Soft limits (SEEDS B11): when one is reached no new URL is let in, and what is known is finished."""
+"""Soft limits (SEEDS B11): when one is reached no new URL is let in, and what is known is
+finished."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from crawling.scope.filters import Rule
 
 
 def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    """The links that may be let in, and what keeps the others out. The caller holds the run's lock."""
+    """The links that may be let in, and what keeps the others out.
+
+    The caller holds the run's lock.
+    """
     links, refusals = _within_softly(run, links)
     beyond = beyond_domains(run, links)
     if not beyond:
@@ -36,10 +40,17 @@ def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate
     if crawl_wide:
         return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
     names = {link.address.host_key for link in links}
-    full = set(run.queues.filter(of_hosts, host__name__in=names).values_list("host__name", flat=True)) if of_hosts else set()
+    full = (
+        set(run.queues.filter(of_hosts, host__name__in=names).values_list("host__name", flat=True))
+        if of_hosts
+        else set()
+    )
     kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
     sentence = "the soft limit on each host is reached for {}"
-    refusals = [_refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key)) for link in kept_out]
+    refusals = [
+        _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
+        for link in kept_out
+    ]
     return [link for link in links if link.address.host_key not in full], refusals
 
 

@@ -22,7 +22,8 @@ from crawling.orders.ranking import Order, Ranking
 from crawling.scope.scope import domain_of
 from crawling.web.addresses import fingerprint, signed
 
-#: in the order in which they are placed, so that whoever places them anew by their ids finds the same places
+#: in the order in which they are placed, so that whoever places them anew by their ids finds the
+#: same places
 ADD_QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
@@ -34,29 +35,38 @@ ON CONFLICT (run_id, host_id) DO NOTHING
 """
 
 FIND_QUEUES = """
-SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id = %s AND h.name = ANY(%s)
+SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+WHERE q.run_id = %s AND h.name = ANY(%s)
 """
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops,
-    nesting, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.backlinks, new.hops,
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern,
+    backlinks, hops, nesting, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects,
+    new.pattern, new.backlinks, new.hops,
        new.nesting, %(state)s
-FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[], %(hops)s::int[], %(nestings)s::int[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, nesting, place)
+FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[],
+    %(ranks)s::float8[],
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[],
+                %(hops)s::int[], %(nestings)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern,
+         backlinks, hops, nesting, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
 """
 
 COUNT_ADDED = """
-UPDATE crawling_hostqueue q SET queued = q.queued + added.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
+UPDATE crawling_hostqueue q SET queued = q.queued + added.n,
+    due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
 """
 
-FIND_SEEN = "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s AND fingerprint = ANY(%s)"
+FIND_SEEN = (
+    "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s "
+    "AND fingerprint = ANY(%s)"
+)
 
 
 def schedule_urls(
@@ -68,17 +78,21 @@ def schedule_urls(
     gains: dict[str, float] | None = None,
     known: set[str] | None = None,
 ) -> int:
-    """Queue what this run has not seen, or keep it in another state; returns how many that were. The caller holds the run's lock.
+    """Queue what this run has not seen, or keep it in another state; returns how many that were.
 
-    `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the links give, by URL
-    (`crawling.frontier.admit.credits`); afterwards it holds what reached nobody, and `known` the URLs
-    that the run had before.
+    The caller holds the run's lock.
+
+    `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the
+    links give, by URL (`crawling.frontier.admit.credits`); afterwards it holds what reached nobody,
+    and `known` the URLs that the run had before.
     """
     if not candidates:
         return 0
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, candidates, numbers)
-        sower = _Scheduler(cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains)
+        sower = _Scheduler(
+            cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains
+        )
         left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
             left = sower.add(left)
@@ -99,8 +113,13 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
     return once
 
 
-def schedule_found_urls(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
-    """Queue what no shift brings, and count it; returns how many were new. The caller holds the run's lock."""
+def schedule_found_urls(
+    run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]
+) -> int:
+    """Queue what no shift brings, and count it; returns how many were new.
+
+    The caller holds the run's lock.
+    """
     added = schedule_urls(run, candidates, numbers=numbers)
     if added:
         count_seeds(run.pk, added)
@@ -108,8 +127,10 @@ def schedule_found_urls(run: Run, candidates: Sequence[Candidate], *, numbers: S
 
 
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that the run does not know yet. Of two URLs with one fingerprint the later counts as known, which is right but for once
-    in 10^19 pairs."""
+    """Those that the run does not know yet.
+
+    Of two URLs with one fingerprint the later counts as known, which is right but for once in 10^19
+    pairs."""
     marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
     with connection.cursor() as cursor:
         cursor.execute(FIND_SEEN, [run_id, list(marks)])
@@ -118,7 +139,9 @@ def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     return list(marks.values())
 
 
-def add_queues(cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> None:
+def add_queues(
+    cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]
+) -> None:
     """Make the missing hosts and queues of all these. The caller holds the run's lock."""
     _queues(cursor, run_id, candidates, numbers)
 
@@ -129,7 +152,10 @@ def _queues(
     candidates: Sequence[Candidate],
     numbers: Sequence[int],
 ) -> dict[str, int]:
-    """Ids of the host queues, made where missing. Names go in sorted, so that two runs never wait for each other."""
+    """Ids of the host queues, made where missing.
+
+    Names go in sorted, so that two runs never wait for each other.
+    """
     names = {candidate.address.host_key: candidate.address.hostname for candidate in candidates}
     cursor.execute(FIND_QUEUES, [run_id, list(names)])
     found: dict[str, int] = dict(cursor.fetchall())
@@ -159,18 +185,26 @@ class _Scheduler:
     met: list[Rediscovery] = field(default_factory=list)
 
     def add(self, candidates: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
-        """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
+        """Insert those whose fingerprint is free, count them by queue, and return those that must
+        try the next fingerprint.
 
-        Of two with one fingerprint only the first is inserted; the other then meets it like one of long ago. So every URL walks
-        the same way from its own fingerprint to the first free one, and finds itself on that way if it has been here before.
+        Of two with one fingerprint only the first is inserted; the other then meets it like one of
+        long ago. So every URL walks the same way from its own fingerprint to the first free one,
+        and finds itself on that way if it has been here before.
         """
-        rows = self._find([mark for mark, _ in candidates]) if self.ranking.order.counts_links else {}
+        rows = (
+            self._find([mark for mark, _ in candidates]) if self.ranking.order.counts_links else {}
+        )
         new: dict[int, Candidate] = {}
         for mark, candidate in candidates:
             if mark not in rows:
                 new.setdefault(mark, candidate)
         inserted = self._insert(new)
-        refused = [(mark, candidate) for mark, candidate in candidates if mark not in inserted or new[mark] is not candidate]
+        refused = [
+            (mark, candidate)
+            for mark, candidate in candidates
+            if mark not in inserted or new[mark] is not candidate
+        ]
         rows |= self._find([mark for mark, _ in refused if mark not in rows])
         left = []
         for mark, candidate in refused:
@@ -184,7 +218,8 @@ class _Scheduler:
     def _find(self, marks: list[int]) -> dict[int, tuple[str, int, str]]:
         """URL, depth and state of those fingerprints that are taken.
 
-        Asked before inserting where every link comes here, since most are known then; else most are new, and insertion tells.
+        Asked before inserting where every link comes here, since most are known then; else most are
+        new, and insertion tells.
         """
         if not marks:
             return {}
@@ -196,7 +231,10 @@ class _Scheduler:
         if not new:
             return set()
         rows = new.values()
-        gained = [self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0) for row in rows]
+        gained = [
+            self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0)
+            for row in rows
+        ]
         counts_backlinks = self.ranking.order is Order.BEST_FIRST
         values: dict[str, Any] = {
             "run": self.run_id,
@@ -204,7 +242,10 @@ class _Scheduler:
             "fingerprints": list(new),
             "urls": [row.address.url for row in rows],
             "depths": [row.depth for row in rows],
-            "ranks": [self.ranking.rank(row.address.url, row.depth, gain) for row, gain in zip(rows, gained, strict=True)],
+            "ranks": [
+                self.ranking.rank(row.address.url, row.depth, gain)
+                for row, gain in zip(rows, gained, strict=True)
+            ],
             "vias": [row.via for row in rows],
             "redirects": [row.redirects for row in rows],
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],

@@ -1,4 +1,7 @@
-"""Spares the database most of the links it has already seen (SEEDS W11). Exact: it only ever says no to what it was told."""
+"""Spares the database most of the links it has already seen (SEEDS W11).
+
+Exact: it only ever says no to what it was told.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ CAPACITY = 200_000
 
 
 class SeenUrls:
-    """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY of them; shared by its toes."""
+    """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY
+    of them; shared by its toes.
+    """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -19,7 +24,9 @@ class SeenUrls:
         self._depths: dict[str, int] = {}
 
     def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
-        """Return those not told of before at this depth or a lesser one; one told of again counts as fresh."""
+        """Return those not told of before at this depth or a lesser one; one told of again counts
+        as fresh.
+        """
         new = []
         with self._lock:
             for address in addresses:
@@ -27,7 +34,8 @@ class SeenUrls:
                 if known is None or depth < known:
                     new.append(address)
                 else:
-                    self._depths[address.url] = self._depths.pop(address.url)  # put back at the end: popular URLs stay
+                    # put back at the end: popular URLs stay
+                    self._depths[address.url] = self._depths.pop(address.url)
         return new
 
     def remember(self, addresses: Iterable[Address], depth: int) -> None:

@@ -1,4 +1,6 @@
-"""Write a run's part of the frontier's tables from the rows of a checkpoint, under ids of this database."""
+"""Write a run's part of the frontier's tables from the rows of a checkpoint, under ids of this
+database.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from crawling.web.addresses import dns_name
 
 Lines = Callable[[str], Iterable[str]]
 
-STAGE = "CREATE TEMP TABLE IF NOT EXISTS staged (position bigint GENERATED ALWAYS AS IDENTITY, line jsonb) ON COMMIT DROP"
+STAGE = (
+    "CREATE TEMP TABLE IF NOT EXISTS staged (position bigint GENERATED ALWAYS AS IDENTITY, line "
+    "jsonb) ON COMMIT DROP"
+)
 
 #: the other server's clock may be wrong: no host is kept quiet for longer than this by a checkpoint
 ADD_HOSTS = """
@@ -25,7 +30,8 @@ FROM staged ORDER BY 1 ON CONFLICT (name) DO NOTHING
 RETURNING name
 """
 NAME_HOSTS = """
-UPDATE crawling_host h SET dns_name = new.dns_name FROM unnest(%s::text[], %s::text[]) AS new(name, dns_name) WHERE h.name = new.name
+UPDATE crawling_host h SET dns_name = new.dns_name
+    FROM unnest(%s::text[], %s::text[]) AS new(name, dns_name) WHERE h.name = new.name
 """
 
 #: a time ahead of ours would win over all that this server fetches; what it has and may use stays
@@ -33,7 +39,8 @@ ADD_ROBOTS = """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
 SELECT r.origin, r.status, r.body, least(r.fetched_at, clock_timestamp()),
     least(r.expires_at, clock_timestamp() + interval '1 day')
-FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_robotsfile, s.line) r ORDER BY r.origin
+FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_robotsfile, s.line) r
+ORDER BY r.origin
 ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
 WHERE crawling_robotsfile.fetched_at < excluded.fetched_at
@@ -42,7 +49,10 @@ WHERE crawling_robotsfile.fetched_at < excluded.fetched_at
 
 
 def restore_shared(lines: Lines) -> None:
-    """Add hosts and robots.txt files that are not known here. To be called in a short transaction of its own: all runs use them."""
+    """Add hosts and robots.txt files that are not known here.
+
+    To be called in a short transaction of its own: all runs use them.
+    """
     with connection.cursor() as cursor:
         hosts, robots = SHARED
         stage(cursor, lines(hosts.name))
@@ -54,9 +64,12 @@ def restore_shared(lines: Lines) -> None:
 
 
 def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collection[str]]) -> None:
-    """Write all rows of a new run, which nobody sees yet. The ids of archive files stand renewed in the table `new_archive`.
+    """Write all rows of a new run, which nobody sees yet.
 
-    lines, columns: of a part, by its name; columns that the checkpoint does not know get their defaults.
+    The ids of archive files stand renewed in the table `new_archive`.
+
+    lines, columns: of a part, by its name; columns that the checkpoint does not know get their
+    defaults.
     """
     with connection.cursor() as cursor:
         for part in OWN:
@@ -78,7 +91,10 @@ def stage(cursor: CursorWrapper, lines: Iterable[str]) -> None:
 
 
 def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
-    """Keep new ids for what is staged in the table `new_WORD`. Their order stays, since URLs are visited by it."""
+    """Keep new ids for what is staged in the table `new_WORD`.
+
+    Their order stays, since URLs are visited by it.
+    """
     cursor.execute(f"""
         CREATE TEMP TABLE new_{word} ON COMMIT DROP AS
         SELECT old, nextval(pg_get_serial_sequence('{table}', 'id')) AS new
@@ -87,7 +103,9 @@ def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
     cursor.execute(f"ANALYZE new_{word}")
 
 
-def _fill(cursor: CursorWrapper, part: CheckpointTable, run_id: int, columns: Collection[str]) -> None:
+def _fill(
+    cursor: CursorWrapper, part: CheckpointTable, run_id: int, columns: Collection[str]
+) -> None:
     table = part.model._meta.db_table
     values = {"run_id": "%(run)s", **part.given}
     joins = ""
@@ -97,20 +115,30 @@ def _fill(cursor: CursorWrapper, part: CheckpointTable, run_id: int, columns: Co
         values[column] = f"of_{column}.new"
         joins += f" LEFT JOIN new_{word} of_{column} ON of_{column}.old = r.{column}"
     if part.name == "queues":
-        values["host_id"], joins = "h.id", f"{joins} JOIN crawling_host h ON h.name = s.line->>'host'"
+        values["host_id"], joins = (
+            "h.id",
+            f"{joins} JOIN crawling_host h ON h.name = s.line->>'host'",
+        )
     known = [
-        str(column.column) for column in part.model._meta.concrete_fields if not column.primary_key or column.column in part.references
+        str(column.column)
+        for column in part.model._meta.concrete_fields
+        if not column.primary_key or column.column in part.references
     ]
-    values |= {column: f"r.{column}" for column in known if column in columns and column not in values}
+    values |= {
+        column: f"r.{column}" for column in known if column in columns and column not in values
+    }
     cursor.execute(
         f"""
         INSERT INTO {table} ({", ".join(values)})
         SELECT {", ".join(values.values())}
-        FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::{table}, s.line) r {joins} ORDER BY s.position
+        FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::{table}, s.line) r {joins}
+        ORDER BY s.position
         """,  # noqa: S608  # names of our own tables and columns
         {"run": run_id},
     )
     written = cursor.rowcount
     cursor.execute("SELECT count(*) FROM staged")
     if written != cursor.fetchone()[0]:
-        raise CheckpointTrouble(f"The checkpoint's {part.name} do not fit what they refer to; take it anew.")
+        raise CheckpointTrouble(
+            f"The checkpoint's {part.name} do not fit what they refer to; take it anew."
+        )

@@ -1,4 +1,6 @@
-"""A run's part of the frontier's tables as rows of JSON: what a checkpoint holds, and which ids in it stand for rows."""
+"""A run's part of the frontier's tables as rows of JSON: what a checkpoint holds, and which ids in
+it stand for rows.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ from crawling.models import (
 class CheckpointTable:
     """One file of a checkpoint.
 
-    query: one JSON object a row; `id` and what refers to an id are those of the server that wrote it.
-    renewed: the rows get new ids under this word, by which other parts refer to them.
+    query: one JSON object a row; `id` and what refers to an id are those of the server that wrote
+    it. renewed: the rows get new ids under this word, by which other parts refer to them.
     references: column -> the word under which the ids in it were renewed.
     given: column -> what it becomes in SQL, whatever the row that was read, `r`, says of it.
     """
@@ -48,9 +50,12 @@ SHARED = (
     CheckpointTable(
         "hosts",
         Host,
-        """SELECT jsonb_build_object('name', h.name, 'delay_seconds', h.delay_seconds, 'due_at', CASE WHEN h.shift_id IS NULL
-                THEN h.due_at ELSE transaction_timestamp() + make_interval(secs => h.delay_seconds) END)
-            FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id = %(run)s ORDER BY h.name""",
+        """SELECT jsonb_build_object('name', h.name, 'delay_seconds', h.delay_seconds, 'due_at',
+                    CASE WHEN h.shift_id IS NULL
+                THEN h.due_at ELSE transaction_timestamp() + make_interval(secs => h.delay_seconds)
+                    END)
+            FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+            WHERE q.run_id = %(run)s ORDER BY h.name""",
     ),
     CheckpointTable(
         "robots",
@@ -61,14 +66,16 @@ SHARED = (
     ),
 )
 
-#: What a shift has in process is written as waiting and untried: nobody will report on it elsewhere. In the order of the references.
+#: What a shift has in process is written as waiting and untried: nobody will report on it
+#: elsewhere. In the order of the references.
 OWN = (
     CheckpointTable(
         "queues",
         HostQueue,
         f"""SELECT to_jsonb(q) - '{{run_id,host_id}}'::text[]
                || jsonb_build_object('host', h.name, 'queued', q.queued + coalesce(p.n, 0))
-               || CASE WHEN p.n > 0 THEN jsonb_build_object('due_at', least(q.due_at, transaction_timestamp())) ELSE '{{}}' END
+               || CASE WHEN p.n > 0 THEN jsonb_build_object('due_at',
+                   least(q.due_at, transaction_timestamp())) ELSE '{{}}' END
            FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
            LEFT JOIN (
                SELECT queue_id, count(*) AS n FROM crawling_url
@@ -84,7 +91,8 @@ OWN = (
         Url,
         f"""SELECT to_jsonb(u) - '{{run_id,shift_id}}'::text[]
                || CASE WHEN u.state = '{UrlState.IN_PROCESS}'
-                  THEN jsonb_build_object('state', '{UrlState.QUEUED}', 'attempts', greatest(0, u.attempts - 1))
+                  THEN jsonb_build_object('state', '{UrlState.QUEUED}', 'attempts',
+                      greatest(0, u.attempts - 1))
                   ELSE '{{}}' END
            FROM crawling_url u WHERE u.run_id = %(run)s ORDER BY u.id""",  # noqa: S608 - the states are constants
         renewed="url",
@@ -106,33 +114,49 @@ OWN = (
     CheckpointTable(
         "extracted",
         ExtractedRow,
-        "SELECT to_jsonb(e) - '{id,run_id}'::text[] FROM crawling_extractedrow e WHERE e.run_id = %(run)s ORDER BY e.id",
+        "SELECT to_jsonb(e) - '{id,run_id}'::text[] FROM crawling_extractedrow e "
+        "WHERE e.run_id = %(run)s ORDER BY e.id",
         references={"url_id": "url"},
     ),
     CheckpointTable(
         "patterns",
         TrapPattern,
-        "SELECT to_jsonb(t) - '{id,run_id}'::text[] FROM crawling_trappattern t WHERE t.run_id = %(run)s ORDER BY t.id",
+        "SELECT to_jsonb(t) - '{id,run_id}'::text[] FROM crawling_trappattern t "
+        "WHERE t.run_id = %(run)s ORDER BY t.id",
     ),
     CheckpointTable(
         "verdicts",
         Verdict,
-        "SELECT to_jsonb(v) - '{id,run_id}'::text[] FROM crawling_verdict v WHERE v.run_id = %(run)s ORDER BY v.id",
+        "SELECT to_jsonb(v) - '{id,run_id}'::text[] FROM crawling_verdict v "
+        "WHERE v.run_id = %(run)s ORDER BY v.id",
         references={"via": "url"},
     ),
     CheckpointTable(
         "verdict_counts",
         VerdictCount,
-        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_verdictcount c WHERE c.run_id = %(run)s ORDER BY c.id",
+        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_verdictcount c "
+        "WHERE c.run_id = %(run)s ORDER BY c.id",
     ),
-    CheckpointTable("opic", LambdaRow, "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s"),
-    CheckpointTable("reranking", Reranking, "SELECT to_jsonb(r) - 'run_id' FROM crawling_reranking r WHERE r.run_id = %(run)s"),
     CheckpointTable(
-        "counts", RunCount, "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c WHERE c.run_id = %(run)s ORDER BY c.id"
+        "opic",
+        LambdaRow,
+        "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s",
+    ),
+    CheckpointTable(
+        "reranking",
+        Reranking,
+        "SELECT to_jsonb(r) - 'run_id' FROM crawling_reranking r WHERE r.run_id = %(run)s",
+    ),
+    CheckpointTable(
+        "counts",
+        RunCount,
+        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c "
+        "WHERE c.run_id = %(run)s ORDER BY c.id",
     ),
     CheckpointTable(
         "statuses",
         RunStatusCount,
-        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runstatuscount c WHERE c.run_id = %(run)s ORDER BY c.id",
+        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runstatuscount c "
+        "WHERE c.run_id = %(run)s ORDER BY c.id",
     ),
 )

@@ -36,7 +36,8 @@ SELECT DISTINCT id FROM chain
 
 FAIL = f"""
 WITH was AS (
-    SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = '{UrlState.SUCCEEDED}'
+    SELECT id, status FROM crawling_url
+    WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = '{UrlState.SUCCEEDED}'
 )
 UPDATE crawling_url u SET state = '{UrlState.FAILED}', status = %(status)s, error = %(error)s
 FROM was WHERE u.id = was.id RETURNING was.status
@@ -66,7 +67,8 @@ class RedirectRow(NamedTuple):
 
 
 def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOutcome]) -> None:
-    """Fail the redirects of a batch that lead into a loop or to nowhere, and those that led to them.
+    """Fail the redirects of a batch that lead into a loop or to nowhere, and those that led to
+    them.
 
     To be called when the batch is written and counted. The caller holds the run's lock.
     """

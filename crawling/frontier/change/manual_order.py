@@ -1,4 +1,6 @@
-"""What an operator's hand does to the frontier: send waiting URLs ahead or to the end, take them out, and put them back."""
+"""What an operator's hand does to the frontier: send waiting URLs ahead or to the end, take them
+out, and put them back.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from crawling.web.statuses import FetchStatus
 
 
 class UrlAction(StrEnum):
-    """What can be done to URLs. A place in line is that among the URLs of the same host: hosts take turns by themselves."""
+    """What can be done to URLs.
+
+    A place in line is that among the URLs of the same host: hosts take turns by themselves.
+    """
 
     FIRST = "first"
     USUAL = "usual"
@@ -26,15 +31,22 @@ LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
 def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
-    """Do it to those of the run's URLs that it fits: whatever waits, or, for PUT_BACK, whatever a hand took out; returns how many.
+    """Do it to those of the run's URLs that it fits: whatever waits, or, for PUT_BACK, whatever a
+    hand took out; returns how many.
 
     The caller holds the run's lock. What a toe has in hand by then is fetched.
     """
     if deed is UrlAction.TAKE_OUT:
-        return exclude(run.pk, dict.fromkeys(url_ids, FetchStatus.TAKEN_OUT.sentence), FetchStatus.TAKEN_OUT)
+        return exclude(
+            run.pk, dict.fromkeys(url_ids, FetchStatus.TAKEN_OUT.sentence), FetchStatus.TAKEN_OUT
+        )
     if deed is UrlAction.PUT_BACK:
-        return readmit(run.pk, list(taken_out(run).filter(pk__in=url_ids).values_list("pk", flat=True)))
-    waiting = Url.objects.filter(run=run, state=UrlState.QUEUED, pk__in=url_ids).exclude(lane=LANES[deed])
+        return readmit(
+            run.pk, list(taken_out(run).filter(pk__in=url_ids).values_list("pk", flat=True))
+        )
+    waiting = Url.objects.filter(run=run, state=UrlState.QUEUED, pk__in=url_ids).exclude(
+        lane=LANES[deed]
+    )
     return waiting.update(lane=LANES[deed])
 
 

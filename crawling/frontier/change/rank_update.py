@@ -1,4 +1,6 @@
-"""Rank the waiting URLs of a run anew after its weights were edited: batch by batch, so that fetching goes on meanwhile."""
+"""Rank the waiting URLs of a run anew after its weights were edited: batch by batch, so that
+fetching goes on meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from crawling.models import Reranking, UrlState
 BATCH = 5_000
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
-#: in the order of the one index that has all of a run's URLs and never changes; rows that are done are passed over in time, too
+#: in the order of the one index that has all of a run's URLs and never changes; rows that are done
+#: are passed over in time, too
 SOME = f"""
 SELECT id, url, depth, coalesce(backlinks, 0), fingerprint,
     state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
@@ -27,7 +30,8 @@ FROM unnest(%s::bigint[], %s::float8[]) AS new(id, rank) WHERE u.id = new.id AND
 
 
 def begin_reranking(run_id: int) -> None:
-    """Have all that waits ranked anew by the weights that the caller's transaction writes; what is queued later has them already.
+    """Have all that waits ranked anew by the weights that the caller's transaction writes; what is
+    queued later has them already.
 
     The caller holds the run's lock.
     """
@@ -43,7 +47,11 @@ def rank_some(run_id: int) -> bool:
         cursor.execute(SOME, [run_id, place.fingerprint, BATCH])
         rows = cursor.fetchall()
         ranking = ranking_of(run)
-        ranks = {key: ranking.rank(url, depth, links) for key, url, depth, links, _, is_unfinished in rows if is_unfinished}
+        ranks = {
+            key: ranking.rank(url, depth, links)
+            for key, url, depth, links, _, is_unfinished in rows
+            if is_unfinished
+        }
         cursor.execute(RANK, [list(ranks), list(ranks.values())])
         if len(rows) < BATCH or rows[-1][4] == HIGHEST:
             place.delete()

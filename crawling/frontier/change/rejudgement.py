@@ -1,4 +1,6 @@
-"""Hold what a run knows against rules that have changed: what no longer passes is excluded, what passes again comes back."""
+"""Hold what a run knows against rules that have changed: what no longer passes is excluded, what
+passes again comes back.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLACK_LISTED})
 
 
 class RejudgedBatch(NamedTuple):
-    """How many URLs a batch took out and brought back, and the fingerprint to go on behind; None: it was the last."""
+    """How many URLs a batch took out and brought back, and the fingerprint to go on behind; None:
+    it was the last.
+    """
 
     out: int
     back: int
@@ -39,10 +43,18 @@ def status_of(ruling: Ruling) -> FetchStatus:
     return FetchStatus.BLACK_LISTED if ruling.rule is Rule.BLACK_LIST else FetchStatus.FILTERED
 
 
-def rejudge_urls(run: Run, filters: UrlFilters, changed: Collection[str], *, after: int) -> RejudgedBatch:
-    """Judge the next of the run's URLs anew. The caller holds the run's lock. `changed`: fields of the order."""
+def rejudge_urls(
+    run: Run, filters: UrlFilters, changed: Collection[str], *, after: int
+) -> RejudgedBatch:
+    """Judge the next of the run's URLs anew.
+
+    The caller holds the run's lock. `changed`: fields of the order.
+    """
     rows = list(Url.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
-    out: dict[FetchStatus, dict[int, str]] = {FetchStatus.FILTERED: {}, FetchStatus.BLACK_LISTED: {}}
+    out: dict[FetchStatus, dict[int, str]] = {
+        FetchStatus.FILTERED: {},
+        FetchStatus.BLACK_LISTED: {},
+    }
     back = []
     for row in rows:
         if row.state == UrlState.QUEUED:
@@ -55,9 +67,13 @@ def rejudge_urls(run: Run, filters: UrlFilters, changed: Collection[str], *, aft
     return RejudgedBatch(gone, readmit(run.pk, back) if back else 0, _next(rows))
 
 
-def rejudge_verdicts(run: Run, filters: UrlFilters, *, numbers: Sequence[int], after: int) -> RejudgedBatch:
+def rejudge_verdicts(
+    run: Run, filters: UrlFilters, *, numbers: Sequence[int], after: int
+) -> RejudgedBatch:
     """Let in what was kept out when it was met, and passes now. The caller holds the run's lock."""
-    rows = list(Verdict.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
+    rows = list(
+        Verdict.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH]
+    )
     found = []
     passing = []
     for row in rows:
@@ -73,7 +89,9 @@ def rejudge_verdicts(run: Run, filters: UrlFilters, *, numbers: Sequence[int], a
 
 def judge(row: Url, filters: UrlFilters) -> Ruling:
     """What the rules say of a URL that the run knows."""
-    return filters.judge(read_address(row.url), depth=row.depth, hops=max(0, row.hops - 1), is_seed=row.depth == 0)
+    return filters.judge(
+        read_address(row.url), depth=row.depth, hops=max(0, row.hops - 1), is_seed=row.depth == 0
+    )
 
 
 def describe_ruling(ruling: Ruling) -> str:
@@ -84,7 +102,10 @@ def describe_ruling(ruling: Ruling) -> str:
 def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool:
     if row.status in RULED:
         return judge(row, filters).admits
-    return any(row.status == status and not fields.isdisjoint(changed) for status, fields in COME_BACK_WITH.items())
+    return any(
+        row.status == status and not fields.isdisjoint(changed)
+        for status, fields in COME_BACK_WITH.items()
+    )
 
 
 def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:

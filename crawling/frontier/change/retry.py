@@ -1,4 +1,5 @@
-"""Put failed URLs back into their queues, as if neither they nor their hosts had ever been tried."""
+"""Put failed URLs back into their queues, as if neither they nor their hosts had ever been
+tried."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ SLICE = 10_000
 RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url
-    WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND (%(status)s::int IS NULL OR status = %(status)s)
+    WHERE run_id = %(run)s AND state = '{UrlState.FAILED}'
+        AND (%(status)s::int IS NULL OR status = %(status)s)
       AND (%(url)s::bigint IS NULL OR id = %(url)s)
     LIMIT %(limit)s
 ), back AS (
@@ -21,9 +23,10 @@ WITH slice AS (
         attempts = CASE WHEN %(keeps_tries)s THEN attempts ELSE 0 END, due_at = NULL
     WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp()),
-        outage = NULL, retry_at = NULL
-    FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted WHERE q.id = counted.queue_id
+    UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n,
+        due_at = least(q.due_at, clock_timestamp()), outage = NULL, retry_at = NULL
+    FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted
+    WHERE q.id = counted.queue_id
 ), statuses AS (
     UPDATE crawling_runstatuscount c SET urls = c.urls - n
     FROM (SELECT status, count(*) AS n FROM back GROUP BY status) counted
@@ -31,15 +34,18 @@ WITH slice AS (
 ), pages AS (
     DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
 ), less AS (
-    SELECT -(SELECT count(*) FROM back) AS failed, -count(*) AS fetched, -coalesce(sum(bytes), 0) AS bytes FROM pages
+    SELECT -(SELECT count(*) FROM back) AS failed, -count(*) AS fetched,
+        -coalesce(sum(bytes), 0) AS bytes FROM pages
 ), total AS (
-    UPDATE crawling_runtotal t SET failed = t.failed + less.failed, fetched = t.fetched + less.fetched, bytes = t.bytes + less.bytes
+    UPDATE crawling_runtotal t SET failed = t.failed + less.failed,
+        fetched = t.fetched + less.fetched, bytes = t.bytes + less.bytes
     FROM less WHERE t.run_id = %(run)s
 ), counts AS (
     INSERT INTO crawling_runcount AS c (run_id, process_number, minute, failed, fetched, bytes)
     SELECT %(run)s, 0, date_trunc('minute', clock_timestamp()), failed, fetched, bytes FROM less
     ON CONFLICT (run_id, process_number, minute) DO UPDATE
-    SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched, bytes = c.bytes + excluded.bytes
+    SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched,
+        bytes = c.bytes + excluded.bytes
 )
 SELECT count(*) FROM back
 """  # noqa: S608 - the states are constants

@@ -31,15 +31,21 @@ ORDER BY wanted.id, p.fetched_at DESC
 
 
 def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> dict[int, Page]:
-    """The latest fresh page of another crawl for each URL that has one, by the URL's id. What a server lets expire sooner is not fresh.
+    """The latest fresh page of another crawl for each URL that has one, by the URL's id.
 
-    A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its own: it takes and gives none.
-    What it fetched so stays its own, whatever its order says later.
+    What a server lets expire sooner is not fresh.
+
+    A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its
+    own: it takes and gives none. What it fetched so stays its own, whatever its order says later.
     """
     if not claimed or shows_itself(run.crawl.fetching):
         return {}
     lately = Q(finished_at=None) | Q(finished_at__gt=timezone.now() - timedelta(seconds=seconds))
-    others = Run.objects.filter(lately, started_at__isnull=False).exclude(crawl=run.crawl_id).select_related("crawl")
+    others = (
+        Run.objects.filter(lately, started_at__isnull=False)
+        .exclude(crawl=run.crawl_id)
+        .select_related("crawl")
+    )
     runs = [other.pk for other in others if not shows_itself(other.crawl.fetching)]
     if not runs:
         return {}

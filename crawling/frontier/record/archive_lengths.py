@@ -16,15 +16,20 @@ FROM unnest(%s::bigint[], %s::bigint[]) AS written(id, length) WHERE f.id = writ
 
 
 def commit_lengths(lengths: Mapping[int, int]) -> None:
-    """Let so much of each file count, by its id. The caller's transaction has the rows of all that is in it."""
+    """Let so much of each file count, by its id.
+
+    The caller's transaction has the rows of all that is in it.
+    """
     if lengths:
         with connection.cursor() as cursor:
             cursor.execute(COMMIT_LENGTHS, [list(lengths.keys()), list(lengths.values())])
 
 
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:
-    """The same of records without rows, like those of robots.txt. Of a shift whose books are closed nothing counts any more: what else
-    it has written is nobody's."""
+    """The same of records without rows, like those of robots.txt.
+
+    Of a shift whose books are closed nothing counts any more: what else it has written is nobody's.
+    """
     with locked_run(shift.process.run_id):
         if Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             commit_lengths(lengths)

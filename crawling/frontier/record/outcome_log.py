@@ -10,19 +10,36 @@ from crawling.run_log import NewLogLine, write_all
 from crawling.web.addresses import read_address
 from crawling.web.statuses import OF_THE_HOST, explain
 
-#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a shift
+#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a
+#: shift
 MOST_LINES = 1_000
 
 
 class OutcomeLog:
-    """Every URL that failed is told of; a host that could not be reached once, whatever number of its URLs that concerns."""
+    """Every URL that failed is told of; a host that could not be reached once, whatever number of
+    its URLs that concerns.
+    """
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()
 
-    def tell(self, shift: Shift, outcomes: Collection[UrlOutcome], urls: Mapping[int, str], failed_this_minute: int) -> None:
-        """Write the lines of a batch, whose URLs are given by id. To be called within the transaction that records it."""
-        lines = [line for outcome in outcomes if outcome.status in OF_THE_HOST for line in self._of_host(outcome, urls[outcome.url_id])]
+    def tell(
+        self,
+        shift: Shift,
+        outcomes: Collection[UrlOutcome],
+        urls: Mapping[int, str],
+        failed_this_minute: int,
+    ) -> None:
+        """Write the lines of a batch, whose URLs are given by id.
+
+        To be called within the transaction that records it.
+        """
+        lines = [
+            line
+            for outcome in outcomes
+            if outcome.status in OF_THE_HOST
+            for line in self._of_host(outcome, urls[outcome.url_id])
+        ]
         failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
         if failed:
             left = max(0, MOST_LINES - max(0, failed_this_minute - len(failed)))
@@ -32,7 +49,10 @@ class OutcomeLog:
                 if outcome.status not in OF_THE_HOST
             ]
             if 0 < left <= len(failed):
-                sentence = f"{MOST_LINES:,} URLs have failed within this minute; what else fails in it is counted, but not logged."
+                sentence = (
+                    f"{MOST_LINES:,} URLs have failed within this minute; what else fails in it "
+                    "is counted, but not logged."
+                )
                 lines.append(NewLogLine(sentence, Level.WARNING))
         write_all(shift.process.run_id, lines)
 
@@ -44,7 +64,8 @@ class OutcomeLog:
 
 
 def _describe_outcome(outcome: UrlOutcome) -> str:
-    """What happened in a sentence, and then what the machine said of it, if it said something else."""
+    """What happened in a sentence, and then what the machine said of it, if it said something
+    else."""
     sentence = explain(outcome.status)
     if outcome.error.startswith(sentence):
         return outcome.error

@@ -1,4 +1,6 @@
-"""Write down what became of claimed URLs: verdicts, pages, new links and counts, in one transaction."""
+"""Write down what became of claimed URLs: verdicts, pages, new links and counts, in one
+transaction.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,11 @@ logger = logging.getLogger(__name__)
 SETTLE_URLS = f"""
 UPDATE crawling_url u
 SET state = done.state, status = done.status, error = done.error,
-    due_at = CASE WHEN done.retry IS NULL THEN NULL ELSE clock_timestamp() + make_interval(secs => done.retry) END,
+    due_at = CASE WHEN done.retry IS NULL THEN NULL
+        ELSE clock_timestamp() + make_interval(secs => done.retry) END,
     shift_id = CASE WHEN done.state = '{UrlState.QUEUED}' THEN NULL ELSE u.shift_id END
-FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
+FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[],
+    %(retries)s::float8[])
      AS done(id, state, status, error, retry)
 WHERE u.id = done.id AND u.state = '{UrlState.IN_PROCESS}' AND u.shift_id = %(shift)s
 RETURNING u.id, u.queue_id, u.url, u.rank
@@ -46,26 +50,33 @@ RETURNING u.id, u.queue_id, u.url, u.rank
 COUNT_REQUEUED = """
 UPDATE crawling_hostqueue q
 SET queued = q.queued + back.n,
-    due_at = greatest(q.retry_at, CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at) ELSE back.due_at END)
-FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at FROM crawling_url
+    due_at = greatest(q.retry_at, CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at)
+        ELSE back.due_at END)
+FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at
+    FROM crawling_url
       WHERE id = ANY(%s) GROUP BY queue_id) back
 WHERE q.id = back.queue_id
 """
 
 GIVE_BACK = f"""
 WITH back AS (
-    UPDATE crawling_url u SET state = '{UrlState.QUEUED}', shift_id = NULL, attempts = greatest(0, u.attempts - 1)
-    WHERE u.shift_id = %(shift)s AND u.state = '{UrlState.IN_PROCESS}' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
+    UPDATE crawling_url u SET state = '{UrlState.QUEUED}', shift_id = NULL,
+        attempts = greatest(0, u.attempts - 1)
+    WHERE u.shift_id = %(shift)s AND u.state = '{UrlState.IN_PROCESS}'
+        AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
     RETURNING u.queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id)
-UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
+UPDATE crawling_hostqueue q SET queued = q.queued + counted.n,
+    due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM counted WHERE q.id = counted.queue_id
 """  # noqa: S608 - the states are constants
 
 
 @dataclass
 class RecordingState:
-    """What a shift remembers from batch to batch: what it has told of, whose content it has met, and which patterns it watches."""
+    """What a shift remembers from batch to batch: what it has told of, whose content it has met,
+    and which patterns it watches.
+    """
 
     chronicle: OutcomeLog = field(default_factory=OutcomeLog)
     contents: KnownContents = field(default_factory=KnownContents)
@@ -88,9 +99,12 @@ def record(
     memory: RecordingState | None = None,
     lengths: Mapping[int, int] | None = None,
 ) -> Collection[int]:
-    """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
+    """Write a batch; returns the ids that were still this shift's to settle.
 
-    lengths: of the archive's files with these pages, by id. Without a page they may have what no row points at, and count alone.
+    The others leave no trace at all.
+
+    lengths: of the archive's files with these pages, by id. Without a page they may have what no
+    row points at, and count alone.
     """
     if not outcomes:
         if lengths:
@@ -140,9 +154,15 @@ def record(
 
 
 def record_all(
-    shift: Shift, outcomes: Sequence[UrlOutcome], *, numbers: Sequence[int], memory: RecordingState, lengths: Mapping[int, int]
+    shift: Shift,
+    outcomes: Sequence[UrlOutcome],
+    *,
+    numbers: Sequence[int],
+    memory: RecordingState,
+    lengths: Mapping[int, int],
 ) -> None:
-    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links.
+    """Write a batch even if one of it holds what the database refuses: that one fails alone, and
+    the crawl goes on, also with its links.
 
     Where others are in the way it is tried again.
     """
@@ -155,12 +175,18 @@ def record_all(
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
                 fault = UrlOutcome(
-                    outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}", links=outcome.links
+                    outcome.url_id,
+                    UrlState.FAILED,
+                    FetchStatus.OUR_FAULT,
+                    f"could not be kept: {error}",
+                    links=outcome.links,
                 )
                 _record_fault(shift, fault, numbers, memory)
 
 
-def _record_fault(shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState) -> None:
+def _record_fault(
+    shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState
+) -> None:
     """Its links, too, unless it is they that the database refuses."""
     try:
         record(shift, [fault], numbers=numbers, memory=memory)
@@ -168,7 +194,9 @@ def _record_fault(shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memor
         record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
 
 
-def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]) -> dict[int, SettledUrl]:
+def _settle(
+    cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]
+) -> dict[int, SettledUrl]:
     cursor.execute(
         SETTLE_URLS,
         {
@@ -184,9 +212,12 @@ def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome])
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
-    """Put claimed URLs back into their queues untried: those named, or all that the shift still has.
+    """Put claimed URLs back into their queues untried: those named, or all that the shift still
+    has.
 
     The caller holds the run's lock. Safe to repeat.
     """
     with connection.cursor() as cursor:
-        cursor.execute(GIVE_BACK, {"shift": shift.pk, "ids": list(url_ids) if url_ids is not None else None})
+        cursor.execute(
+            GIVE_BACK, {"shift": shift.pk, "ids": list(url_ids) if url_ids is not None else None}
+        )

@@ -17,7 +17,10 @@ WHERE run_id = %s AND fingerprint = ANY(%s) AND duplicate_of IS NULL AND digest 
 
 
 class KnownContents:
-    """The originals that a shift has met, the latest CAPACITY of them: url id by SHA-256. Exact; it only spares queries."""
+    """The originals that a shift has met, the latest CAPACITY of them: url id by SHA-256.
+
+    Exact; it only spares queries.
+    """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
@@ -36,13 +39,24 @@ class KnownContents:
             del self._urls[next(iter(self._urls))]
 
 
-def find_originals(cursor: CursorWrapper, run_id: int, outcomes: Sequence[UrlOutcome], known: KnownContents) -> dict[bytes, int]:
-    """Return the URL that had each content first, by SHA-256: known, stored, or the first of this batch.
+def find_originals(
+    cursor: CursorWrapper, run_id: int, outcomes: Sequence[UrlOutcome], known: KnownContents
+) -> dict[bytes, int]:
+    """Return the URL that had each content first, by SHA-256: known, stored, or the first of this
+    batch.
 
     The caller holds the run's lock, so two shifts never take two originals for one content.
     """
-    answers = [(outcome.url_id, outcome.answer) for outcome in outcomes if outcome.answer and outcome.answer.digest]
-    originals = {answer.digest: url_id for _, answer in answers if (url_id := known[answer.digest]) is not None}
+    answers = [
+        (outcome.url_id, outcome.answer)
+        for outcome in outcomes
+        if outcome.answer and outcome.answer.digest
+    ]
+    originals = {
+        answer.digest: url_id
+        for _, answer in answers
+        if (url_id := known[answer.digest]) is not None
+    }
     asked = {answer.fingerprint for _, answer in answers if answer.digest not in originals}
     if asked:
         cursor.execute(FIND_ORIGINALS, [run_id, list(asked)])

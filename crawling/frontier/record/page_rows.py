@@ -10,13 +10,29 @@ from crawling.models import ExtractedRow
 
 
 def as_text(value: str) -> str:
-    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
-    return value if value.isascii() and "\0" not in value else value.replace("\0", "").encode(errors="replace").decode()
+    """What servers send as PostgreSQL can keep it: without NUL, and without halves of
+    characters."""
+    return (
+        value
+        if value.isascii() and "\0" not in value
+        else value.replace("\0", "").encode(errors="replace").decode()
+    )
 
 
 def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
-    rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
-    copy_in(ExtractedRow, [{"run_id": run_id, "url_id": url, "name": name, "value": as_text(value)} for url, name, value in rows])
+    rows = [
+        (outcome.url_id, *row)
+        for outcome in outcomes
+        if outcome.answer
+        for row in outcome.answer.extracted
+    ]
+    copy_in(
+        ExtractedRow,
+        [
+            {"run_id": run_id, "url_id": url, "name": name, "value": as_text(value)}
+            for url, name, value in rows
+        ],
+    )
 
 
 def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -> dict[str, object]:

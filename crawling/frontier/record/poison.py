@@ -10,23 +10,37 @@ from crawling.frontier.rules.poison_suspects import FAILS_FROM, PoisonSuspects
 from crawling.models import Shift, UrlState
 from crawling.web.statuses import FetchStatus, explain
 
-#: where PostgreSQL itself was started anew meanwhile, the shift was lost with it, and no page is to blame
+#: where PostgreSQL itself was started anew meanwhile, the shift was lost with it, and no page is to
+#: blame
 BLAME = f"""
 UPDATE crawling_url SET losses = losses + %(losses)s
-WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s))
+WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}'
+    AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s))
   AND pg_postmaster_start_time() < %(began)s
 RETURNING id, losses
 """  # noqa: S608 - the states are constants
 
 
 def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
-    """Count a shift's loss against URLs that it had in process; one that has lost too many shifts fails.
+    """Count a shift's loss against URLs that it had in process; one that has lost too many shifts
+    fails.
 
-    `crawling.frontier.rules.poison_suspects` says how the others are tried. The caller holds the run's lock.
+    `crawling.frontier.rules.poison_suspects` says how the others are tried. The caller holds the
+    run's lock.
     """
     ids = None if blame.url_ids is None else list(blame.url_ids)
     with connection.cursor() as cursor:
-        cursor.execute(BLAME, {"shift": shift.pk, "began": shift.started_at, "ids": ids, "losses": blame.losses})
+        cursor.execute(
+            BLAME,
+            {"shift": shift.pk, "began": shift.started_at, "ids": ids, "losses": blame.losses},
+        )
         guilty = [url_id for url_id, losses in cursor.fetchall() if losses >= FAILS_FROM]
     sentence = explain(FetchStatus.WORKER_DIED)
-    record(shift, [UrlOutcome(url_id, UrlState.FAILED, FetchStatus.WORKER_DIED, sentence) for url_id in guilty], numbers=())
+    record(
+        shift,
+        [
+            UrlOutcome(url_id, UrlState.FAILED, FetchStatus.WORKER_DIED, sentence)
+            for url_id in guilty
+        ],
+        numbers=(),
+    )

@@ -1,7 +1,9 @@
-"""Which pages are popular now: counts that halve every hour, kept so that they need not be touched while nothing happens.
+"""Which pages are popular now: counts that halve every hour, kept so that they need not be touched
+while nothing happens.
 
-Instead of a count, its heat is kept: the binary logarithm of the count plus the half-lives since the epoch. It stays right as time
-goes on, and the order of heats is at every moment the order of the decayed counts.
+Instead of a count, its heat is kept: the binary logarithm of the count plus the half-lives since
+the epoch. It stays right as time goes on, and the order of heats is at every moment the order of
+the decayed counts.
 """
 
 from __future__ import annotations

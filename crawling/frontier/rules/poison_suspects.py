@@ -1,8 +1,10 @@
-"""How pages are tried that may have killed their worker, by the number of shifts that were lost while they were in hand.
+"""How pages are tried that may have killed their worker, by the number of shifts that were lost
+while they were in hand.
 
-A shift can be lost by anybody's doing: an operator's kill, a power cut, a machine out of memory. So what was in hand is suspected, and not
-yet condemned. A shift may have one suspect beside other pages. If that shift is lost, too, the suspect is from then on tried alone: so
-whatever comes from outside has no more than its own fetch to hit it in. It fails when that was hit again and again.
+A shift can be lost by anybody's doing: an operator's kill, a power cut, a machine out of memory. So
+what was in hand is suspected, and not yet condemned. A shift may have one suspect beside other
+pages. If that shift is lost, too, the suspect is from then on tried alone: so whatever comes from
+outside has no more than its own fetch to hit it in. It fails when that was hit again and again.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ from typing import NamedTuple
 ALONE_FROM = 2
 #: lost twice in company and twice alone
 FAILS_FROM = 4
-#: a page that is known to have stopped its work process is tried alone at once, and fails the second time
+#: a page that is known to have stopped its work process is tried alone at once, and fails the
+#: second time
 CERTAIN_LOSSES = 2
 
 
 class PoisonSuspects(NamedTuple):
-    """Which URLs a lost shift is held against, by id, and how many losses that counts for each; None: all that it had in process."""
+    """Which URLs a lost shift is held against, by id, and how many losses that counts for each;
+    None: all that it had in process.
+    """
 
     url_ids: Collection[int] | None = None
     losses: int = 1

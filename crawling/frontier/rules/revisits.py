@@ -1,4 +1,6 @@
-"""When a page is asked for again that earlier runs have: the longer it has stayed as it was, the later (SEEDS B8)."""
+"""When a page is asked for again that earlier runs have: the longer it has stayed as it was, the
+later (SEEDS B8).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ class RevisitCheck(NamedTuple):
 
 
 def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
-    """When the page is to be asked for again. checks: of all earlier runs that asked, the latest first, at least one.
+    """When the page is to be asked for again.
 
-    A page that was the same for a week is left alone for another, and so for twice as long each time; one that was another at the
-    last check, or was asked for once only, is due at once.
+    checks: of all earlier runs that asked, the latest first, at least one.
+
+    A page that was the same for a week is left alone for another, and so for twice as long each
+    time; one that was another at the last check, or was asked for once only, is due at once.
     """
     latest = checks[0]
     same_since = latest.at

@@ -11,7 +11,9 @@ SURE = 1.96
 
 @dataclass(frozen=True)
 class SampleShare:
-    """`hits` of `looked_at`, which were drawn from `total` without regard to what is asked of them, or are all of them."""
+    """`hits` of `looked_at`, which were drawn from `total` without regard to what is asked of them,
+    or are all of them.
+    """
 
     hits: int
     looked_at: int
@@ -28,11 +30,15 @@ class SampleShare:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Between which the number lies, but for one sample in twenty (E. B. Wilson, 1927); no hit at all gives a bound, too."""
+        """Between which the number lies, but for one sample in twenty (E. B. Wilson, 1927); no hit
+        at all gives a bound, too.
+        """
         if not self.is_estimate or not self.looked_at:
             return self.about, self.about
         n, p, z = self.looked_at, self.hits / self.looked_at, SURE**2
         middle, half = p + z / (2 * n), SURE * sqrt(p * (1 - p) / n + z / (4 * n * n))
         least, most = ((middle + side * half) / (1 + z / n) for side in (-1, 1))
         # What was seen is sure, and so is what was seen not to be one.
-        return max(self.hits, floor(least * self.total)), min(self.total - (n - self.hits), ceil(most * self.total))
+        return max(self.hits, floor(least * self.total)), min(
+            self.total - (n - self.hits), ceil(most * self.total)
+        )

@@ -13,7 +13,9 @@ MOST_HOSTS = 200
 
 
 class BudgetPart(BaseModel):
-    """At a soft limit no new URL is let in, and what is known is finished. At a hard one nothing more is fetched.
+    """At a soft limit no new URL is let in, and what is known is finished.
+
+    At a hard one nothing more is fetched.
 
     soft_…: of the crawl, whose hard limits are max_…. host_soft_…, host_max_…: of each host.
     domain_max_hosts: hosts of one registrable domain; links to further ones are not let in. A
@@ -33,7 +35,11 @@ class BudgetPart(BaseModel):
 
     def budget_mistakes(self) -> dict[str, str]:
         """A sentence for each soft limit that a hard one would never let be reached."""
-        limits = [(f"{level}soft_{measure}", f"{level}max_{measure}") for level in ("", "host_") for measure in MEASURES]
+        limits = [
+            (f"{level}soft_{measure}", f"{level}max_{measure}")
+            for level in ("", "host_")
+            for measure in MEASURES
+        ]
         pairs = [(soft, getattr(self, soft), hard, getattr(self, hard)) for soft, hard in limits]
         return {
             soft: f"must be less than {hard}, {most:,}, which would end the crawl before it"

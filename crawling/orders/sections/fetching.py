@@ -1,4 +1,6 @@
-"""What an order may say of requests: headers, cookies, credentials, a proxy, time limits, POST seeds, a login."""
+"""What an order may say of requests: headers, cookies, credentials, a proxy, time limits, POST
+seeds, a login.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,52 @@ from crawling.web.secret_headers import MASK, masked_url
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 #: what these say is no secret, so that it goes to every host and may be read again; every other
 #: header stays with the seeds' origins
-OPEN_HEADERS = frozenset({"accept", "accept-language", "cache-control", "dnt", "from", "pragma", "referer", "sec-gpc", "save-data"})
-#: the crawler's own, which say how the message is to be read, who asks, and what it must know itself
+OPEN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-language",
+        "cache-control",
+        "dnt",
+        "from",
+        "pragma",
+        "referer",
+        "sec-gpc",
+        "save-data",
+    }
+)
+#: the crawler's own, which say how the message is to be read, who asks, and what it must know
+#: itself
 OWN_HEADERS = frozenset(
     {
-        *("accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "range"),
-        *("if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "te", "trailer", "transfer-encoding"),
-        *("authorization", "cookie", "proxy-authorization", "proxy-connection", "upgrade", "user-agent"),
+        *(
+            "accept-encoding",
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-type",
+            "expect",
+            "host",
+            "keep-alive",
+            "range",
+        ),
+        *(
+            "if-match",
+            "if-modified-since",
+            "if-none-match",
+            "if-range",
+            "if-unmodified-since",
+            "te",
+            "trailer",
+            "transfer-encoding",
+        ),
+        *(
+            "authorization",
+            "cookie",
+            "proxy-authorization",
+            "proxy-connection",
+            "upgrade",
+            "user-agent",
+        ),
     }
 )
 Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False), NUMBER]
@@ -39,18 +80,24 @@ class FetchingPart(BaseModel):
 
     headers: sent with every request; but for a few that tell nothing, only to the seeds' origins.
     cookies: each host's are kept for the run and sent back to it.
-    credentials: host -> user:password, given when the host asks, and by http or ftp only where a seed has that scheme.
-    proxy: socks5://user:password@host:port or http://…, through which all is fetched.
-    connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection, for the answer's beginning, and between
-    two pieces of it; document_seconds: for all of one document.
+    credentials: host -> user:password, given when the host asks, and by http or ftp only where a
+    seed has that scheme. proxy: socks5://user:password@host:port or http://…, through which all is
+    fetched. connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection,
+    for the answer's beginning, and between two pieces of it; document_seconds: for all of one
+    document.
     posts: URL -> what is posted there; such a seed is fetched by POST. The archive keeps the body
     as it was sent, since the answer is one to just that.
-    login_url, login_fields: the page with the form, and what is filled in there before the first page of its host.
+    login_url, login_fields: the page with the form, and what is filled in there before the first
+    page of its host.
     """
 
-    headers: Annotated[dict[Key, HeaderValue], Field(max_length=30, repr=False)] = Field(default_factory=dict)
+    headers: Annotated[dict[Key, HeaderValue], Field(max_length=30, repr=False)] = Field(
+        default_factory=dict
+    )
     cookies: bool = False
-    credentials: Annotated[dict[Key, Line], Field(max_length=100, repr=False)] = Field(default_factory=dict)
+    credentials: Annotated[dict[Key, Line], Field(max_length=100, repr=False)] = Field(
+        default_factory=dict
+    )
     proxy: Annotated[str, Field(max_length=500)] | None = Field(default=None, repr=False)
     connect_seconds: Seconds = 5.0
     first_byte_seconds: Seconds = 5.0
@@ -58,23 +105,38 @@ class FetchingPart(BaseModel):
     document_seconds: Seconds = 60.0
     posts: Annotated[Posts, Field(max_length=1000, repr=False)] = Field(default_factory=dict)
     login_url: Annotated[str, Field(max_length=4096)] | None = None
-    login_fields: Annotated[dict[Key, Annotated[str, Field(max_length=4000)]], Field(max_length=50)] = Field(
-        default_factory=dict, validate_default=True, repr=False
-    )
+    login_fields: Annotated[
+        dict[Key, Annotated[str, Field(max_length=4000)]], Field(max_length=50)
+    ] = Field(default_factory=dict, validate_default=True, repr=False)
 
     @model_validator(mode="before")
     @classmethod
     def _posts_are_seeds(cls, fields: Any) -> Any:
         """What is posted to is a seed without being named twice."""
-        if not isinstance(fields, dict) or not isinstance(fields.get("posts"), dict) or not isinstance(fields.get("seeds"), list):
+        if (
+            not isinstance(fields, dict)
+            or not isinstance(fields.get("posts"), dict)
+            or not isinstance(fields.get("seeds"), list)
+        ):
             return fields
-        return {**fields, "seeds": [*fields["seeds"], *(url for url in fields["posts"] if url not in fields["seeds"])]}
+        return {
+            **fields,
+            "seeds": [
+                *fields["seeds"],
+                *(url for url in fields["posts"] if url not in fields["seeds"]),
+            ],
+        }
 
     @field_validator(*SECRET_FIELDS, mode="before")
     @classmethod
     def _no_mask(cls, value: Any) -> Any:
-        if any(MASK in str(text) for text in (value.values() if isinstance(value, dict) else [value])):
-            raise ValueError(f"holds {MASK}, which stands for what is not shown again; give the secret itself, or leave it out")
+        if any(
+            MASK in str(text) for text in (value.values() if isinstance(value, dict) else [value])
+        ):
+            raise ValueError(
+                f"holds {MASK}, which stands for what is not shown again; give the secret "
+                "itself, or leave it out"
+            )
         return value
 
     @field_validator("headers")
@@ -84,7 +146,10 @@ class FetchingPart(BaseModel):
             if not HEADER_NAME.fullmatch(name):
                 raise ValueError(f"{name[:100]!r} is no name of a header")
             if name.lower() in OWN_HEADERS:
-                raise ValueError(f"{name} is set by the crawler; credentials, cookies and who you are have fields of their own")
+                raise ValueError(
+                    f"{name} is set by the crawler; credentials, cookies and who you are have "
+                    "fields of their own"
+                )
         return headers
 
     @field_validator("credentials")
@@ -93,7 +158,10 @@ class FetchingPart(BaseModel):
         for host, secret in credentials.items():
             if ":" not in secret:
                 raise ValueError(f"{host[:100]}: write user:password")
-        return {_canonical(f"https://{host}/", lambda url: read_address(url).host_key): secret for host, secret in credentials.items()}
+        return {
+            _canonical(f"https://{host}/", lambda url: read_address(url).host_key): secret
+            for host, secret in credentials.items()
+        }
 
     @field_validator("proxy")
     @classmethod
@@ -106,7 +174,10 @@ class FetchingPart(BaseModel):
     @field_validator("posts")
     @classmethod
     def _addresses(cls, posts: dict[str, str]) -> dict[str, str]:
-        return {_canonical(url, lambda text: read_address(text).url): body for url, body in posts.items()}
+        return {
+            _canonical(url, lambda text: read_address(text).url): body
+            for url, body in posts.items()
+        }
 
     @field_validator("login_url")
     @classmethod
@@ -117,7 +188,10 @@ class FetchingPart(BaseModel):
     @classmethod
     def _login_is_whole(cls, fields: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if "login_url" in info.data and bool(info.data["login_url"]) != bool(fields):
-            raise ValueError("login_url and login_fields belong together: the page with the form, and what is filled in there")
+            raise ValueError(
+                "login_url and login_fields belong together: the page with the form, and what "
+                "is filled in there"
+            )
         return fields
 
     @property
@@ -126,7 +200,10 @@ class FetchingPart(BaseModel):
         return self.cookies or self.login_url is not None
 
     def headers_for(self, *, of_a_seed: bool) -> Iterator[tuple[str, str]]:
-        """The order's own headers for a host. What may be a secret goes to no host that only a link has named."""
+        """The order's own headers for a host.
+
+        What may be a secret goes to no host that only a link has named.
+        """
         for name, value in self.headers.items():
             if of_a_seed or name.lower() in OPEN_HEADERS:
                 yield name, value
@@ -139,8 +216,13 @@ class FetchingPart(BaseModel):
     def masked(self) -> dict[str, Any]:
         """The fields as they may be shown."""
         shown = self.model_dump()
-        shown["headers"] = {name: value if name.lower() in OPEN_HEADERS else MASK for name, value in self.headers.items()}
-        shown["credentials"] = {host: f"{secret.partition(':')[0]}:{MASK}" for host, secret in self.credentials.items()}
+        shown["headers"] = {
+            name: value if name.lower() in OPEN_HEADERS else MASK
+            for name, value in self.headers.items()
+        }
+        shown["credentials"] = {
+            host: f"{secret.partition(':')[0]}:{MASK}" for host, secret in self.credentials.items()
+        }
         shown["posts"] = dict.fromkeys(self.posts, MASK)
         shown["login_fields"] = dict.fromkeys(self.login_fields, MASK)
         shown["proxy"] = masked_url(self.proxy) if self.proxy else None
@@ -148,7 +230,8 @@ class FetchingPart(BaseModel):
 
 
 def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What of an order's secrets is masked, by field: the keys of its table, or the field itself."""
+    """What of an order's secrets is masked, by field: the keys of its table, or the field
+    itself."""
     found: dict[str, list[str]] = {}
     for name in SECRET_FIELDS:
         value = order.get(name) or {}
@@ -162,7 +245,9 @@ def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[s
     """The order with secrets in the place of masks; tables keep what was in clear."""
     given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
     tables = {
-        name: {**order[name], **value} for name, value in given.items() if isinstance(value, dict) and isinstance(order.get(name), dict)
+        name: {**order[name], **value}
+        for name, value in given.items()
+        if isinstance(value, dict) and isinstance(order.get(name), dict)
     }
     return {**order, **given, **tables}
 

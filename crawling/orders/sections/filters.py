@@ -21,8 +21,8 @@ Expressions = Annotated[list[Text], Field(max_length=MOST_EXPRESSIONS)]
 class FiltersPart(BaseModel):
     """Empty means: all. Seeds pass all of these but the last two, since they are asked for by name.
 
-    schemes: of URLs. include: a URL must hold one of these expressions. exclude: it must hold none of these.
-    off_site_hops: links in a row that may lead outside the scope.
+    schemes: of URLs. include: a URL must hold one of these expressions. exclude: it must hold none
+    of these. off_site_hops: links in a row that may lead outside the scope.
     types: of documents, like `text/html` or `image/*`; of others only the answer's head is read.
     max_document_bytes: of larger documents no more is read.
     """

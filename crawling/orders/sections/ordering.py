@@ -16,15 +16,19 @@ Weight = Annotated[float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False
 
 
 class OrderingPart(BaseModel):
-    """Of two URLs that wait, best-first takes the one of the greater links_weight x pages that link to it + url_weight x importance.
+    """Of two URLs that wait, best-first takes the one of the greater links_weight x pages that link
+    to it + url_weight x importance.
 
-    importance: expression -> weight; a URL's importance is the sum of the weights of the expressions that it holds.
-    path_ascending: with every URL those of the directories above it are queued, too, in any order of visits.
+    importance: expression -> weight; a URL's importance is the sum of the weights of the
+    expressions that it holds. path_ascending: with every URL those of the directories above it are
+    queued, too, in any order of visits.
     """
 
     links_weight: Weight = 1.0
     url_weight: Weight = 1.0
-    importance: Annotated[dict[Text, Weight], Field(max_length=MOST_WEIGHTS)] = Field(default_factory=dict)
+    importance: Annotated[dict[Text, Weight], Field(max_length=MOST_WEIGHTS)] = Field(
+        default_factory=dict
+    )
     path_ascending: bool = False
 
     @field_validator("importance")

@@ -1,4 +1,6 @@
-"""What an order says of pages that need not be asked for: another crawl has fetched them lately, or they stay as they were."""
+"""What an order says of pages that need not be asked for: another crawl has fetched them lately, or
+they stay as they were.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ MOST_DAYS = 366
 
 
 class ReuseOrder(BaseModel):
-    """reuse_seconds: a page that another crawl fetched so many seconds ago at most is taken from there; 0: none is.
-    revisit_days: a page that earlier runs found unchanged is left alone for as long as it has been so, but no longer than so many days;
+    """reuse_seconds: a page that another crawl fetched so many seconds ago at most is taken from
+    there; 0: none is. revisit_days: a page that earlier runs found unchanged is left alone for as
+    long as it has been so, but no longer than so many days;
         0: every run asks for it.
     """
 

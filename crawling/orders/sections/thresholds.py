@@ -18,10 +18,11 @@ Minutes = Annotated[int, Field(ge=1, le=DAY_MINUTES), NUMBER]
 class ThresholdsPart(BaseModel):
     """`None` as a threshold means none.
 
-    max_error_percent: of the URLs that came to an end within error_minutes, at least LEAST_ENDED; more than that, and the run does what
+    max_error_percent: of the URLs that came to an end within error_minutes, at least LEAST_ENDED;
+    more than that, and the run does what
         at_threshold says.
-    min_free_bytes: what its worker's archive disk must have free; less, and the run does what at_threshold says.
-    wait_alert_minutes: a run that has waited at the bank for so long is told of.
+    min_free_bytes: what its worker's archive disk must have free; less, and the run does what
+    at_threshold says. wait_alert_minutes: a run that has waited at the bank for so long is told of.
     """
 
     max_error_percent: Annotated[int, Field(ge=1, le=99), NUMBER] | None = None

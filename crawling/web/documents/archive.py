@@ -20,7 +20,9 @@ INPUT_BYTES = 16 * 1024
 
 
 def read(source: DocumentSource) -> Document:
-    """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it goes."""
+    """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it
+    goes.
+    """
     unpacked = UnpackedDocument(source.body, sitemap.MOST_BYTES)
     chunks = iter(unpacked)
     head = next(chunks, b"")

@@ -40,10 +40,13 @@ class DocumentSource:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a document says. `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it prefers.
+    """What a document says.
 
-    needs_browser: its content is made by scripts, which are not run here. extracted: (name, value) in document order.
-    is_index: its links lead to sitemaps.
+    `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it
+    prefers.
+
+    needs_browser: its content is made by scripts, which are not run here. extracted: (name, value)
+    in document order. is_index: its links lead to sitemaps.
     unread: why links behind its beginning are unknown; None: all of it was read.
     """
 

@@ -1,4 +1,6 @@
-"""Which characters the bytes of a text are: by byte order mark, by the server, by the document itself, or by a good guess."""
+"""Which characters the bytes of a text are: by byte order mark, by the server, by the document
+itself, or by a good guess.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,43 @@ import re
 
 from turbohtml.detect import detect
 
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 #: `<?xml … encoding="…"?>` (XML 1.0, section 4.3.3) and `@charset "…"` (CSS Syntax, section 3.2)
-STATED = re.compile(rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']""")
+STATED = re.compile(
+    rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']"""
+)
 #: names of the web that mean a larger set than the one they name (Encoding Standard, section 4.2)
-LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "iso8859-9": "cp1254"}
+LARGER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "shift_jis": "cp932",
+    "iso8859-9": "cp1254",
+}
 #: codecs of Python's own that turn bytes into text and are no character sets
 NO_CHARACTER_SETS = frozenset(
-    {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape", "raw_unicode_escape"}
+    {
+        "idna",
+        "punycode",
+        "undefined",
+        "unicode-escape",
+        "raw-unicode-escape",
+        "unicode_escape",
+        "raw_unicode_escape",
+    }
 )
 #: a guess is made from so many bytes
 GUESSED_FROM = 64 * 1024
 
 
 def decode(body: bytes, stated: str | None) -> tuple[str, str]:
-    """Return the text and its character set; bytes that are none of its characters become U+FFFD."""
+    """Return the text and its character set; bytes that are none of its characters become
+    U+FFFD."""
     for mark, name in MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name

@@ -1,4 +1,7 @@
-"""Style sheets: what `url()` and `@import` name. Only crawls that take what pages are shown with come here."""
+"""Style sheets: what `url()` and `@import` name.
+
+Only crawls that take what pages are shown with come here.
+"""
 
 from __future__ import annotations
 

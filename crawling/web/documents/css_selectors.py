@@ -1,4 +1,6 @@
-"""Extraction rules: a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the text."""
+"""Extraction rules: a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the
+text.
+"""
 
 from __future__ import annotations
 

@@ -16,11 +16,15 @@ from crawling.web.links import Links
 TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
 ROOTS = frozenset({"rss", "rdf", "feed"})
 #: of Atom's `link` elements, those that lead to documents (RFC 4287, section 4.2.7.2, and RFC 5005)
-RELATIONS = frozenset({"", "alternate", "self", "related", "enclosure", "via", "next", "previous", "first", "last"})
+RELATIONS = frozenset(
+    {"", "alternate", "self", "related", "enclosure", "via", "next", "previous", "first", "last"}
+)
 
 
 def read(source: DocumentSource) -> Document:
-    """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the two."""
+    """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the
+    two.
+    """
     document, charset, unread = read_markup(source)
     roots = (element for element in elements(document) if name_of(element) in ROOTS)
     base = next((value for root in roots if (value := attribute(root, "xml:base"))), "")
@@ -29,7 +33,9 @@ def read(source: DocumentSource) -> Document:
     for element in elements(document):
         name = name_of(element)
         if name == "link":
-            _add_link(links, attribute(element, "href"), attribute(element, "rel"), leaf_text(element))
+            _add_link(
+                links, attribute(element, "href"), attribute(element, "rel"), leaf_text(element)
+            )
         elif name == "enclosure":
             links.add(attribute(element, "url"))
         elif name == "guid" and attribute(element, "isPermaLink") != "false":

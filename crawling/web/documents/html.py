@@ -1,4 +1,6 @@
-"""HTML: links in document order, title, character set, what it says about itself, and whether scripts make its content."""
+"""HTML: links in document order, title, character set, what it says about itself, and whether
+scripts make its content.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,28 @@ from crawling.web.links import Links
 
 TYPES = ("text/html", "application/xhtml+xml")
 #: what leads to a page or a part of one
-LEADING = {("a", "href"), ("area", "href"), ("frame", "src"), ("iframe", "src"), ("meta", "content"), ("link", "href")}
+LEADING = {
+    ("a", "href"),
+    ("area", "href"),
+    ("frame", "src"),
+    ("iframe", "src"),
+    ("meta", "content"),
+    ("link", "href"),
+}
 #: of `link` elements, those that name a document rather than a sheet, a font or an icon
-PAGE_RELATIONS = frozenset({"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"})
+PAGE_RELATIONS = frozenset(
+    {"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"}
+)
 #: of `link` elements, those that a page is shown with
-SHOWN_RELATIONS = frozenset({"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"})
+SHOWN_RELATIONS = frozenset(
+    {"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"}
+)
 #: what a page is shown with; in the attribute None stand sheets within the page
 SHOWN = {
-    *((tag, "src") for tag in ("img", "source", "script", "video", "audio", "track", "embed", "input")),
+    *(
+        (tag, "src")
+        for tag in ("img", "source", "script", "video", "audio", "track", "embed", "input")
+    ),
     ("img", "srcset"),
     ("source", "srcset"),
     ("video", "poster"),
@@ -55,7 +71,9 @@ def read(source: DocumentSource) -> Document:
         text=text,
         author=one_line(told.get("author"), 200),
         description=one_line(told.get("description") or told.get("og:description")),
-        language=one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
+        language=one_line(attribute(root, "lang") or told.get("content-language"), 35)
+        if root
+        else "",
         canonical=links.join(canonical) if canonical else "",
         needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
         extracted=extracted,
@@ -63,13 +81,18 @@ def read(source: DocumentSource) -> Document:
     )
 
 
-def _take_links(document: turbohtml.Document, source: DocumentSource, robots: str, links: Links) -> bool:
+def _take_links(
+    document: turbohtml.Document, source: DocumentSource, robots: str, links: Links
+) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 
-    Most links of most pages are to places in pages that were linked before: what `links` knows needs no second look.
+    Most links of most pages are to places in pages that were linked before: what `links` knows
+    needs no second look.
     """
     reading, has_link = source.reading, False
-    silent = reading.obey_nofollow and bool({"nofollow", "none"} & set(robots.lower().replace(",", " ").split()))
+    silent = reading.obey_nofollow and bool(
+        {"nofollow", "none"} & set(robots.lower().replace(",", " ").split())
+    )
     for link in document.links():
         if has_link and links.knows(link.url):
             continue
@@ -79,8 +102,17 @@ def _take_links(document: turbohtml.Document, source: DocumentSource, robots: st
             relations = set(_relations(element))
             is_page, is_shown = bool(relations & PAGE_RELATIONS), bool(relations & SHOWN_RELATIONS)
         else:
-            is_page, is_shown = (tag, attribute) in LEADING, (tag, attribute) in SHOWN or attribute == "style"
-        if is_page and not silent and not (reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)):
+            is_page, is_shown = (
+                (tag, attribute) in LEADING,
+                (tag, attribute) in SHOWN or attribute == "style",
+            )
+        if (
+            is_page
+            and not silent
+            and not (
+                reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)
+            )
+        ):
             links.add(link.url)
             has_link = has_link or tag != "link"
         elif is_shown and reading.requisites:
@@ -92,14 +124,18 @@ def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
     """What `meta` elements say, by name; the first word counts."""
     told: dict[str, str] = {}
     for meta in document.find_all("meta"):
-        name = attribute(meta, "name") or attribute(meta, "property") or attribute(meta, "http-equiv")
+        name = (
+            attribute(meta, "name") or attribute(meta, "property") or attribute(meta, "http-equiv")
+        )
         if name:
             told.setdefault(name.lower(), attribute(meta, "content"))
     return told
 
 
 def _canonical(document: turbohtml.Document) -> str:
-    link = next((link for link in document.find_all("link") if "canonical" in _relations(link)), None)
+    link = next(
+        (link for link in document.find_all("link") if "canonical" in _relations(link)), None
+    )
     return attribute(link, "href") if link else ""
 
 

@@ -40,7 +40,9 @@ def _submission(form: turbohtml.Element, url: str, fields: Mapping[str, str]) ->
         address = read_address(_attribute(form, "action") or url, url)
         if _attribute(form, "method").lower() == "post":
             return Submission(address, urlencode(values).encode())
-        return Submission(read_address(f"{address.url.partition('?')[0]}?{urlencode(values)}"), None)
+        return Submission(
+            read_address(f"{address.url.partition('?')[0]}?{urlencode(values)}"), None
+        )
     except BadUrl:
         return None
 

@@ -1,4 +1,7 @@
-"""XML as feeds and sitemaps have it: strict first, then as browsers read anything. Entities are never expanded: no bomb goes off."""
+"""XML as feeds and sitemaps have it: strict first, then as browsers read anything.
+
+Entities are never expanded: no bomb goes off.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,8 @@ def leaf_text(element: turbohtml.Element) -> str:
 
 
 def text_of(element: turbohtml.Element) -> str:
-    """The text of an element, from its first nodes: elements within each other have it in common."""
+    """The text of an element, from its first nodes: elements within each other have it in
+    common."""
     return "".join(map(_data, islice(element.descendants, MOST_NODES)))
 
 

@@ -1,4 +1,6 @@
-"""Images, sound and film: type and size are all that is told of them, and those stand in every page's row."""
+"""Images, sound and film: type and size are all that is told of them, and those stand in every
+page's row.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """PDF: the addresses that its pages link to, its title and its author.
 
-A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must cost that program its life, not the crawl.
+A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must
+cost that program its life, not the crawl.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 TYPES = ("application/pdf", "application/x-pdf")
 PROGRAM = Path(__file__).with_name("pdf_program.py")
-#: the cores of this process when it was started, for the program, which need not stay on the one core of a shift
+#: the cores of this process when it was started, for the program, which need not stay on the one
+#: core of a shift
 CORES = tuple(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 #: larger ones are kept and not read
 MOST_BYTES = 32 * 1024 * 1024
@@ -50,13 +52,21 @@ def read(source: DocumentSource) -> Document:
 def _run(body: bytes) -> dict[str, str]:
     with PROGRAMS:
         try:
-            done = subprocess.run(  # noqa: S603  # our own program, and nothing of the document on its command line
-                [sys.executable, "-I", str(PROGRAM), *CORES], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
+            # our own program, and nothing of the document on its command line
+            done = subprocess.run(  # noqa: S603
+                [sys.executable, "-I", str(PROGRAM), *CORES],
+                input=body,
+                capture_output=True,
+                timeout=LONGEST_SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return {"unread": TruncationReason.TIME}
     if done.returncode:
-        logger.info("a PDF could not be read", extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")})
+        logger.info(
+            "a PDF could not be read",
+            extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")},
+        )
         return {"unread": TruncationReason.TIME if done.returncode < 0 else TruncationReason.BROKEN}
     told: dict[str, str] = json.loads(done.stdout)
     return told

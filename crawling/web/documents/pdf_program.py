@@ -1,4 +1,5 @@
-"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel keeps.
+"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel
+keeps.
 
 Run by `pdf`, with the cores that it may run on as arguments.
 """

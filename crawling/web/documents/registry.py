@@ -27,7 +27,9 @@ MODULES = (
     media,
     text,
 )
-READERS: dict[str, Reader] = {content_type: module.read for module in MODULES for content_type in module.TYPES}
+READERS: dict[str, Reader] = {
+    content_type: module.read for module in MODULES for content_type in module.TYPES
+}
 FAMILIES: dict[str, Reader] = {"image": media.read, "audio": media.read, "video": media.read}
 #: documents are read one at a time in a process, so that only one tree is in memory. It costs no
 #: time, since the interpreter runs one thread at a time; PDF is read by programs of its own

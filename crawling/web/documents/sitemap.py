@@ -98,7 +98,9 @@ class _Stream:
 
     @property
     def unread(self) -> TruncationReason | None:
-        return self._links.unread or (TruncationReason.TIME if time.thread_time() > self._until else None)
+        return self._links.unread or (
+            TruncationReason.TIME if time.thread_time() > self._until else None
+        )
 
     def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self.charset = (encoding or self.charset).lower()

@@ -28,7 +28,9 @@ MOST_MEMORY_BYTES = 60 * 1024 * 1024
 LOOK_SECONDS = 0.002
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024
-LATE_META = re.compile(rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+LATE_META = re.compile(
+    rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE
+)
 
 
 class ParsedTree(NamedTuple):
@@ -99,7 +101,8 @@ def encoding_of(body: bytes, charset: str | None) -> str:
 
 
 def _known(label: str) -> str:
-    """The standard's name for a label; "" if it has none, or if what says so cannot be read by it."""
+    """The standard's name for a label; "" if it has none, or if what says so cannot be read by
+    it."""
     try:
         name = turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
     except LookupError:

@@ -62,8 +62,8 @@ class PinnedRequest(PreparedRequest):
 class ResponseBody:
     """The body of an answer, to be read any number of times: what a Response has for `raw`.
 
-    head, request: as they came, and as they were sent. size: bytes of it that have come. Whoever has
-    it last closes it.
+    head, request: as they came, and as they were sent. size: bytes of it that have come. Whoever
+    has it last closes it.
     """
 
     def __init__(self, transfer: Transfer, request: bytes) -> None:
@@ -125,8 +125,8 @@ class PinnedSession(BaseAdapter):
 
         timeout: for connecting, and for the answer to begin. proxies: at addresses that are vetted,
         too. The answer is read as far as it is wanted, and a certificate is always verified.
-        Raises requests' exceptions when the fetch fails, and ValueError if the address is no address
-        or a header no header.
+        Raises requests' exceptions when the fetch fails, and ValueError if the address is no
+        address or a header no header.
         """
         if not isinstance(request, PinnedRequest):
             raise ValueError("a request without a vetted address is not sent")
@@ -158,7 +158,9 @@ class PinnedSession(BaseAdapter):
         return response
 
 
-def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[ConnectionSite, str, list[bytes]]:
+def _prepared(
+    request: PinnedRequest, proxies: Mapping[str, str]
+) -> tuple[ConnectionSite, str, list[bytes]]:
     """Where it goes, what it asks for, and its header lines."""
     url = request.url or ""
     if not url.startswith(("http://", "https://")) or ":///" in url[:9]:

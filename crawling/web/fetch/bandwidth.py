@@ -11,9 +11,14 @@ BURST_SECONDS = 1.0
 
 
 class Bandwidth:
-    """A token bucket shared by the toes of a shift. Taking more than is there is paid for by waiting afterwards."""
+    """A token bucket shared by the toes of a shift.
 
-    def __init__(self, bytes_per_second: float, *, now: Callable[[], float] = time.monotonic) -> None:
+    Taking more than is there is paid for by waiting afterwards.
+    """
+
+    def __init__(
+        self, bytes_per_second: float, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rate = bytes_per_second
         self._now = now
         self._lock = threading.Lock()

@@ -33,7 +33,9 @@ class ProxyRoute:
 
     @property
     def url(self) -> str:
-        """As requests and libcurl are told of proxies: with its address, so that no name is looked up."""
+        """As requests and libcurl are told of proxies: with its address, so that no name is looked
+        up.
+        """
         return replace(self.proxy, host=self.address).url
 
 

@@ -1,4 +1,6 @@
-"""Content codings taken off piece by piece, so that no piece of what is packed unfolds at once (RFC 9110, section 8.4.1)."""
+"""Content codings taken off piece by piece, so that no piece of what is packed unfolds at once (RFC
+9110, section 8.4.1).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class _Decoder(Protocol):
-    """As those of the standard library: at most `most` bytes at a time, and b"" is given for what is still inside."""
+    """As those of the standard library: at most `most` bytes at a time, and b"" is given for what
+    is still inside.
+    """
 
     eof: bool
     rest: bytes
@@ -102,10 +106,12 @@ ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
 class DecodedBody:
-    """What is left of the pieces of a body when its codings are taken off, as pieces of at most 64 KiB.
+    """What is left of the pieces of a body when its codings are taken off, as pieces of at most 64
+    KiB.
 
     `is_cut_short` once all pieces were taken: the packed form broke off before its own end.
-    Raises requests' ContentDecodingError for a coding that is not known here, and for what is not packed as it says.
+    Raises requests' ContentDecodingError for a coding that is not known here, and for what is not
+    packed as it says.
     """
 
     def __init__(self, pieces: Iterable[bytes], content_encoding: str) -> None:
@@ -145,5 +151,9 @@ class DecodedBody:
 
 
 def _goes_on(name: str, rest: bytes) -> bool:
-    """Whether what is behind the end is one more member; anything else there is no part of the document."""
-    return (name in ("gzip", "x-gzip") and rest.startswith(GZIP_MAGIC)) or (name == "zstd" and bool(rest))
+    """Whether what is behind the end is one more member; anything else there is no part of the
+    document.
+    """
+    return (name in ("gzip", "x-gzip") and rest.startswith(GZIP_MAGIC)) or (
+        name == "zstd" and bool(rest)
+    )

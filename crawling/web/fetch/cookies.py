@@ -1,4 +1,6 @@
-"""The cookies of one host: what it asks to be sent back, by the rules that browsers keep (RFC 6265)."""
+"""The cookies of one host: what it asks to be sent back, by the rules that browsers keep (RFC
+6265).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ from urllib3 import HTTPHeaderDict
 #: a host that asks for more means no good; of too many the oldest go
 MOST_COOKIES = 100
 LONGEST = 4096
-#: bytes of all together, and so the most that a request has: many servers answer 431 to twice as much
+#: bytes of all together, and so the most that a request has: many servers answer 431 to twice as
+#: much
 MOST_BYTES = 8192
 PARTS = ("version", "name", "value", "port", "domain", "path", "secure", "expires", "discard")
 
 
 class Cookies:
-    """Used by whoever has the host, which is one toe at a time. `has_changed` until they were dumped."""
+    """Used by whoever has the host, which is one toe at a time.
+
+    `has_changed` until they were dumped.
+    """
 
     def __init__(self, dumped: Iterable[dict[str, Any]] = ()) -> None:
         self._jar = CookieJar()
@@ -36,7 +42,8 @@ class Cookies:
 
     def header(self, url: str) -> str:
         """What to send back to a URL; empty: nothing."""
-        if self._is_empty:  # as with most hosts: to ask the jar costs more than to parse a small page
+        # as with most hosts: to ask the jar costs more than to parse a small page
+        if self._is_empty:
             return ""
         return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
@@ -57,7 +64,11 @@ class Cookies:
 
     def dump(self) -> list[dict[str, Any]]:
         """The cookies as JSON can hold them, the oldest first."""
-        return [{part: getattr(cookie, part) for part in PARTS} | {"domain_specified": cookie.domain_specified} for cookie in self._by_age]
+        return [
+            {part: getattr(cookie, part) for part in PARTS}
+            | {"domain_specified": cookie.domain_specified}
+            for cookie in self._by_age
+        ]
 
     def taken(self) -> list[dict[str, Any]]:
         """The dump; since now nothing has changed."""
@@ -75,7 +86,10 @@ def _readable(headers: HTTPHeaderDict) -> HTTPHeaderDict:
 
     That is a Max-Age without a value, which RFC 6265 ignores (section 5.2), and Set-Cookie2.
     """
-    fields = (";".join(part for part in field.split(";") if part.strip().lower() != "max-age") for field in headers.getlist("Set-Cookie"))
+    fields = (
+        ";".join(part for part in field.split(";") if part.strip().lower() != "max-age")
+        for field in headers.getlist("Set-Cookie")
+    )
     return HTTPHeaderDict([("Set-Cookie", field) for field in fields])
 
 

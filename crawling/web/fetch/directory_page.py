@@ -14,8 +14,18 @@ MOST_ENTRIES = 50_000
 def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> bytes:
     """The directory's page. entries: name, and whether that is a directory itself."""
     title = escape(path.decode(errors="replace"))
-    lines = [_link(name + b"/" if is_directory else name) for name, is_directory in sorted(entries)[:MOST_ENTRIES]]
-    return "\n".join([f"<!doctype html><title>Index of {title}</title>", f"<h1>Index of {title}</h1>", *lines, ""]).encode()
+    lines = [
+        _link(name + b"/" if is_directory else name)
+        for name, is_directory in sorted(entries)[:MOST_ENTRIES]
+    ]
+    return "\n".join(
+        [
+            f"<!doctype html><title>Index of {title}</title>",
+            f"<h1>Index of {title}</h1>",
+            *lines,
+            "",
+        ]
+    ).encode()
 
 
 def _link(name: bytes) -> str:

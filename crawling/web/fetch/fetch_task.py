@@ -10,10 +10,12 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True, slots=True)
 class FetchTask:
-    """One fetch. `dial` is the vetted address of a scheme that goes to a host; `may_dial` says of another port there whether it is one.
+    """One fetch. `dial` is the vetted address of a scheme that goes to a host; `may_dial` says of
+    another port there whether it is one.
 
-    secret: user:password of the order for the host, or empty. directories: those that administrators allow.
-    received: is told each piece's size, and may wait. is_cut: whether everything is to end.
+    secret: user:password of the order for the host, or empty. directories: those that
+    administrators allow. received: is told each piece's size, and may wait. is_cut: whether
+    everything is to end.
     """
 
     address: Address

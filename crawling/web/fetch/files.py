@@ -1,4 +1,6 @@
-"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, and nothing that a link leads to."""
+"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, and
+nothing that a link leads to.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,19 @@ def fetch_file(task: FetchTask) -> Fetched:
         found = _fetch(task, path)
     except FileNotFoundError:
         found = Fetched(404, error="There is no such file.")
-    except (OSError, ValueError) as error:  # a link where none may be, no right to read, a name that cannot be one
-        found = Fetched(403, error=f"The file cannot be read ({getattr(error, 'strerror', None) or error}).")
-    return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
+    # a link where none may be, no right to read, a name that cannot be one
+    except (OSError, ValueError) as error:
+        found = Fetched(
+            403, error=f"The file cannot be read ({getattr(error, 'strerror', None) or error})."
+        )
+    return Fetched(
+        found.status,
+        found.headers,
+        found.body,
+        time.monotonic() - started,
+        found.error,
+        max(0, found.status),
+    )
 
 
 def _fetch(task: FetchTask, path: bytes) -> Fetched:
@@ -52,11 +64,16 @@ def _fetch(task: FetchTask, path: bytes) -> Fetched:
 
 
 def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
-    """The allowed directory, and the names from there on; None outside all of them. An escaped slash is no way around a name."""
+    """The allowed directory, and the names from there on; None outside all of them.
+
+    An escaped slash is no way around a name.
+    """
     parts = [part for part in path.split(b"/") if part]
     if b".." in parts or b"." in parts:
         return None
-    for root in sorted((os.fsencode(directory) for directory in directories), key=len, reverse=True):
+    for root in sorted(
+        (os.fsencode(directory) for directory in directories), key=len, reverse=True
+    ):
         length = len([part for part in root.split(b"/") if part])
         if b"/" + b"/".join(parts[:length]) == root:
             return root, parts[length:]
@@ -64,11 +81,15 @@ def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] 
 
 
 def _open(root: bytes, names: list[bytes]) -> int:
-    """Open name after name, each in the directory opened before it: what is swapped for a link meanwhile is not followed either."""
+    """Open name after name, each in the directory opened before it: what is swapped for a link
+    meanwhile is not followed either.
+    """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for number, name in enumerate(names, 1):
         try:
-            following = os.open(name, NO_LINK | (os.O_DIRECTORY if number < len(names) else 0), dir_fd=descriptor)
+            following = os.open(
+                name, NO_LINK | (os.O_DIRECTORY if number < len(names) else 0), dir_fd=descriptor
+            )
         finally:
             os.close(descriptor)
         descriptor = following
@@ -77,7 +98,11 @@ def _open(root: bytes, names: list[bytes]) -> int:
 
 def _entries(descriptor: int) -> list[tuple[bytes, bool]]:
     with os.scandir(descriptor) as entries:
-        plain = ((os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink())
+        plain = (
+            (os.fsencode(entry.name), entry.is_dir(follow_symlinks=False))
+            for entry in entries
+            if not entry.is_symlink()
+        )
         return [entry for _, entry in zip(range(MOST_ENTRIES), plain, strict=False)]
 
 

@@ -1,4 +1,7 @@
-"""Fetch `ftp:` URLs by libcurl: files, and directories as pages of links (RFC 959, RFC 3659). Only from the vetted address."""
+"""Fetch `ftp:` URLs by libcurl: files, and directories as pages of links (RFC 959, RFC 3659).
+
+Only from the vetted address.
+"""
 
 from __future__ import annotations
 
@@ -56,16 +59,27 @@ def fetch_ftp(task: FetchTask) -> Fetched:
     except RequestException as fault:
         status = why_not(fault)
         found = Fetched(status, error=_text(f"{status.sentence} ({fault})"))
-    return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
+    return Fetched(
+        found.status,
+        found.headers,
+        found.body,
+        time.monotonic() - started,
+        found.error,
+        max(0, found.status),
+    )
 
 
 def _handle(task: FetchTask, path: str) -> pycurl.Curl:
     curl = bare_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
-    curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))  # escaped, it makes the path one from the root
+    # escaped, it makes the path one from the root
+    curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * task.connect_seconds))
     curl.setopt(pycurl.FTP_RESPONSE_TIMEOUT, math.ceil(task.read_seconds))
-    curl.setopt(pycurl.FTP_FILEMETHOD, pycurl.FTPMETHOD_SINGLECWD if path.endswith("/") else pycurl.FTPMETHOD_NOCWD)
+    curl.setopt(
+        pycurl.FTP_FILEMETHOD,
+        pycurl.FTPMETHOD_SINGLECWD if path.endswith("/") else pycurl.FTPMETHOD_NOCWD,
+    )
     curl.setopt(pycurl.FTP_SKIP_PASV_IP, 1)
     curl.setopt(pycurl.OPT_FILETIME, 1)
     user, _, password = task.secret.partition(":")
@@ -80,14 +94,23 @@ def _url(task: FetchTask, path: str) -> str:
 
 
 def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
-    """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
+    """What the server sends, and whether it is too much.
+
+    Raises _Refusal and requests' exceptions.
+    """
     limits = TransferLimits(
-        task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
+        task.document_seconds,
+        task.max_bytes + 2 * MOST_HEAD_BYTES,
+        task.read_seconds,
+        task.read_seconds,
+        task.max_bytes,
     )
     dial = str(ip_address(task.dial))
     session = _Session(
         limits,
-        may_dial=lambda address, port: address == dial and (port == task.address.port or task.may_dial(port)),
+        may_dial=lambda address, port: (
+            address == dial and (port == task.address.port or task.may_dial(port))
+        ),
         received=task.received,
         is_cut=task.is_cut,
     )
@@ -146,7 +169,9 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
     for line in listing.splitlines():
         facts, blank, name = line.partition(b" ")
-        kind = next((fact[5:] for fact in facts.lower().split(b";") if fact.startswith(b"type=")), b"file")
+        kind = next(
+            (fact[5:] for fact in facts.lower().split(b";") if fact.startswith(b"type=")), b"file"
+        )
         if blank and kind in (b"file", b"dir"):
             yield name, kind == b"dir"
 

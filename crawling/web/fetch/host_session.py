@@ -1,4 +1,6 @@
-"""What a shift knows of a host beside its robots.txt: cookies, how it wants to be told who asks, and whether the crawl has logged in."""
+"""What a shift knows of a host beside its robots.txt: cookies, how it wants to be told who asks,
+and whether the crawl has logged in.
+"""
 
 from __future__ import annotations
 

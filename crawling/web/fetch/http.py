@@ -1,4 +1,6 @@
-"""Fetch one document over HTTP: what came back, or which of our negative codes says why nothing did (SEEDS B1, B2)."""
+"""Fetch one document over HTTP: what came back, or which of our negative codes says why nothing did
+(SEEDS B1, B2).
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,14 @@ from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is less
+#: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is
+#: less
 MOST_COLLECTED = 1024 * 1024
 CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
-#: asked of the head of an answer that has a document: its type and stated length; None: it may be read, otherwise why not
+#: asked of the head of an answer that has a document: its type and stated length; None: it may be
+#: read, otherwise why not
 Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
 
 
@@ -49,10 +53,12 @@ class Fetched:
 
     http_status: HTTP's own whatever became of the body; 0 without an answer.
     is_of_robots: it is the answer for robots.txt that stands for the document's.
-    exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
-    unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
-    reused: the page of another crawl, or of an earlier run, that this answer was.
-    is_stale: a kept connection was closed before the answer, so that nothing is known, and asking again is no second try.
+    exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be
+    closed. unchanged_since: id of the earlier page whose body and headers these are, since the
+    server says that they still hold. reused: the page of another crawl, or of an earlier run, that
+    this answer was.
+    is_stale: a kept connection was closed before the answer, so that nothing is known, and asking
+    again is no second try.
     """
 
     status: int
@@ -82,7 +88,9 @@ class Fetched:
 
     @property
     def location(self) -> str:
-        """Where a redirect leads, "" if it does not say; servers write UTF-8 there, headers are read as latin-1."""
+        """Where a redirect leads, "" if it does not say; servers write UTF-8 there, headers are
+        read as latin-1.
+        """
         return self.headers.get("Location", "").encode("latin-1").decode(errors="replace")
 
     @property
@@ -97,10 +105,13 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What a request is beside its URL and headers. The defaults are those of every request that an order says nothing of.
+    """What a request is beside its URL and headers.
 
-    timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the host's, sent and kept.
-    hidden: names, in small letters, of headers whose values no record may have.
+    The defaults are those of every request that an order says nothing of.
+
+    timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the
+    host's, sent and kept. hidden: names, in small letters, of headers whose values no record may
+    have.
     """
 
     timeouts: tuple[float, float] = (5.0, 5.0)
@@ -132,10 +143,10 @@ def fetch(
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
-    `received` is told how many bytes have come, as they came, head and encoding included, and may wait, so that bandwidth stays
-    within what was granted.
-    room: where the body is kept, which the caller leaves when it is done. keep: hand on the exchange, too.
-    judge: says of an answer's head whether to read on.
+    `received` is told how many bytes have come, as they came, head and encoding included, and may
+    wait, so that bandwidth stays within what was granted.
+    room: where the body is kept, which the caller leaves when it is done. keep: hand on the
+    exchange, too. judge: says of an answer's head whether to read on.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url)
@@ -162,7 +173,9 @@ def fetch(
     except RequestException as fault:
         status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
         error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
-        fetched = Fetched(status, seconds=time.monotonic() - started, error=error, is_stale=is_stale)
+        fetched = Fetched(
+            status, seconds=time.monotonic() - started, error=error, is_stale=is_stale
+        )
     finally:
         if body and not fetched.exchange:
             body.close()
@@ -170,14 +183,23 @@ def fetch(
 
 
 def _read(
-    response: Response, started: float, most: int, room: MemoryBudget, how: RequestOptions, judge: Judge | None, *, keep: bool
+    response: Response,
+    started: float,
+    most: int,
+    room: MemoryBudget,
+    how: RequestOptions,
+    judge: Judge | None,
+    *,
+    keep: bool,
 ) -> Fetched:
     body = cast(ResponseBody, response.raw)
     answered, http_status = body.headers, response.status_code
     if how.cookies:
         how.cookies.take(response.url, answered)
     if unwanted := _unwanted(http_status, answered, judge):
-        return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], http_status)
+        return Fetched(
+            unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], http_status
+        )
     seconds = time.monotonic() - started
     document, error = _document(body, most, room)
     if isinstance(error, FetchStatus):
@@ -185,12 +207,20 @@ def _read(
     exchange = None
     if keep:
         request = masked_request(body.request, how.hidden)
-        exchange = Exchange(request, body.head, body.file, is_plain="Content-Encoding" not in answered, is_cut_short=bool(error))
+        exchange = Exchange(
+            request,
+            body.head,
+            body.file,
+            is_plain="Content-Encoding" not in answered,
+            is_cut_short=bool(error),
+        )
     return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
 
 
 def _document(body: ResponseBody, most: int, room: MemoryBudget) -> tuple[bytes, FetchStatus | str]:
-    """The body unpacked; or its beginning and why there is no more of it. A sentence: what came is all there is, but not whole.
+    """The body unpacked; or its beginning and why there is no more of it.
+
+    A sentence: what came is all there is, but not whole.
 
     Whether it is too big is known before memory is asked for: until then it is in a file.
     """
@@ -232,7 +262,9 @@ def _start(body: ResponseBody, most: int) -> bytes:
     return b"" if "Content-Encoding" in body.headers else body.file.read(most + PIECE_BYTES)
 
 
-def _unwanted(status: int, headers: Mapping[str, str], judge: Judge | None) -> tuple[FetchStatus, str] | None:
+def _unwanted(
+    status: int, headers: Mapping[str, str], judge: Judge | None
+) -> tuple[FetchStatus, str] | None:
     if judge is None or not 200 <= status < 300:
         return None
     return judge(Fetched(status, headers).content_type, _stated_length(headers))

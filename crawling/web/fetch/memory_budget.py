@@ -1,4 +1,6 @@
-"""Memory for documents in hand: what the bank granted, shared out so that no toe can be stuck with half a document."""
+"""Memory for documents in hand: what the bank granted, shared out so that no toe can be stuck with
+half a document.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ class _Wait:
 class MemoryBudget:
     """Shared by the toes of a shift.
 
-    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from the
-    rest in one piece, before the document is taken out of the file in which it came, and given back
-    when it is done: a toe that holds a piece never waits for another, so pieces always come back.
-    Waits are served in their order.
+    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from
+    the rest in one piece, before the document is taken out of the file in which it came, and given
+    back when it is done: a toe that holds a piece never waits for another, so pieces always come
+    back. Waits are served in their order.
     """
 
     def __init__(self, *, share: int = UNLIMITED, rest: int = 0) -> None:
@@ -61,7 +63,8 @@ class MemoryBudget:
             self._waits.append(wait)
             try:
                 is_granted = self._changed.wait_for(
-                    lambda: self._is_ending or (self._waits[0] is wait and size <= self._free), until - time.monotonic()
+                    lambda: self._is_ending or (self._waits[0] is wait and size <= self._free),
+                    until - time.monotonic(),
                 )
                 if not is_granted or self._is_ending:
                     return False
@@ -100,7 +103,9 @@ class MemoryBudget:
         return not self._taken and not self._waits
 
     def clear(self) -> bool:
-        """Let nobody have anything of the rest from here on; False, and no change, if somebody has or wants it."""
+        """Let nobody have anything of the rest from here on; False, and no change, if somebody has
+        or wants it.
+        """
         with self._changed:
             if not self.is_idle:
                 return False

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from crawling.web.fetch_steps import FetchStep
 
-_teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar("teller", default=None)
+_teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar(
+    "teller", default=None
+)
 
 
 def report_step(step: FetchStep, url: str | None = None) -> None:

@@ -1,4 +1,6 @@
-"""Which module fetches which scheme, beside HTTP, which knows headers, cookies and proxies (`crawling.pipeline.client`)."""
+"""Which module fetches which scheme, beside HTTP, which knows headers, cookies and proxies
+(`crawling.pipeline.client`).
+"""
 
 from __future__ import annotations
 

@@ -16,10 +16,12 @@ NO_REDIRECTS = frozenset({300, 305, 306})
 
 
 def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
-    """Return the last answer on the way: its status says what may be fetched, its body what exactly.
+    """Return the last answer on the way: its status says what may be fetched, its body what
+    exactly.
 
-    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay between hops. None: it can't go on
-    now. Too many redirects count as no robots.txt at all (section 2.3.1.2).
+    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay
+    between hops. None: it can't go on now. Too many redirects count as no robots.txt at all
+    (section 2.3.1.2).
     """
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):
@@ -43,7 +45,8 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
 
 
 def as_read(answer: Fetched) -> tuple[int, bytes]:
-    """Status and body as they are kept; of one that is too big the beginning holds (section 2.5)."""
+    """Status and body as they are kept; of one that is too big the beginning holds (section
+    2.5)."""
     if answer.status == FetchStatus.TOO_BIG:
         return answer.http_status, answer.body[:MAX_ROBOTS_BYTES]
     return answer.status, answer.body

@@ -31,7 +31,8 @@ MOST_HEAD_BYTES = 256 * 1024
 #: Chunks, or pieces of 16 KiB of what is not chunked. Each costs a microsecond or two, so that a
 #: body in chunks of one byte is broken off after half a second of the processor.
 MOST_PIECES = 200_000
-#: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there were none.
+#: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there
+#: were none.
 LONGEST_LENGTH = 18
 #: what each callback may return to end the transfer
 END = -1
@@ -44,7 +45,8 @@ class TransferLimits(NamedTuple):
     it, heads included; read_seconds: the longest between two pieces; first_byte_seconds: until it
     begins; most: bytes of the body that are wanted."""
 
-    # a server that sends a little every few seconds, be it headers or body, holds no thread for ever
+    # a server that sends a little every few seconds, be it headers or body, holds no thread for
+    # ever
     answer_seconds: float = 60.0
     # nor one that sends without end what never becomes a body: answers of status 100, trailers
     answer_bytes: int = 64 * 1024 * 1024
@@ -60,9 +62,10 @@ class Transfer:
     What we do between two pieces, `received` waiting, is not the server's fault.
 
     may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
-    is_cut: whether everything is to end. wants: whether the body is to be read, asked with the head.
-    is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
-    body: whoever has the answer closes it. count: bytes that came, heads included; size: of the body.
+    is_cut: whether everything is to end. wants: whether the body is to be read, asked with the
+    head. is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
+    body: whoever has the answer closes it. count: bytes that came, heads included; size: of the
+    body.
     """
 
     limits: TransferLimits
@@ -80,7 +83,9 @@ class Transfer:
     _fault: BaseException | None = field(default=None, init=False)
 
     def run(self, curl: pycurl.Curl) -> None:
-        """Raises requests' exceptions; an answer that was read as far as it was wanted raises nothing."""
+        """Raises requests' exceptions; an answer that was read as far as it was wanted raises
+        nothing.
+        """
         self._kept = curl.getinfo(pycurl.ACTIVESOCKET) if self.is_read_ahead else -1
         self._before = _bytes_received(self._kept)
         for option, callback in (
@@ -176,7 +181,9 @@ class Transfer:
 
         TLS had read it with the end of the answer before, and nothing has come since.
         """
-        return bool(self._before and not self._opened and _bytes_received(self._kept) == self._before)
+        return bool(
+            self._before and not self._opened and _bytes_received(self._kept) == self._before
+        )
 
     def _take(self, piece: bytes) -> int | None:
         self.count += len(piece)
@@ -197,7 +204,8 @@ class Transfer:
             self._until += time.monotonic() - asked_at
 
     def _tick(self, *counts: int) -> int:
-        """libcurl asks after every event, and at least once a second, in each phase of a transfer."""
+        """libcurl asks after every event, and at least once a second, in each phase of a
+        transfer."""
         now, limits = time.monotonic(), self.limits
         if self.is_cut():
             raise ChunkedEncodingError("cut off")

@@ -1,4 +1,6 @@
-"""What may go wrong with an exchange: libcurl's codes as the exceptions of requests, and those as our statuses."""
+"""What may go wrong with an exchange: libcurl's codes as the exceptions of requests, and those as
+our statuses.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,30 @@ from requests import exceptions as requests
 
 from crawling.web.statuses import FetchStatus
 
-#: OpenSSL's words for what stays as it is: no protocol or cipher in common, or no TLS at all. Any other end of a handshake is a
-#: fault of a moment: a server that restarts, a full queue, a middlebox (RFC 8446, section 6)
+#: OpenSSL's words for what stays as it is: no protocol or cipher in common, or no TLS at all. Any
+#: other end of a handshake is a fault of a moment: a server that restarts, a full queue, a
+#: middlebox (RFC 8446, section 6)
 FINAL_TLS = re.compile(
-    r"wrong version number|unsupported protocol|protocol version|no protocols available|no shared cipher|handshake failure"
-    r"|insufficient security|inappropriate fallback|too small|packet length too long|http request|unsafe legacy|unknown protocol"
+    r"wrong version number|unsupported protocol|protocol version|no protocols available|no "
+    r"shared cipher|handshake failure"
+    r"|insufficient security|inappropriate fallback|too small|packet length too long|http "
+    r"request|unsafe legacy|unknown protocol"
     r"|unexpected message|bad record type|record layer failure|certificate required|legal"
 )
 #: CURLE_PROXY, which pycurl has no name for
 E_PROXY = 97
 #: and CURLE_WEIRD_SERVER_REPLY under its old one
 E_WEIRD_SERVER_REPLY = pycurl.E_FTP_WEIRD_SERVER_REPLY
-#: answers of a proxy that are about the server behind it: SOCKS5's (RFC 1928, section 6) by libcurl's numbers, and HTTP's
+#: answers of a proxy that are about the server behind it: SOCKS5's (RFC 1928, section 6) by
+#: libcurl's numbers, and HTTP's
 UNREACHED_BY_SOCKS = {23, 24, 27, 28}  # PX_REPLY_CONNECTION_REFUSED and its like
 UNREACHED_BY_CONNECT = {502, 503, 504}
 
 
 class StaleConnection(requests.ChunkedEncodingError):
-    """A kept connection was closed before a byte of the answer came: nothing is known against the server."""
+    """A kept connection was closed before a byte of the answer came: nothing is known against the
+    server.
+    """
 
 
 class ForbiddenConnect(requests.ConnectionError):
@@ -50,11 +58,18 @@ def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestExcepti
     """The exception for a code of libcurl's."""
     refusal = curl.getinfo(pycurl.HTTP_CONNECTCODE)
     if code == E_PROXY or refusal >= 300:
-        is_reached = curl.getinfo(pycurl.PROXY_ERROR) in UNREACHED_BY_SOCKS or refusal in UNREACHED_BY_CONNECT
+        is_reached = (
+            curl.getinfo(pycurl.PROXY_ERROR) in UNREACHED_BY_SOCKS
+            or refusal in UNREACHED_BY_CONNECT
+        )
         return requests.ConnectionError(said) if is_reached else requests.ProxyError(said)
     if code == pycurl.E_COULDNT_CONNECT:
         why = f"{said}: {os.strerror(curl.getinfo(pycurl.OS_ERRNO))}"
-        return requests.ProxyError(why) if curl.getinfo(pycurl.USED_PROXY) else requests.ConnectionError(why)
+        return (
+            requests.ProxyError(why)
+            if curl.getinfo(pycurl.USED_PROXY)
+            else requests.ConnectionError(why)
+        )
     if code == pycurl.E_SSL_CONNECT_ERROR and FINAL_TLS.search(said.lower()):
         return requests.SSLError(said)
     return _FAULTS.get(code, requests.ChunkedEncodingError)(said)

@@ -1,4 +1,6 @@
-"""What an answer's headers say of its age: when it was changed, and how long it may count as fresh (RFC 9110, RFC 9111)."""
+"""What an answer's headers say of its age: when it was changed, and how long it may count as fresh
+(RFC 9110, RFC 9111).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def read_date(text: str) -> datetime | None:
 
 
 def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    """Until when the answer counts as fresh: by `max-age`, which is stronger, or `Expires`. None: nothing is said."""
+    """Until when the answer counts as fresh: by `max-age`, which is stronger, or `Expires`.
+
+    None: nothing is said.
+    """
     stated = MAX_AGE.search(headers.get("Cache-Control", ""))
     if stated:
         return now + timedelta(seconds=min(int(stated[1]), LONGEST_SECONDS))

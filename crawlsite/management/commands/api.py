@@ -31,21 +31,38 @@ The exit status is 1 where the answer is an error.
 
 
 class Command(BaseCommand):
-    help = "Ask an endpoint of /api/ without a token, as an administrator or any user, and print its JSON."
+    help = (
+        "Ask an endpoint of /api/ without a token, as an administrator or any user, and print "
+        "its JSON."
+    )
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
-        return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
+        return super().create_parser(
+            prog_name,
+            subcommand,
+            epilog=EPILOG,
+            formatter_class=RawDescriptionHelpFormatter,
+            **options,
+        )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("method", choices=METHODS)
         parser.add_argument("path", help="with its query, such as /api/crawls?q=manual")
         parser.add_argument("body", nargs="?", help="JSON, or @FILE that holds some")
         parser.add_argument(
-            "--user", help="who asks, by name; its role holds, and the log of actions names it (default: the first superuser)"
+            "--user",
+            help="who asks, by name; its role holds, and the log of actions names it (default: "
+            "the first superuser)",
         )
-        parser.add_argument("--all", action="store_true", help="with GET of a list: all its pages, one JSON object a line")
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            help="with GET of a list: all its pages, one JSON object a line",
+        )
 
-    def handle(self, *, method: str, path: str, body: str | None, user: str | None, **options: Any) -> None:
+    def handle(
+        self, *, method: str, path: str, body: str | None, user: str | None, **options: Any
+    ) -> None:
         with plain_errors():
             who, sent = _user(user), _body(body)
             if options["all"]:
@@ -56,10 +73,16 @@ class Command(BaseCommand):
     def _print_all(self, path: str, who: User) -> None:
         cursor: Any = None
         while True:
-            here = path if cursor is None else f"{path}{'&' if '?' in path else '?'}{urlencode({'cursor': cursor})}"
+            here = (
+                path
+                if cursor is None
+                else f"{path}{'&' if '?' in path else '?'}{urlencode({'cursor': cursor})}"
+            )
             told = json.loads(_content(_asked("GET", here, who, None)))
             if "items" not in told:
-                raise CommandError(f"{path} is no list, so --all means nothing there; leave it out.")
+                raise CommandError(
+                    f"{path} is no list, so --all means nothing there; leave it out."
+                )
             for item in told["items"]:
                 self.stdout.write(json.dumps(item, ensure_ascii=False))
             cursor = told.get("next")
@@ -78,14 +101,20 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
     try:
         answer = ask(method, path, user=who, body=sent)
     except NoSuchEndpoint as error:
-        raise CommandError(f"There is no endpoint {error}; /api/docs, in the dashboard, lists those there are.") from error
+        raise CommandError(
+            f"There is no endpoint {error}; /api/docs, in the dashboard, lists those there are."
+        ) from error
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
         raise CommandError(f"{answer.status_code}: {_detail(answer)}")
     return answer
 
 
 def _content(answer: HttpResponseBase) -> bytes:
-    return answer.getvalue() if isinstance(answer, StreamingHttpResponse) else bytes(getattr(answer, "content", b""))
+    return (
+        answer.getvalue()
+        if isinstance(answer, StreamingHttpResponse)
+        else bytes(getattr(answer, "content", b""))
+    )
 
 
 def _detail(answer: HttpResponseBase) -> str:
@@ -97,9 +126,17 @@ def _detail(answer: HttpResponseBase) -> str:
 
 def _user(name: str | None) -> User:
     users = User.objects.filter(is_active=True)
-    user = (users.filter(is_superuser=True) if name is None else users.filter(username=name)).order_by("pk").first()
+    user = (
+        (users.filter(is_superuser=True) if name is None else users.filter(username=name))
+        .order_by("pk")
+        .first()
+    )
     if user is None:
-        raise CommandError(f"There is no active user {name!r}." if name else "There is no active superuser; name somebody with --user.")
+        raise CommandError(
+            f"There is no active user {name!r}."
+            if name
+            else "There is no active superuser; name somebody with --user."
+        )
     return user
 
 

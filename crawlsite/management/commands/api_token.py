@@ -15,12 +15,17 @@ from crawlsite.tokens import LONGEST_NAME, make_token
 
 
 class Command(BaseCommand):
-    help = "Make a token by which a program uses /api/ as a user, and print it once; nobody can read it again."
+    help = (
+        "Make a token by which a program uses /api/ as a user, and print it once; nobody can "
+        "read it again."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="the user whose permissions the program gets")
         parser.add_argument("--name", required=True, help="what uses it, such as `nightly import`")
-        parser.add_argument("--revoke", action="store_true", help="take the token of that name back instead")
+        parser.add_argument(
+            "--revoke", action="store_true", help="take the token of that name back instead"
+        )
 
     def handle(self, *, user: str, name: str, revoke: bool, **options: Any) -> None:
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
@@ -33,11 +38,17 @@ class Command(BaseCommand):
 
     def _make(self, user: User, name: str) -> None:
         if not user.is_active:
-            raise CommandError(f"{user} may not log in, so a token would open nothing; make the account active first.")
+            raise CommandError(
+                f"{user} may not log in, so a token would open nothing; make the account active "
+                "first."
+            )
         try:
             token = make_token(user, name)
         except IntegrityError as error:
-            raise CommandError(f"{user} has a token named {name!r} already; choose another name, or --revoke that one first.") from error
+            raise CommandError(
+                f"{user} has a token named {name!r} already; choose another name, or --revoke "
+                "that one first."
+            ) from error
         self.stdout.write(token)
         self.stderr.write("Send it as `Authorization: Bearer TOKEN`. It is not shown again.")
 
@@ -51,5 +62,7 @@ class Command(BaseCommand):
 def _user(username: str) -> User:
     user = User.objects.filter(username=username).first()
     if user is None:
-        raise CommandError(f"There is no user {username!r}; administrators make users in the admin site.")
+        raise CommandError(
+            f"There is no user {username!r}; administrators make users in the admin site."
+        )
     return user

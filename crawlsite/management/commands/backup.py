@@ -14,17 +14,31 @@ from crawlsite.backup.dump import back_up
 
 
 class Command(BaseCommand):
-    help = "Write every row and archive file to a new directory, as of one moment; crawls go on meanwhile."
+    help = (
+        "Write every row and archive file to a new directory, as of one moment; crawls go on "
+        "meanwhile."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("directory", type=Path, help="a new one; another disk than the archive's saves from the loss of that")
+        parser.add_argument(
+            "directory",
+            type=Path,
+            help="a new one; another disk than the archive's saves from the loss of that",
+        )
 
     def handle(self, *, directory: Path, **options: Any) -> None:
         with plain_errors():
             done = back_up(directory)
         rows, files = sum(table["rows"] for table in done.tables.values()), len(done.files)
-        told = f"{rows:,} rows of {len(done.tables)} tables and {files} archive file{pluralize(files)}"
+        told = (
+            f"{rows:,} rows of {len(done.tables)} tables and {files} archive file{pluralize(files)}"
+        )
         self.stdout.write(f"{directory}: {told}, as of {done.taken_at}.")
         for name, machine in done.elsewhere.items():
-            self.stdout.write(f"Not in it: {name}, which is on {machine}; copy its ARCHIVE_DIR as well.")
-        self.stdout.write("Keep SECRET_KEY (or STATE_DIR/secret_key) elsewhere: without it the logins of crawls cannot be read again.")
+            self.stdout.write(
+                f"Not in it: {name}, which is on {machine}; copy its ARCHIVE_DIR as well."
+            )
+        self.stdout.write(
+            "Keep SECRET_KEY (or STATE_DIR/secret_key) elsewhere: without it the logins of "
+            "crawls cannot be read again."
+        )

@@ -17,7 +17,8 @@ FIRST_OF_0_1_0 = {
     ("dnscache", "0001_dns_entry"),
 }
 REFUSAL = (
-    "This database was made by version 0.1.0 or before (it has the migration {found}), and there is no upgrade from those. "
+    "This database was made by version 0.1.0 or before (it has the migration {found}), and "
+    "there is no upgrade from those. "
     "Nothing was changed: database, archive and state directory are as they were. "
     "To go on with its crawls or to export them, check out the commit that it ran with. "
     "To use this version, give it an empty database: another directory in STATE_DIR, "
@@ -32,7 +33,9 @@ class Command(migrate.Command):
 
 
 def refuse_older(database: str) -> None:
-    """Raises CommandError before anything is written: the old tables would stop the new migrations halfway."""
+    """Raises CommandError before anything is written: the old tables would stop the new migrations
+    halfway.
+    """
     applied = MigrationRecorder(connections[database]).applied_migrations()
     if found := sorted(FIRST_OF_0_1_0 & applied.keys()):
         raise CommandError(REFUSAL.format(found=".".join(found[0])))

@@ -11,15 +11,22 @@ from django.utils.crypto import get_random_string
 
 
 class Command(BaseCommand):
-    help = "Give the first administrator a new random password, shown once. Works while the site runs."
+    help = (
+        "Give the first administrator a new random password, shown once. Works while the site runs."
+    )
 
     def handle(self, **options: Any) -> None:
         try:
-            administrator = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
+            administrator = (
+                get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
+            )
         except ProgrammingError:
             administrator = None  # no tables yet, so nobody in them
         if administrator is None:
-            raise CommandError("There is no administrator yet: `make run` creates one, or use `manage.py createsuperuser`.")
+            raise CommandError(
+                "There is no administrator yet: `make run` creates one, or use `manage.py "
+                "createsuperuser`."
+            )
         password = get_random_string(20)
         administrator.set_password(password)
         administrator.is_active = True

@@ -14,7 +14,10 @@ from crawlsite.backup.restore import restore
 
 
 class Command(BaseCommand):
-    help = "Load a back-up into an empty installation that is at rest. Checks every file first; loads all of it or nothing."
+    help = (
+        "Load a back-up into an empty installation that is at rest. Checks every file first; "
+        "loads all of it or nothing."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("directory", type=Path, help="what `manage.py backup` has written")
@@ -23,8 +26,14 @@ class Command(BaseCommand):
         with plain_errors():
             call_command("migrate", verbosity=0)
             done = restore(directory)
-        self.stdout.write(f"This is the installation of {done.taken_at}. Start everything: runs that were at work go on.")
+        self.stdout.write(
+            f"This is the installation of {done.taken_at}. Start everything: runs that were at "
+            "work go on."
+        )
         for name, machine in done.elsewhere.items():
-            self.stdout.write(f"Not restored: {name}, which was on {machine}; put it into ARCHIVE_DIR/{name.partition('-')[0]} by hand.")
+            self.stdout.write(
+                f"Not restored: {name}, which was on {machine}; put it into "
+                f"ARCHIVE_DIR/{name.partition('-')[0]} by hand."
+            )
         for name, value in done.settings.items():
             self.stdout.write(f"  {name.upper()} was {value}")

@@ -21,12 +21,16 @@ from crawlsite.roles import make_roles
 
 DEMO_ADDRESS = "127.0.0.1"
 DEMO_NOTE = "the demo web, and nothing else"
-#: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and the bank page says why
+#: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and
+#: the bank page says why
 DEMO_SHARE = 0.6
 
 
 class Command(BaseCommand):
-    help = "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo crawls; each only once."
+    help = (
+        "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo "
+        "crawls; each only once."
+    )
 
     def handle(self, **options: Any) -> None:
         with plain_errors():
@@ -37,7 +41,8 @@ class Command(BaseCommand):
                 self._demo()
             else:
                 self._close_the_demo()
-        # Told, not fatal: whoever repairs the bank needs the dashboard, and a broken pool still decides on what its rows say.
+        # Told, not fatal: whoever repairs the bank needs the dashboard, and a broken pool still
+        # decides on what its rows say.
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
     def _first_administrator(self) -> None:
@@ -45,7 +50,10 @@ class Command(BaseCommand):
             return
         password = secrets.token_urlsafe(12)
         User.objects.create_superuser("admin", password=password)
-        self.stdout.write(f"Log in as admin with the password {password} (shown only now; `make password` makes a new one).")
+        self.stdout.write(
+            f"Log in as admin with the password {password} (shown only now; `make password` "
+            "makes a new one)."
+        )
 
     def _close_the_demo(self) -> None:
         """Nobody may fetch from its port any more: something else may listen there now."""

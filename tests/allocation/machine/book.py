@@ -36,7 +36,10 @@ class Wait:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a bank shows of itself. `passed` has those who wait, the first in turn first, and how often each was passed."""
+    """What a bank shows of itself.
+
+    `passed` has those who wait, the first in turn first, and how often each was passed.
+    """
 
     capacity: Vector
     available: Vector
@@ -48,7 +51,10 @@ class Seen:
 
 @dataclass
 class Book:
-    """The clerk's copy. Only what was granted while others gave back is read from the bank, and then judged."""
+    """The clerk's copy.
+
+    Only what was granted while others gave back is read from the bank, and then judged.
+    """
 
     capacity: Vector
     rows: dict[int, Row] = field(default_factory=dict)
@@ -64,7 +70,12 @@ class Book:
         return free
 
     def who(
-        self, *, live: bool | None = None, kept: bool | None = False, waiting: bool | None = None, holding: bool | None = None
+        self,
+        *,
+        live: bool | None = None,
+        kept: bool | None = False,
+        waiting: bool | None = None,
+        holding: bool | None = None,
     ) -> list[int]:
         """The names of unfinished processes of which all this is so."""
         waiters = {wait.name for wait in self.waits.values()}
@@ -79,21 +90,35 @@ class Book:
         ]
 
     def wait_of(self, name: int) -> tuple[UUID, Wait] | None:
-        return next(((request, wait) for request, wait in self.waits.items() if wait.name == name), None)
+        return next(
+            ((request, wait) for request, wait in self.waits.items() if wait.name == name), None
+        )
 
     def first_in_turn(self, order: Iterable[UUID]) -> UUID | None:
-        """The first who waits for what reservations do not hold off: for whose turn others may have to wait."""
+        """The first who waits for what reservations do not hold off: for whose turn others may have
+        to wait.
+        """
         reach = self.capacity
         for row in self.rows.values():
             reach = less(reach, row.held) if row.kept else reach
-        return next((request for request in order if fits(self.rows[self.waits[request].name].maximum, reach)), None)
+        return next(
+            (
+                request
+                for request in order
+                if fits(self.rows[self.waits[request].name].maximum, reach)
+            ),
+            None,
+        )
 
     def is_safe(self) -> bool:
         return some_order_finishes(self.available, self._finishers())
 
     def stuck(self) -> set[int]:
         """Who could not finish if all who can did."""
-        work, left = self.available, {name: row for name, row in self.rows.items() if any(row.held) and not row.kept}
+        work, left = (
+            self.available,
+            {name: row for name, row in self.rows.items() if any(row.held) and not row.kept},
+        )
         while ready := [name for name, row in left.items() if fits(row.need, work)]:
             for name in ready:
                 work = more(work, left.pop(name).held)
@@ -106,7 +131,9 @@ class Book:
         row = self.rows[name]
         others = [other for other in self._finishers() if other is not row]
         after = [*others, replace(row, held=more(row.held, amounts))]
-        if some_order_finishes(less(self.available, amounts), after) or (not self.is_safe() and fits(row.need, self.available)):
+        if some_order_finishes(less(self.available, amounts), after) or (
+            not self.is_safe() and fits(row.need, self.available)
+        ):
             return "grant"
         return "wait_unsafe"
 
@@ -149,7 +176,9 @@ def some_order_finishes(work: Vector, rows: Iterable[Row]) -> bool:
     """The definition of a safe state: every order is tried."""
     left = list(rows)
     return not left or any(
-        fits(row.need, work) and some_order_finishes(more(work, row.held), [*left[:i], *left[i + 1 :]]) for i, row in enumerate(left)
+        fits(row.need, work)
+        and some_order_finishes(more(work, row.held), [*left[:i], *left[i + 1 :]])
+        for i, row in enumerate(left)
     )
 
 

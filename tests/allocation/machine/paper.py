@@ -41,7 +41,12 @@ class PaperBank:
 
     def look(self) -> Seen:
         return Seen(
-            self.capacity, self.available, self.is_safe, self.rows, self.requests, {request: self.passed[request] for request in self.waits}
+            self.capacity,
+            self.available,
+            self.is_safe,
+            self.rows,
+            self.requests,
+            {request: self.passed[request] for request in self.waits},
         )
 
     def register(self, claim: Vector) -> int:
@@ -134,7 +139,13 @@ class PaperBank:
         used, before = banker.minus(self.capacity, self.available), (self.capacity, self.available)
         refuse_if(not banker.fits(used, capacity))
         shrinks = not banker.fits(self.capacity, capacity)
-        refuse_if(shrinks and any(not row.finished and not banker.fits(row.maximum, capacity) for row in self.rows.values()))
+        refuse_if(
+            shrinks
+            and any(
+                not row.finished and not banker.fits(row.maximum, capacity)
+                for row in self.rows.values()
+            )
+        )
         self.capacity, self.available = capacity, banker.minus(capacity, used)
         if shrinks and banker.find_safe_sequence(self._state()[0]) is None:
             self.capacity, self.available = before
@@ -174,17 +185,30 @@ class PaperBank:
         wait = self.waits[request]
         row = self.rows[wait.name]
         state, names = self._state(wait.name)
-        decision = banker.examine(state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe)
+        decision = banker.examine(
+            state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe
+        )
         first = self._first_in_turn()
-        asker, rules = QueuedRequest(wait.amounts, any(row.held)), TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity))
-        refused = fairness.refusal(rules, asker, self.available, passed=self.passed[first] if first in self._ahead_of(request) else None)
+        asker, rules = (
+            QueuedRequest(wait.amounts, any(row.held)),
+            TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity)),
+        )
+        refused = fairness.refusal(
+            rules,
+            asker,
+            self.available,
+            passed=self.passed[first] if first in self._ahead_of(request) else None,
+        )
         if decision.verdict is not BankVerdict.GRANT or refused:
             return False
         for other in self._ahead_of(request):
             self.passed[other] = min(self.passed[other] + 1, self.bypass_limit + 1)
         del self.waits[request]
         self.requests[request] = "granted"
-        self.available, row.held = banker.minus(self.available, wait.amounts), banker.plus(row.held, wait.amounts)
+        self.available, row.held = (
+            banker.minus(self.available, wait.amounts),
+            banker.plus(row.held, wait.amounts),
+        )
         if wait.kind == "start":
             row.epoch, row.live = row.epoch + 1, True
         return True
@@ -196,17 +220,38 @@ class PaperBank:
         reach = self.capacity
         for row in self.rows.values():
             reach = banker.minus(reach, row.held) if row.kept else reach
-        return next((request for request, wait in self.waits.items() if banker.fits(self.rows[wait.name].maximum, reach)), None)
+        return next(
+            (
+                request
+                for request, wait in self.waits.items()
+                if banker.fits(self.rows[wait.name].maximum, reach)
+            ),
+            None,
+        )
 
     def _state(self, name: int | None = None) -> tuple[State, list[int]]:
-        names = [other for other, row in self.rows.items() if other == name or (any(row.held) and not row.kept)]
-        return State(self.available, tuple(self.rows[n].maximum for n in names), tuple(self.rows[n].held for n in names)), names
+        names = [
+            other
+            for other, row in self.rows.items()
+            if other == name or (any(row.held) and not row.kept)
+        ]
+        return State(
+            self.available,
+            tuple(self.rows[n].maximum for n in names),
+            tuple(self.rows[n].held for n in names),
+        ), names
 
     def _refuse_if_unsafe(self) -> None:
         refuse_if(banker.find_safe_sequence(self._state()[0]) is None)
 
-    def _stop_waiting(self, name: int, state: str, kinds: tuple[str, ...] = ("start", "growth", "stage")) -> None:
-        for request in [request for request, wait in self.waits.items() if wait.name == name and wait.kind in kinds]:
+    def _stop_waiting(
+        self, name: int, state: str, kinds: tuple[str, ...] = ("start", "growth", "stage")
+    ) -> None:
+        for request in [
+            request
+            for request, wait in self.waits.items()
+            if wait.name == name and wait.kind in kinds
+        ]:
             del self.waits[request]
             self.requests[request] = state
 
@@ -216,6 +261,9 @@ class PaperBank:
 
     def _give_back(self, name: int, amounts: Vector) -> None:
         row = self.rows[name]
-        row.held, self.available = banker.minus(row.held, amounts), banker.plus(self.available, amounts)
+        row.held, self.available = (
+            banker.minus(row.held, amounts),
+            banker.plus(self.available, amounts),
+        )
         row.kept = row.kept and any(row.held)
         self.pump()

@@ -20,31 +20,51 @@ class RowBank:
     """The same questions as `PaperBank` answers, asked of the shipped services."""
 
     def __init__(self, capacity: Vector, bypass_limit: int) -> None:
-        classes = [services.NewClass(key, "unit", "A unit.", most) for key, most in zip(KEYS, capacity, strict=False)]
+        classes = [
+            services.NewClass(key, "unit", "A unit.", most)
+            for key, most in zip(KEYS, capacity, strict=False)
+        ]
         self.pool = services.create_pool(name="machine", classes=classes).pk
         Pool.objects.filter(pk=self.pool).update(bypass_limit=bypass_limit)
 
     def look(self) -> Seen:
         pool = Pool.objects.get(pk=self.pool)
-        rows = {process.pk: _row(process) for process in Process.objects.filter(pool=pool).order_by("pk")}
-        found = Request.objects.filter(pool=pool).order_by("turn", "seq").values_list("pk", "state", "bypassed")
-        passed = {request: times for request, state, times in found if state == RequestState.WAITING}
+        rows = {
+            process.pk: _row(process)
+            for process in Process.objects.filter(pool=pool).order_by("pk")
+        }
+        found = (
+            Request.objects.filter(pool=pool)
+            .order_by("turn", "seq")
+            .values_list("pk", "state", "bypassed")
+        )
+        passed = {
+            request: times for request, state, times in found if state == RequestState.WAITING
+        }
         requests = {request: state for request, state, _ in found}
-        return Seen(tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests, passed)
+        return Seen(
+            tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests, passed
+        )
 
     def register(self, claim: Vector) -> int:
-        return services.register_process(pool=self.pool, label="p", run_ref="", maximum=units(*claim)).pk
+        return services.register_process(
+            pool=self.pool, label="p", run_ref="", maximum=units(*claim)
+        ).pk
 
     def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
         shift = None if kind == "start" else epoch
-        services.request_resources(process=name, amounts=units(*amounts), request_id=request, kind=kind, epoch=shift)
+        services.request_resources(
+            process=name, amounts=units(*amounts), request_id=request, kind=kind, epoch=shift
+        )
 
     def cancel(self, request: UUID) -> None:
         services.cancel_request(request_id=request)
 
     def release(self, name: int, epoch: int, amounts: Vector | None, release: UUID) -> str:
         given = None if amounts is None else units(*amounts)
-        return services.release_resources(process=name, epoch=epoch, release_id=release, amounts=given).status.value
+        return services.release_resources(
+            process=name, epoch=epoch, release_id=release, amounts=given
+        ).status.value
 
     def finish(self, name: int) -> None:
         services.finish_process(process=name)
@@ -90,7 +110,11 @@ class RowBank:
 
     def check_ledger(self) -> None:
         """What processes hold is what open grants say, class by class."""
-        assert not [row for row in Conservation.objects.filter(pool=self.pool) if row.difference or row.ungranted]
+        assert not [
+            row
+            for row in Conservation.objects.filter(pool=self.pool)
+            if row.difference or row.ungranted
+        ]
 
 
 def _row(process: Process) -> Row:

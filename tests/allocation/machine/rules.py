@@ -1,4 +1,6 @@
-"""What processes, operators and time may do to a bank, in any order, and what must hold after each step."""
+"""What processes, operators and time may do to a bank, in any order, and what must hold after each
+step.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,24 @@ from tests.allocation.machine.book import Book, Row, Seen, Vector, fits, less, m
 
 CLASSES = 2
 MOST_PROCESSES = 4
-#: what may happen, as often as it stands here; one rule draws from it, for of several rules Hypothesis leaves some out
-DEEDS = [*["ask"] * 5, "register", "give_back", "give_back", "leave", "pause", "change_limits", "err"]
+#: what may happen, as often as it stands here; one rule draws from it, for of several rules
+#: Hypothesis leaves some out
+DEEDS = [
+    *["ask"] * 5,
+    "register",
+    "give_back",
+    "give_back",
+    "leave",
+    "pause",
+    "change_limits",
+    "err",
+]
 
 
 def vectors(least: Sequence[int], most: Sequence[int]) -> st.SearchStrategy[Vector]:
-    return st.tuples(*[st.integers(low, max(low, high)) for low, high in zip(least, most, strict=True)])
+    return st.tuples(
+        *[st.integers(low, max(low, high)) for low, high in zip(least, most, strict=True)]
+    )
 
 
 def up_to(most: Sequence[int]) -> st.SearchStrategy[Vector]:
@@ -32,7 +46,9 @@ class BankMachine(RuleBasedStateMachine):
 
     open_bank: Callable[[Vector, int], Any]
 
-    @initialize(data=st.data(), capacity=st.tuples(*[st.integers(2, 4)] * CLASSES), limit=st.integers(0, 2))
+    @initialize(
+        data=st.data(), capacity=st.tuples(*[st.integers(2, 4)] * CLASSES), limit=st.integers(0, 2)
+    )
     def begin(self, data: st.DataObject, capacity: Vector, limit: int) -> None:
         self.book, self.bank, self.limit = Book(capacity), self.open_bank(capacity, limit), limit
         self.seen, self.first = self.bank.look(), None
@@ -64,7 +80,13 @@ class BankMachine(RuleBasedStateMachine):
             return self.register(data)
         name = data.draw(st.sampled_from(free + growing))
         row = self.book.rows[name]
-        kind = "start" if not row.live else "stage" if name in growing else data.draw(st.sampled_from(["growth", "stage"]))
+        kind = (
+            "start"
+            if not row.live
+            else "stage"
+            if name in growing
+            else data.draw(st.sampled_from(["growth", "stage"]))
+        )
         if any(amounts := data.draw(up_to(row.need))):
             self.request(name, amounts, kind)
         return None
@@ -82,7 +104,11 @@ class BankMachine(RuleBasedStateMachine):
         """Some of what is held, or all and with it the shift."""
         if who := self.book.who(live=True):
             name = data.draw(st.sampled_from(who))
-            self.release(name, data.draw(st.none() | up_to(self.book.rows[name].held)), replies_lost=data.draw(st.integers(0, 1)))
+            self.release(
+                name,
+                data.draw(st.none() | up_to(self.book.rows[name].held)),
+                replies_lost=data.draw(st.integers(0, 1)),
+            )
 
     def release(self, name: int, amounts: Vector | None, *, replies_lost: int) -> None:
         row = self.book.rows[name]
@@ -130,7 +156,9 @@ class BankMachine(RuleBasedStateMachine):
     def pause(self, data: st.DataObject) -> None:
         """Keep what a shift holds, go on with it, or let the time of it run out."""
         kept, holding = self.book.who(kept=True), self.book.who(live=True, holding=True)
-        ways = [(self.keep, name) for name in holding] + [(way, name) for name in kept for way in (self.resume, self.stop_keeping)]
+        ways = [(self.keep, name) for name in holding] + [
+            (way, name) for name in kept for way in (self.resume, self.stop_keeping)
+        ]
         if ways:
             way, name = data.draw(st.sampled_from(ways))
             way(name)
@@ -162,17 +190,28 @@ class BankMachine(RuleBasedStateMachine):
 
     def set_capacity(self, data: st.DataObject) -> None:
         old, in_use = self.book.capacity, less(self.book.capacity, self.book.available)
-        capacity = data.draw(vectors([max(units - 1, 0) for units in old], [units + 1 for units in old]))
-        too_much = any(not fits(self.book.rows[name].maximum, capacity) for name in self.book.who(kept=None))
+        capacity = data.draw(
+            vectors([max(units - 1, 0) for units in old], [units + 1 for units in old])
+        )
+        too_much = any(
+            not fits(self.book.rows[name].maximum, capacity) for name in self.book.who(kept=None)
+        )
         self.book.capacity = capacity
-        refused = not fits(in_use, capacity) or (not fits(old, capacity) and (too_much or not self.book.is_safe()))
+        refused = not fits(in_use, capacity) or (
+            not fits(old, capacity) and (too_much or not self.book.is_safe())
+        )
         self.does(lambda: self.bank.set_capacity(capacity), unless=refused)
         self.book.capacity = old if refused else capacity
 
     def override_capacity(self, data: st.DataObject) -> None:
         """As far as an administrator may: never below what is in use or claimed."""
-        bounds = [less(self.book.capacity, self.book.available), *(self.book.rows[name].maximum for name in self.book.who(kept=None))]
-        capacity = data.draw(vectors([max(units) for units in zip(*bounds, strict=True)], self.book.capacity))
+        bounds = [
+            less(self.book.capacity, self.book.available),
+            *(self.book.rows[name].maximum for name in self.book.who(kept=None)),
+        ]
+        capacity = data.draw(
+            vectors([max(units) for units in zip(*bounds, strict=True)], self.book.capacity)
+        )
         self.bank.override_capacity(capacity)
         self.book.capacity = capacity
         self.is_put_up_with()
@@ -220,7 +259,11 @@ class BankMachine(RuleBasedStateMachine):
     def ask_too_much(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.book.who(waiting=False)))
         row = self.book.rows[name]
-        self.request(name, more(row.need, data.draw(st.sampled_from([(0, 1), (1, 0)]))), "stage" if row.live else "start")
+        self.request(
+            name,
+            more(row.need, data.draw(st.sampled_from([(0, 1), (1, 0)]))),
+            "stage" if row.live else "start",
+        )
 
     def send_a_request_again(self, data: st.DataObject) -> None:
         args = data.draw(st.sampled_from(self.asked))
@@ -231,7 +274,9 @@ class BankMachine(RuleBasedStateMachine):
 
     def come_too_late(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.book.who(live=True)))
-        assert self.bank.release(name, self.book.rows[name].epoch - 1, None, self.number()) == "stale"
+        assert (
+            self.bank.release(name, self.book.rows[name].epoch - 1, None, self.number()) == "stale"
+        )
 
     def take_and_renew(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.book.who(live=True)))
@@ -245,14 +290,19 @@ class BankMachine(RuleBasedStateMachine):
     @invariant()
     def bank_and_book_agree(self) -> None:
         before, self.seen = self.seen, self.bank.look()
-        granted = [request for request in self.book.waits if self.seen.requests[request] == "granted"]
+        granted = [
+            request for request in self.book.waits if self.seen.requests[request] == "granted"
+        ]
         self.everybody_counts_who_passes(before, granted)
         self.nobody_jumps_the_queue(before, granted)
         for request in granted:
             self.book.granted(request)
         assert self.seen.requests == self.book.requests
         assert self.seen.rows == self.book.rows
-        assert (self.seen.capacity, self.seen.available) == (self.book.capacity, self.book.available)
+        assert (self.seen.capacity, self.seen.available) == (
+            self.book.capacity,
+            self.book.available,
+        )
         assert all(units >= 0 for units in self.seen.available)
         self.nobody_is_in_danger(is_called_safe=self.seen.is_safe)
         self.nobody_waits_who_need_not()
@@ -262,20 +312,28 @@ class BankMachine(RuleBasedStateMachine):
         for place, request in enumerate(order):
             behind = [other for other in granted if other not in order[:place]]
             if request in self.seen.passed:
-                times = min(before.passed[request] + len(behind), max(before.passed[request], self.limit + 1))
+                times = min(
+                    before.passed[request] + len(behind),
+                    max(before.passed[request], self.limit + 1),
+                )
                 assert self.seen.passed[request] == times, "a bypass was not counted"
 
     def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
-        """Whoever holds nothing passes the first in turn only so often, as long as that one is the first."""
+        """Whoever holds nothing passes the first in turn only so often, as long as that one is the
+        first.
+        """
         if self.first is None or self.first != self.book.first_in_turn(self.seen.passed):
             return
         ahead, times = list(before.passed), before.passed[self.first]
         jumped = [
             request
             for request in granted
-            if request not in ahead[: ahead.index(self.first)] and not any(self.book.rows[self.book.waits[request].name].held)
+            if request not in ahead[: ahead.index(self.first)]
+            and not any(self.book.rows[self.book.waits[request].name].held)
         ]
-        assert not jumped or times + len(jumped) <= self.limit, "the first was passed beyond the limit"
+        assert not jumped or times + len(jumped) <= self.limit, (
+            "the first was passed beyond the limit"
+        )
 
     def nobody_is_in_danger(self, *, is_called_safe: bool) -> None:
         stuck = self.book.stuck()
@@ -285,15 +343,21 @@ class BankMachine(RuleBasedStateMachine):
         self.stuck = stuck
 
     def nobody_waits_who_need_not(self) -> None:
-        """Nobody waits for what is free and safe, but one that holds nothing while it is the turn of the first."""
+        """Nobody waits for what is free and safe, but one that holds nothing while it is the turn
+        of the first.
+        """
         self.first = self.book.first_in_turn(self.seen.passed)
         ahead = set()
         for request in self.seen.passed:
             wait = self.book.waits[request]
             is_anothers_turn = (
-                self.first in ahead and self.seen.passed[self.first] >= self.limit and not any(self.book.rows[wait.name].held)
+                self.first in ahead
+                and self.seen.passed[self.first] >= self.limit
+                and not any(self.book.rows[wait.name].held)
             )
-            assert is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", "somebody waits for what could be granted"
+            assert is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", (
+                "somebody waits for what could be granted"
+            )
             ahead.add(request)
 
     def teardown(self) -> None:

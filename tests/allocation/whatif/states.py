@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from allocation.banker import State
 from allocation.whatif.sandbox import MOST_UNITS, Sandbox
 
-names = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=12)
+names = st.text(
+    st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=12
+)
 names = names.map(str.strip).filter(lambda name: name and name.isprintable())
 
 
@@ -20,7 +22,9 @@ def sandboxes(draw, most: int = 9, processes: int = 5) -> Sandbox:
     vector = st.lists(units, min_size=len(classes), max_size=len(classes))
     maximum = [draw(vector) for _ in people]
     allocation = [[draw(st.integers(0, units)) for units in row] for row in maximum]
-    return Sandbox(tuple(classes), tuple(people), State.from_arrays(draw(vector), maximum, allocation))
+    return Sandbox(
+        tuple(classes), tuple(people), State.from_arrays(draw(vector), maximum, allocation)
+    )
 
 
 large_ones = sandboxes(most=MOST_UNITS)

@@ -26,15 +26,43 @@ def change(place: int, **texts: str) -> Draft:
 @pytest.mark.parametrize(
     ("draft", "field", "sentence"),
     [
-        (change(1, maximum="3 2x 2"), "process-1-maximum", "Max of P1, class B: “2x” is not a whole number from 0 up. Use digits only."),
-        (change(1, maximum="3 2"), "process-1-maximum", "Max of P1: 2 numbers for 3 classes. Enter one for each: A, B, C."),
-        (change(1, allocation="2 0 -1"), "process-1-allocation", "Allocation of P1, class C: “-1” is not"),
-        (change(1, allocation="2 3 0"), "process-1-allocation", "Allocation of P1, class B: 3 held, but Max is 2. Raise Max or hold less."),
-        (change(1, allocation="9999999999 0 0"), "process-1-allocation", "is more than 2,147,483,647, the most. Use a larger unit."),
+        (
+            change(1, maximum="3 2x 2"),
+            "process-1-maximum",
+            "Max of P1, class B: “2x” is not a whole number from 0 up. Use digits only.",
+        ),
+        (
+            change(1, maximum="3 2"),
+            "process-1-maximum",
+            "Max of P1: 2 numbers for 3 classes. Enter one for each: A, B, C.",
+        ),
+        (
+            change(1, allocation="2 0 -1"),
+            "process-1-allocation",
+            "Allocation of P1, class C: “-1” is not",
+        ),
+        (
+            change(1, allocation="2 3 0"),
+            "process-1-allocation",
+            "Allocation of P1, class B: 3 held, but Max is 2. Raise Max or hold less.",
+        ),
+        (
+            change(1, allocation="9999999999 0 0"),
+            "process-1-allocation",
+            "is more than 2,147,483,647, the most. Use a larger unit.",
+        ),
         (change(1, name=" "), "process-1-name", "A process has no name. Give it one."),
         (change(1, name="P0"), "process-1-name", "Another process is named P0, too. Rename one."),
-        (change(1, name="a\tb"), "process-1-name", "has a sign that cannot be printed. Leave it out."),
-        (replace(TYPED, classes=(ClassText("A", ""), *TYPED.classes[1:])), "class-0-units", "Class A: nothing is entered."),
+        (
+            change(1, name="a\tb"),
+            "process-1-name",
+            "has a sign that cannot be printed. Leave it out.",
+        ),
+        (
+            replace(TYPED, classes=(ClassText("A", ""), *TYPED.classes[1:])),
+            "class-0-units",
+            "Class A: nothing is entered.",
+        ),
         (
             replace(
                 draft_of(SILBERSCHATZ, by_total=True),
@@ -58,14 +86,26 @@ def test_a_mistake_is_told_by_cell(draft, field, sentence):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(BadDraft) as told:
-        read_draft(replace(change(1, maximum="x y"), classes=(ClassText("", "z"), *TYPED.classes[1:])))
+        read_draft(
+            replace(change(1, maximum="x y"), classes=(ClassText("", "z"), *TYPED.classes[1:]))
+        )
 
-    assert [fault.field for fault in told.value.faults] == ["class-0-name", "class-0-units", "process-1-maximum"]
+    assert [fault.field for fault in told.value.faults] == [
+        "class-0-name",
+        "class-0-units",
+        "process-1-maximum",
+    ]
 
 
 @pytest.mark.parametrize(
     ("process", "request_", "field"),
-    [("", "1 0 0", "process"), ("P9", "1 0 0", "process"), ("P1", "", "request"), ("P1", "0 0 0", "request"), ("P1", "1 0 x", "request")],
+    [
+        ("", "1 0 0", "process"),
+        ("P9", "1 0 0", "process"),
+        ("P1", "", "request"),
+        ("P1", "0 0 0", "request"),
+        ("P1", "1 0 x", "request"),
+    ],
 )
 def test_a_request_that_makes_no_sense_is_told(process, request_, field):
     with pytest.raises(BadDraft) as told:
@@ -84,7 +124,10 @@ def test_added_and_taken_away_again_nothing_has_changed(sandbox):
 
     assert draft.add_classes(1).without_class(len(sandbox.classes)) == draft
     assert draft.add_processes(1).without_process(len(sandbox.processes)) == draft
-    assert read_draft(draft.add_classes(2).add_processes(2)).total[: len(sandbox.classes)] == sandbox.total
+    assert (
+        read_draft(draft.add_classes(2).add_processes(2)).total[: len(sandbox.classes)]
+        == sandbox.total
+    )
 
 
 def test_new_ones_are_named_so_that_they_can_be_told_apart():
@@ -107,13 +150,16 @@ def test_what_was_mistyped_elsewhere_stays():
 
 @given(
     st.dictionaries(
-        st.sampled_from(["class_name", "process_name", "process_maximum", "by", "request"]), st.lists(st.text(max_size=5), max_size=3)
+        st.sampled_from(["class_name", "process_name", "process_maximum", "by", "request"]),
+        st.lists(st.text(max_size=5), max_size=3),
     )
 )
 def test_whatever_is_sent_is_a_draft(lists):
     draft = draft_from(lists)
 
-    assert len(draft.rows) == max(len(lists.get("process_name", [])), len(lists.get("process_maximum", [])))
+    assert len(draft.rows) == max(
+        len(lists.get("process_name", [])), len(lists.get("process_maximum", []))
+    )
 
 
 def test_units_come_back_and_a_process_leaves():

@@ -1,4 +1,6 @@
-"""What is exported or put into a link comes back the same; what is no state is refused with its place."""
+"""What is exported or put into a link comes back the same; what is no state is refused with its
+place.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,12 @@ def test_the_page_reads_what_it_shows(sandbox, by_total):
 
 @given(large_ones, st.data())
 def test_a_link_leads_to_the_state_it_was_made_of(sandbox, data):
-    asked = data.draw(st.none() | st.lists(st.integers(0, 9), min_size=len(sandbox.classes), max_size=len(sandbox.classes)).map(tuple))
+    asked = data.draw(
+        st.none()
+        | st.lists(
+            st.integers(0, 9), min_size=len(sandbox.classes), max_size=len(sandbox.classes)
+        ).map(tuple)
+    )
     shared = SharedState(sandbox, data.draw(st.sampled_from(["", *sandbox.processes])), asked)
 
     assert from_link(to_link(shared)) == shared
@@ -58,7 +65,11 @@ def test_a_link_that_was_cut_off_is_refused(end):
 
 def test_a_state_too_large_for_a_link_goes_into_a_file():
     rows = tuple(tuple((i * j * 7919) % 10_007 for j in range(40)) for i in range(200))
-    sandbox = Sandbox(tuple(f"R{j}" for j in range(40)), tuple(f"P{i}" for i in range(200)), State((9,) * 40, rows, rows))
+    sandbox = Sandbox(
+        tuple(f"R{j}" for j in range(40)),
+        tuple(f"P{i}" for i in range(200)),
+        State((9,) * 40, rows, rows),
+    )
 
     with pytest.raises(LinkTooLong, match="Export it as a file"):
         to_link(SharedState(sandbox))
@@ -83,13 +94,33 @@ def test_a_name_that_a_spreadsheet_would_calculate_is_guarded():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("P1,maximum,3,2,2", "P1,maximum,3,2x,2", "Line 5, column 4: B: “2x” is not a whole number"),
+        (
+            "P1,maximum,3,2,2",
+            "P1,maximum,3,2x,2",
+            "Line 5, column 4: B: “2x” is not a whole number",
+        ),
         ("P1,maximum,3,2,2", "P1,maximum,3,2", "Line 5, column 4: 2 numbers for 3 classes"),
-        ("P1,maximum,3,2,2", "P1,claims,3,2,2", "Line 5, column 2: Here “maximum” is expected, not “claims”"),
-        ("P1,allocation", "P2,allocation", "Line 6, column 1: Here the process P1 is expected, not “P2”"),
-        ("P1,allocation,2", "P1,allocation,4", "Line 6, column 3: P1 holds 4 of A, more than its maximum 3"),
+        (
+            "P1,maximum,3,2,2",
+            "P1,claims,3,2,2",
+            "Line 5, column 2: Here “maximum” is expected, not “claims”",
+        ),
+        (
+            "P1,allocation",
+            "P2,allocation",
+            "Line 6, column 1: Here the process P1 is expected, not “P2”",
+        ),
+        (
+            "P1,allocation,2",
+            "P1,allocation,4",
+            "Line 6, column 3: P1 holds 4 of A, more than its maximum 3",
+        ),
         ("P4,allocation,0,0,2\r\n", "", "The file ends before the line allocation of P4"),
-        ("process,kind", "name,kind", "Line 1, column 1: The first line is to begin with process,kind"),
+        (
+            "process,kind",
+            "name,kind",
+            "Line 1, column 1: The first line is to begin with process,kind",
+        ),
         ("P1", "P2", "Two processes are named P2. Rename one."),
         ("P1,maximum", '"P1,maximum', "This is no CSV"),
     ],
@@ -101,10 +132,18 @@ def test_a_mistake_in_csv_is_told_with_line_and_column(old, new, sentence):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("[3, 2, 2]", '[3, "2", 2]', "Line 7, column 9: maximum[1][1] is to be a whole number from 0 up."),
+        (
+            "[3, 2, 2]",
+            '[3, "2", 2]',
+            "Line 7, column 9: maximum[1][1] is to be a whole number from 0 up.",
+        ),
         ("[3, 2, 2]", "[3, true, 2]", "Line 7, column 9: maximum[1][1]"),
         ("[3, 2, 2]", "[3, 2]", "Line 7, column 5: maximum[1] is to be a list of 3 numbers"),
-        ("[2, 0, 0]", "[4, 0, 0]", "Line 14, column 6: allocation[1][0] is 4, more than the maximum 3."),
+        (
+            "[2, 0, 0]",
+            "[4, 0, 0]",
+            "Line 14, column 6: allocation[1][0] is 4, more than the maximum 3.",
+        ),
         ("[3, 3, 2]", "[3, 3, -2]", "Line 3, column 23: available[2]"),
         ('"P1"', "1", "Line 4, column 23: processes[1] is to be a name in quotes."),
         ('"classes"', '"klasses"', "Line 1, column 1: “classes” is to be a list."),

@@ -82,10 +82,16 @@ def test_totals_are_read_as_totals_and_shown_as_such(viewer, address):
 
 @pytest.mark.parametrize(
     ("do", "sentence"),
-    [("release", "P1 cannot give back 9 of A, of which it holds 2"), ("request", "C: 9 asked"), ("apply", "Nothing was allocated. Error")],
+    [
+        ("release", "P1 cannot give back 9 of A, of which it holds 2"),
+        ("request", "C: 9 asked"),
+        ("apply", "Nothing was allocated. Error"),
+    ],
 )
 def test_what_cannot_be_is_refused_and_kept(viewer, address, do, sentence):
-    answer = viewer.post(address, fields(SILBERSCHATZ, do=do, process="P1", request="9 0 9"), follow=True)
+    answer = viewer.post(
+        address, fields(SILBERSCHATZ, do=do, process="P1", request="9 0 9"), follow=True
+    )
 
     assert sentence in words(answer)
     assert BeautifulSoup(answer.content, "html.parser").find(id="request")["value"] == "9 0 9"
@@ -106,31 +112,44 @@ def test_a_damaged_link_is_told_and_leaves_something_to_begin_with(viewer, addre
 
 
 def test_a_link_with_a_request_of_nothing_shows_the_state(viewer, address):
-    answer = viewer.get(address, {"s": to_link(SharedState(SILBERSCHATZ, "P1", (0, 0, 0))), "ask": "1"})
+    answer = viewer.get(
+        address, {"s": to_link(SharedState(SILBERSCHATZ, "P1", (0, 0, 0))), "ask": "1"}
+    )
 
     assert "16 orders in which all can finish" in words(answer)
 
 
 @pytest.mark.drill
-def test_the_largest_state_is_judged_shown_and_exported_though_no_link_can_carry_it(viewer, address):
+def test_the_largest_state_is_judged_shown_and_exported_though_no_link_can_carry_it(
+    viewer, address
+):
     n, m = 1000, 50
     maximum = tuple(tuple((i * 31 + j * 17) % 97 + 1 for j in range(m)) for i in range(n))
-    allocation = tuple(tuple((i + j) % 2 * (units // 2) for j, units in enumerate(row)) for i, row in enumerate(maximum))
+    allocation = tuple(
+        tuple((i + j) % 2 * (units // 2) for j, units in enumerate(row))
+        for i, row in enumerate(maximum)
+    )
     names = tuple(f"a process with the number {i}" for i in range(n))
-    large = Sandbox(tuple(f"class {j}" for j in range(m)), names, State((99,) * m, maximum, allocation))
+    large = Sandbox(
+        tuple(f"class {j}" for j in range(m)), names, State((99,) * m, maximum, allocation)
+    )
 
     answer = viewer.post(address, fields(large, do="check"))
     file = viewer.post(address, fields(large, do="csv"))
 
     assert answer.status_code == 200
-    assert "This state is too large for a link. Export it as a file, and send that." in words(answer)
+    assert "This state is too large for a link. Export it as a file, and send that." in words(
+        answer
+    )
     assert "Every process can finish" in words(answer)
     assert file.content.decode() == to_csv(large)
     assert read_file(file.content) == large
 
 
 def test_reduced_scope_is_distrusted_where_it_would_be_wrong(viewer, address):
-    unsafe = Sandbox(("A",), ("P0", "P1", "P2"), State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,))))
+    unsafe = Sandbox(
+        ("A",), ("P0", "P1", "P2"), State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,)))
+    )
 
     answer = viewer.get(address, {"s": to_link(SharedState(unsafe, "P0", (1,))), "ask": "1"})
 
@@ -141,7 +160,9 @@ def test_reduced_scope_is_distrusted_where_it_would_be_wrong(viewer, address):
 def test_a_claim_above_all_there_is_is_pointed_out(viewer, address):
     t4 = Sandbox(("A",), ("P0",), State((2,), ((3,),), ((0,),)))
 
-    assert "P0 claims 3 of A, of which there are 2: this can never be had." in words(viewer.get(address, {"s": to_link(SharedState(t4))}))
+    assert "P0 claims 3 of A, of which there are 2: this can never be had." in words(
+        viewer.get(address, {"s": to_link(SharedState(t4))})
+    )
 
 
 @pytest.fixture
@@ -173,13 +194,21 @@ def test_reservations_are_left_out_of_a_copy_and_named(viewer, address, bank):
     answer = viewer.get(address, {"pool": bank.pk})
 
     assert "Left out, as nobody's safety rests on them: beta." in words(answer)
-    assert [one["value"] for one in BeautifulSoup(answer.content, "html.parser").select("[name=process_name]")] == ["alpha"]
+    assert [
+        one["value"]
+        for one in BeautifulSoup(answer.content, "html.parser").select("[name=process_name]")
+    ] == ["alpha"]
 
 
 def test_pages_of_the_bank_lead_to_a_copy_of_what_they_show(viewer, address, bank, make_pool):
-    assert f'href="{address}?pool={bank.pk}"' in viewer.get(bank.get_absolute_url()).content.decode()
+    assert (
+        f'href="{address}?pool={bank.pk}"' in viewer.get(bank.get_absolute_url()).content.decode()
+    )
     make_pool(1, name="second")
-    assert f'href="{address}?pool={bank.pk}"' in viewer.get(reverse("allocation:banks")).content.decode()
+    assert (
+        f'href="{address}?pool={bank.pk}"'
+        in viewer.get(reverse("allocation:banks")).content.decode()
+    )
 
 
 @pytest.mark.parametrize("number", ["999", "x", "-1", "9" * 30, ""])
@@ -195,4 +224,8 @@ def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool,
 
     page = BeautifulSoup(viewer.get(address, {"pool": pool.pk}).content, "html.parser")
 
-    assert [one["value"] for one in page.select("[name=process_name]")] == ["twin", third.label, f"twin ({second.pk}) ({second.pk})"]
+    assert [one["value"] for one in page.select("[name=process_name]")] == [
+        "twin",
+        third.label,
+        f"twin ({second.pk}) ({second.pk})",
+    ]

@@ -40,7 +40,9 @@ def test_safe_orders_are_counted_as_in_the_books(case: Case):
 def test_every_safe_order_is_found_once(state):
     count, shown = safe_orders(state)
 
-    assert count == sum(is_safe_order(state, order) for order in permutations(range(len(state.maximum))))
+    assert count == sum(
+        is_safe_order(state, order) for order in permutations(range(len(state.maximum)))
+    )
     assert len(set(shown)) == len(shown)
 
 
@@ -57,7 +59,12 @@ def requests_of(state: State):
     return rows.flatmap(
         lambda i: st.tuples(
             st.just(i),
-            st.tuples(*(st.integers(0, min(pair)) for pair in zip(state.need[i], state.available, strict=True))),
+            st.tuples(
+                *(
+                    st.integers(0, min(pair))
+                    for pair in zip(state.need[i], state.available, strict=True)
+                )
+            ),
         )
     )
 

@@ -19,26 +19,40 @@ def files_of(run: Run) -> list[ArchiveFile]:
 
 
 def judge(run: Run, *, is_tidy: bool = True) -> list[Page]:
-    """Assert all that is promised of the run's archive; returns its pages. is_tidy: nothing lies beyond what is committed."""
+    """Assert all that is promised of the run's archive; returns its pages.
+
+    is_tidy: nothing lies beyond what is committed.
+    """
     files = [file for file in files_of(run) if file.committed_length]
     if is_tidy:
         for file in files:
             assert file.path.stat().st_size == file.committed_length
         paths = [str(path) for path in files[0].path.parent.glob("*.warc.gz")] if files else []
         assert len(paths) == len(files)
-        check = subprocess.run([sys.executable, "-m", "warcio.cli", "check", *paths], capture_output=True, text=True, check=False)
+        check = subprocess.run(
+            [sys.executable, "-m", "warcio.cli", "check", *paths],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (check.returncode, check.stdout) == (0, ""), check.stdout + check.stderr
     for file in files:
         kinds = [record.rec_type for record, _, _ in records_of(file, check_digests=True)]
         assert kinds[0] == "warcinfo"
-    indexed = {(file.name, line.partition('"offset": "')[2].partition('"')[0]) for file in files for line in index_lines(file)}
+    indexed = {
+        (file.name, line.partition('"offset": "')[2].partition('"')[0])
+        for file in files
+        for line in index_lines(file)
+    }
     pages = list(Page.objects.filter(run=run).select_related("archive_file", "url"))
     for page in pages:
         assert page.archive_file, page
         assert (page.archive_file.name, str(page.archive_offset)) in indexed
         assert fingerprint_in_archive(page) == page.fingerprint, page.url.url
         if not page.is_revisit:
-            assert sha256(record_of(page).payload).digest() == bytes(page.payload_sha256), page.url.url
+            assert sha256(record_of(page).payload).digest() == bytes(page.payload_sha256), (
+                page.url.url
+            )
     return pages
 
 
@@ -46,5 +60,7 @@ def fingerprint_in_archive(page: Page) -> int:
     """That of the document which the archive has for the page."""
     record = record_of(original_of(page))
     fields = dict(line.partition(":")[::2] for line in record.head.splitlines()[1:])
-    coding = next((value.strip() for name, value in fields.items() if name.lower() == "content-encoding"), "")
+    coding = next(
+        (value.strip() for name, value in fields.items() if name.lower() == "content-encoding"), ""
+    )
     return signed(xxh3_64_intdigest(decoded(record.payload, coding)))

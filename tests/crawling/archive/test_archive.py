@@ -23,7 +23,10 @@ def kinds(run):
     found = []
     for file in files_of(run):
         with file.path.open("rb") as stream:
-            found += [(record.rec_type, record.rec_headers.get_header("WARC-Target-URI")) for record in ArchiveIterator(stream)]
+            found += [
+                (record.rec_type, record.rec_headers.get_header("WARC-Target-URI"))
+                for record in ArchiveIterator(stream)
+            ]
     return found
 
 
@@ -34,8 +37,13 @@ def graph(run):
         with file.path.open("rb") as stream:
             for record in ArchiveIterator(stream):
                 if record.rec_type == "metadata":
-                    fields = [line.split(": ", 1) for line in record.content_stream().read().decode().splitlines()]
-                    found[record.rec_headers.get_header("WARC-Target-URI")] = [value for name, value in fields if name == "outlink"]
+                    fields = [
+                        line.split(": ", 1)
+                        for line in record.content_stream().read().decode().splitlines()
+                    ]
+                    found[record.rec_headers.get_header("WARC-Target-URI")] = [
+                        value for name, value in fields if name == "outlink"
+                    ]
     return found
 
 
@@ -46,11 +54,18 @@ def answers(run):
         with file.path.open("rb") as stream:
             for record in ArchiveIterator(stream):
                 if record.rec_type == "response":
-                    found.append((record.rec_headers.get_header("WARC-Target-URI"), int(record.http_headers.get_statuscode())))
+                    found.append(
+                        (
+                            record.rec_headers.get_header("WARC-Target-URI"),
+                            int(record.http_headers.get_statuscode()),
+                        )
+                    )
     return found
 
 
-def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make_site, crawl_to_the_end):
+def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(
+    make_site, crawl_to_the_end
+):
     leading = links("/a", "/moved", "http://elsewhere.test/", "mailto:a@a.test")
     site = make_site({"/": leading, "/moved": (301, {"Location": "/"}, "")})
 
@@ -58,13 +73,24 @@ def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make
 
     pages = judge(run)
     assert [page.status for page in sorted(pages, key=lambda page: page.pk)] == [200, 404, 301]
-    robots, home, lost, moved = (f"{site.url}{path}" for path in ("/robots.txt", "/", "/a", "/moved"))
-    expected = [(kind, url) for url in (robots, home, lost, moved) for kind in ("response", "request", "metadata")]
+    robots, home, lost, moved = (
+        f"{site.url}{path}" for path in ("/robots.txt", "/", "/a", "/moved")
+    )
+    expected = [
+        (kind, url)
+        for url in (robots, home, lost, moved)
+        for kind in ("response", "request", "metadata")
+    ]
     assert kinds(run) == [("warcinfo", None), *expected]
     record = record_of(Page.objects.select_related("archive_file").get(url__url=home))
     assert record.head.startswith("HTTP/1.1 200 OK\r\nServer: ")
     assert record.payload.decode() == leading
-    assert graph(run) == {robots: [], home: [lost, moved, "http://elsewhere.test/"], lost: [], moved: [home]}
+    assert graph(run) == {
+        robots: [],
+        home: [lost, moved, "http://elsewhere.test/"],
+        lost: [],
+        moved: [home],
+    }
 
 
 def test_documents_of_every_kind_come_back_as_they_were(make_site, crawl_to_the_end):
@@ -84,11 +110,16 @@ def test_documents_of_every_kind_come_back_as_they_were(make_site, crawl_to_the_
 
     assert len(found) == 8
     assert record_of(next(page for page in found if page.url.url.endswith("/big"))).payload == noise
-    assert record_of(next(page for page in found if page.url.url.endswith("/brotli"))).payload == b"\x0b\x01\x80a\x03"
+    assert (
+        record_of(next(page for page in found if page.url.url.endswith("/brotli"))).payload
+        == b"\x0b\x01\x80a\x03"
+    )
 
 
 def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/a", "/b", "/c"), "/a": "the same", "/b": "the same", "/c": "another"})
+    site = make_site(
+        {"/": links("/a", "/b", "/c"), "/a": "the same", "/b": "the same", "/c": "another"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=1)
 
@@ -96,7 +127,9 @@ def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to
     copies = list(Page.objects.filter(is_revisit=True).values_list("url__url", flat=True))
     assert copies == [f"{site.url}/b"]
     with files_of(run)[0].path.open("rb") as stream:
-        revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
+        revisit = next(
+            record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit"
+        )
     assert revisit.get_header("WARC-Refers-To-Target-URI") == f"{site.url}/a"
     assert revisit.get_header("WARC-Profile").endswith("/identical-payload-digest")
 
@@ -119,7 +152,9 @@ def test_failures_are_stored_each_for_itself(make_site, crawl_to_the_end):
     assert Page.objects.filter(run=run, status=404, is_revisit=False).count() == 2
 
 
-def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site, crawl_to_the_end, work_off):
+def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(
+    make_site, crawl_to_the_end, work_off
+):
     site = make_site({"/": (200, {"ETag": '"x"'}, "first")})
     first = crawl_to_the_end(f"{site.url}/")
     site.pages["/"] = (304, {"ETag": '"x"'}, "")
@@ -129,10 +164,16 @@ def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site,
     page = Page.objects.select_related("archive_file", "url", "run").get(run=second)
     assert (page.is_revisit, original_of(page).run) == (True, first)
     with files_of(second)[0].path.open("rb") as stream:
-        revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
+        revisit = next(
+            record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit"
+        )
     assert revisit.get_header("WARC-Profile").endswith("/server-not-modified")
     with files_of(first)[0].path.open("rb") as stream:
-        response = [record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "response"][-1]
+        response = [
+            record.rec_headers
+            for record in ArchiveIterator(stream)
+            if record.rec_type == "response"
+        ][-1]
     for mine, its in (("WARC-Refers-To", "WARC-Record-ID"), ("WARC-Refers-To-Date", "WARC-Date")):
         assert revisit.get_header(mine) == response.get_header(its)
 
@@ -140,7 +181,12 @@ def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site,
 def test_a_file_that_is_full_is_followed_by_another(make_site, crawl_to_the_end, settings):
     settings.ARCHIVE_FILE_BYTES = 20_000
     noise = {f"/{n}": random.Random(n).randbytes(6_000) for n in range(12)}
-    site = make_site({"/": links(*noise), **{path: (200, {"Content-Type": "image/png"}, body) for path, body in noise.items()}})
+    site = make_site(
+        {
+            "/": links(*noise),
+            **{path: (200, {"Content-Type": "image/png"}, body) for path, body in noise.items()},
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=2)
 
@@ -165,8 +211,12 @@ def test_a_crawl_without_an_answer_opens_no_file(crawl_to_the_end):
     assert not ArchiveFile.objects.exists()
 
 
-def test_robots_txt_is_archived_whatever_it_says_and_though_no_page_is_fetched(make_site, crawl_to_the_end):
-    site = make_site({"/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")})
+def test_robots_txt_is_archived_whatever_it_says_and_though_no_page_is_fetched(
+    make_site, crawl_to_the_end
+):
+    site = make_site(
+        {"/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")}
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -175,13 +225,21 @@ def test_robots_txt_is_archived_whatever_it_says_and_though_no_page_is_fetched(m
 
 
 def test_each_step_on_the_way_to_robots_txt_is_archived(make_site, crawl_to_the_end):
-    other = make_site({"/rules": (404, {"Content-Type": "text/plain"}, "no rules")}, address="127.0.0.2")
-    site = make_site({"/robots.txt": (302, {"Location": f"{other.url}/rules"}, "there"), "/": "home"})
+    other = make_site(
+        {"/rules": (404, {"Content-Type": "text/plain"}, "no rules")}, address="127.0.0.2"
+    )
+    site = make_site(
+        {"/robots.txt": (302, {"Location": f"{other.url}/rules"}, "there"), "/": "home"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
     assert len(judge(run)) == 1
-    assert answers(run) == [(f"{site.url}/robots.txt", 302), (f"{other.url}/rules", 404), (f"{site.url}/", 200)]
+    assert answers(run) == [
+        (f"{site.url}/robots.txt", 302),
+        (f"{other.url}/rules", 404),
+        (f"{site.url}/", 200),
+    ]
 
 
 def test_a_page_is_kept_whole_though_a_robots_txt_says_the_same(make_site, crawl_to_the_end):

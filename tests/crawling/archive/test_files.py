@@ -7,7 +7,15 @@ import resource
 
 import pytest
 
-from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, seal_all, this_machine
+from crawling.archive.files import (
+    OpenFile,
+    Slot,
+    open_last,
+    open_next,
+    remove_abandoned,
+    seal_all,
+    this_machine,
+)
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import ArchiveFile, Page, RunState
@@ -90,7 +98,8 @@ def test_a_run_that_has_ended_leaves_no_torn_file(run):
         file.close()
 
     seal_all(run.pk)
-    assert kept.row.path.read_bytes() == b"committedtorn"  # its slot is held: somebody may be writing
+    # its slot is held: somebody may be writing
+    assert kept.row.path.read_bytes() == b"committedtorn"
     slot.close()
     seal_all(run.pk)
 
@@ -140,7 +149,14 @@ def test_files_that_a_crash_left_behind_go_the_next_time(make_site, crawl_to_the
 
 
 def test_a_disk_that_is_full_pauses_the_run_and_loses_nothing(make_site, order, work_off, settings):
-    noise = {f"/{n}": (200, {"Content-Type": "image/png"}, bytes(range(256)) * 8 + n.to_bytes(2, "big") * 9000) for n in range(40)}
+    noise = {
+        f"/{n}": (
+            200,
+            {"Content-Type": "image/png"},
+            bytes(range(256)) * 8 + n.to_bytes(2, "big") * 9000,
+        )
+        for n in range(40)
+    }
     site = make_site({"/": links(*noise), **noise})
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=5)))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

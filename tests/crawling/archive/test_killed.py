@@ -1,4 +1,6 @@
-"""kill -9 at random moments: what the archive holds afterwards is whole, and every page's row is right about it."""
+"""kill -9 at random moments: what the archive holds afterwards is whole, and every page's row is
+right about it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def web(count: int) -> dict[str, str]:
     """Pages of all sizes, some of them the same; each links to ten more."""
     children = {n: range(10 * n + 1, min(10 * n + 11, count)) for n in range(count)}
     filling = {n: random.Random(n % 7).randbytes(20 * (n % 90)).hex() for n in range(count)}
-    return {f"/{n or ''}": "".join(f'<a href="/{child}">x</a>' for child in children[n]) + filling[n] for n in range(count)}
+    return {
+        f"/{n or ''}": "".join(f'<a href="/{child}">x</a>' for child in children[n]) + filling[n]
+        for n in range(count)
+    }
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -31,12 +36,19 @@ def test_an_archive_survives_its_writers(seed, make_site, order, tmp_path):
     site = make_site(web(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=10)))
 
-    with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", ARCHIVE_FILE_BYTES="100000") as stack:
+    with running_stack(
+        tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", ARCHIVE_FILE_BYTES="100000"
+    ) as stack:
         stack.start(KEEPER)
         worker = stack.start(WORKER)
         for _ in range(3):
             more = Page.objects.filter(run=run).count() + dice.randrange(5, 50)
-            wait_until(lambda more=more: Page.objects.filter(run=run).count() > more or Run.objects.get(pk=run.pk).state in ENDED_STATES)
+            wait_until(
+                lambda more=more: (
+                    Page.objects.filter(run=run).count() > more
+                    or Run.objects.get(pk=run.pk).state in ENDED_STATES
+                )
+            )
             if horse := horse_of(worker):
                 os.kill(horse.pid, signal.SIGKILL)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)

@@ -19,14 +19,21 @@ from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
 
-EVIL = "<title>x</title><script>alert(1)</script><img src=//elsewhere.test/spy><form action=/crawls/1/delete/><button>go</button></form>"
+EVIL = (
+    "<title>x</title><script>alert(1)</script><img src=//elsewhere.test/spy><form "
+    "action=/crawls/1/delete/><button>go</button></form>"
+)
 
 
 @pytest.fixture
 def run(make_site, crawl_to_the_end):
     pages = {
         "/evil": EVIL,
-        "/packed": (200, {"Content-Type": "text/html; charset=gb2312", "Content-Encoding": "gzip"}, gzip.compress("中文".encode("gb2312"))),
+        "/packed": (
+            200,
+            {"Content-Type": "text/html; charset=gb2312", "Content-Encoding": "gzip"},
+            gzip.compress("中文".encode("gb2312")),
+        ),
         "/program": (200, {"Content-Type": "application/x-sh"}, b"rm -rf /"),
         "/drawing": (200, {"Content-Type": "image/svg+xml"}, b"<svg/>"),
         "/copy": EVIL,
@@ -36,7 +43,10 @@ def run(make_site, crawl_to_the_end):
 
 
 def address(run, path, name="page"):
-    return reverse(f"crawling:{name}", args=[run.crawl_id, Page.objects.get(run=run, url__url__endswith=path).pk])
+    return reverse(
+        f"crawling:{name}",
+        args=[run.crawl_id, Page.objects.get(run=run, url__url__endswith=path).pk],
+    )
 
 
 def test_a_stored_page_is_shown_in_a_frame_that_can_do_nothing(run):
@@ -53,14 +63,22 @@ def test_the_document_itself_comes_with_its_hands_tied(run):
 
     assert answer.content.decode() == EVIL
     policy = answer["Content-Security-Policy"]
-    assert policy.startswith("sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'")
-    assert (answer["X-Content-Type-Options"], answer["X-Frame-Options"]) == ("nosniff", "SAMEORIGIN")
+    assert policy.startswith(
+        "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    )
+    assert (answer["X-Content-Type-Options"], answer["X-Frame-Options"]) == (
+        "nosniff",
+        "SAMEORIGIN",
+    )
 
 
 def test_a_compressed_document_is_shown_unpacked_in_its_own_charset(run):
     answer = browser("viewer").get(address(run, "/packed", "page-content"))
 
-    assert (answer.content.decode("gb2312"), answer["Content-Type"]) == ("中文", "text/html; charset=gbk")
+    assert (answer.content.decode("gb2312"), answer["Content-Type"]) == (
+        "中文",
+        "text/html; charset=gbk",
+    )
     assert "Content-Encoding" not in answer
 
 
@@ -132,7 +150,10 @@ def test_a_copy_shows_the_payload_that_is_stored_once(run):
 
     page = soup(viewer.get(reverse("crawling:page", args=[run.crawl_id, copy.pk])))
     assert page.find("a", href=address(run, original)) is not None
-    assert viewer.get(reverse("crawling:page-content", args=[run.crawl_id, copy.pk])).content.decode() == EVIL
+    assert (
+        viewer.get(reverse("crawling:page-content", args=[run.crawl_id, copy.pk])).content.decode()
+        == EVIL
+    )
 
 
 def test_an_operator_downloads_a_record_and_a_file_and_a_viewer_does_not(run):
@@ -141,15 +162,29 @@ def test_an_operator_downloads_a_record_and_a_file_and_a_viewer_does_not(run):
     whole = reverse("crawling:archive-file", args=[run.crawl_id, file.pk])
     file.path.write_bytes(file.path.read_bytes() + b"torn")
 
-    assert b"rm -rf /" in gzip.decompress(b"".join(operator.get(address(run, "/program", "page-record")).streaming_content))
-    assert b"".join(operator.get(whole).streaming_content) == file.path.read_bytes()[: file.committed_length]
-    assert file.name in operator.get(reverse("crawling:archive", args=[run.crawl_id])).content.decode()
-    assert viewer.get(whole).status_code == viewer.get(address(run, "/evil", "page-record")).status_code == 403
+    assert b"rm -rf /" in gzip.decompress(
+        b"".join(operator.get(address(run, "/program", "page-record")).streaming_content)
+    )
+    assert (
+        b"".join(operator.get(whole).streaming_content)
+        == file.path.read_bytes()[: file.committed_length]
+    )
+    assert (
+        file.name in operator.get(reverse("crawling:archive", args=[run.crawl_id])).content.decode()
+    )
+    assert (
+        viewer.get(whole).status_code
+        == viewer.get(address(run, "/evil", "page-record")).status_code
+        == 403
+    )
 
 
 def test_a_page_of_another_crawl_or_of_a_lost_file_is_told_so(run):
     viewer = browser("viewer")
-    assert viewer.get(address(run, "/evil").replace(f"/{run.crawl_id}/", "/999/", 1)).status_code == 404
+    assert (
+        viewer.get(address(run, "/evil").replace(f"/{run.crawl_id}/", "/999/", 1)).status_code
+        == 404
+    )
 
     files_of(run)[0].path.unlink()
 
@@ -173,8 +208,15 @@ def test_the_index_has_a_line_for_every_page_in_order(run, capsys):
     robots = [fact for fact in facts if fact["url"].endswith("/robots.txt")]
     assert [fact["status"] for fact in robots] == ["404"]
     facts.remove(robots[0])
-    assert sorted(int(fact["offset"]) for fact in facts) == sorted(Page.objects.values_list("archive_offset", flat=True))
-    assert {fact["mime"] for fact in facts} == {"text/html", "application/x-sh", "image/svg+xml", "warc/revisit"}
+    assert sorted(int(fact["offset"]) for fact in facts) == sorted(
+        Page.objects.values_list("archive_offset", flat=True)
+    )
+    assert {fact["mime"] for fact in facts} == {
+        "text/html",
+        "application/x-sh",
+        "image/svg+xml",
+        "warc/revisit",
+    }
 
 
 def test_the_check_finds_one_wrong_byte(run, capsys):

@@ -1,4 +1,6 @@
-"""PostgreSQL drops a session while a batch is written: its records are cut off, whatever else the shift had in hand."""
+"""PostgreSQL drops a session while a batch is written: its records are cut off, whatever else the
+shift had in hand.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,12 @@ def test_a_batch_that_was_lost_leaves_no_record_behind(make_site, order, work_of
         work_off(run)
     process.refresh_from_db()
     worker = Shift.objects.latest("pk").worker
-    shift_was_lost(process.pk, process.epoch, "lost: it failed", worker=worker)  # as the worker does
+    # as the worker does
+    shift_was_lost(process.pk, process.epoch, "lost: it failed", worker=worker)
     work_off(run)
 
     judge(run)
-    records = [line for file in files_of(run) if file.committed_length for line in index_lines(file)]
+    records = [
+        line for file in files_of(run) if file.committed_length for line in index_lines(file)
+    ]
     assert len(records) == Page.objects.filter(run=run).count() == 2

@@ -18,7 +18,9 @@ from crawling.archive.unpacker import decoded
 from crawling.web.addresses import read_address
 from crawling.web.surt import surt
 
-CAPTURE = Capture("http://a.test/ä", datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), 0.25, "192.0.2.1", 3)
+CAPTURE = Capture(
+    "http://a.test/ä", datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), 0.25, "192.0.2.1", 3
+)
 FILE = UUID(int=7)
 
 
@@ -28,7 +30,9 @@ def packed(*made) -> bytes:
 
 @given(st.binary(max_size=300), st.binary(max_size=3000))
 def test_head_and_payload_come_back_byte_by_byte(junk, body):
-    head = b"HTTP/1.1 200 OK\r\nX-Junk: " + junk.replace(b"\n", b"").replace(b"\r", b"") + b"\r\n\r\n"
+    head = (
+        b"HTTP/1.1 200 OK\r\nX-Junk: " + junk.replace(b"\n", b"").replace(b"\r", b"") + b"\r\n\r\n"
+    )
     payload = records.measure(head, BytesIO(body))
 
     content = packed(records.response(record_id(FILE, 0), CAPTURE, head, payload))
@@ -44,17 +48,34 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
     payload = records.measure(head, BytesIO(body))
     original = Original(record_id(FILE, 5), "http://a.test/", CAPTURE.began_at)
     content = packed(
-        records.warcinfo(identity, at=CAPTURE.began_at, file_name="f.warc.gz", facts={"software": "x", "isPartOf": "ü"}),
+        records.warcinfo(
+            identity,
+            at=CAPTURE.began_at,
+            file_name="f.warc.gz",
+            facts={"software": "x", "isPartOf": "ü"},
+        ),
         records.response(identity, CAPTURE, head, payload),
-        records.request(identity, CAPTURE, b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", answer=identity),
-        records.revisit(identity, CAPTURE, head, profile=IDENTICAL, digest=payload.digest, original=original),
+        records.request(
+            identity, CAPTURE, b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", answer=identity
+        ),
+        records.revisit(
+            identity, CAPTURE, head, profile=IDENTICAL, digest=payload.digest, original=original
+        ),
         records.metadata(identity, CAPTURE, answer=identity, outlinks=["http://b.test/"]),
     )
 
     found = []
     for record in ArchiveIterator(BytesIO(content), check_digests="raise"):
-        found.append((record.rec_type, record.raw_stream.read() if record.rec_type == "response" else None))
-    assert found == [("warcinfo", None), ("response", body), ("request", None), ("revisit", None), ("metadata", None)]
+        found.append(
+            (record.rec_type, record.raw_stream.read() if record.rec_type == "response" else None)
+        )
+    assert found == [
+        ("warcinfo", None),
+        ("response", body),
+        ("request", None),
+        ("revisit", None),
+        ("metadata", None),
+    ]
 
 
 def test_dates_are_utc_and_to_the_microsecond():
@@ -85,8 +106,14 @@ def test_keys_of_the_index_sort_a_domain_together(url, key):
 
 @pytest.mark.parametrize(
     ("payload", "coding"),
-    [(gzip.compress(b"hi"), "gzip"), (gzip.compress(gzip.compress(b"hi")), "gzip, X-GZIP"), (b"hi", "x-own"), (b"hi", "gzip")],
-    ids=["once", "twice", "by what we lack", "not at all"],  # a packed payload tells the time, and so would its name
+    [
+        (gzip.compress(b"hi"), "gzip"),
+        (gzip.compress(gzip.compress(b"hi")), "gzip, X-GZIP"),
+        (b"hi", "x-own"),
+        (b"hi", "gzip"),
+    ],
+    # a packed payload tells the time, and so would its name
+    ids=["once", "twice", "by what we lack", "not at all"],
 )
 def test_payloads_are_unpacked_as_far_as_can_be(payload, coding):
     assert decoded(payload, coding) == b"hi"

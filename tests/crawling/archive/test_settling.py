@@ -1,4 +1,6 @@
-"""A file's length is committed with the pages of everything before it: a kill right afterwards leaves no record that is nobody's."""
+"""A file's length is committed with the pages of everything before it: a kill right afterwards
+leaves no record that is nobody's.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 def outcome_of(number: int) -> UrlOutcome:
     exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, BytesIO(b"%d" % number))
     url = f"http://127.0.0.1:8900/{number}"
-    answer = ServerAnswer(200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now())
-    return UrlOutcome(number, UrlState.SUCCEEDED, 200, answer=answer, parcel=CapturedExchange(url, 0, 1, exchange))
+    answer = ServerAnswer(
+        200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now()
+    )
+    return UrlOutcome(
+        number, UrlState.SUCCEEDED, 200, answer=answer, parcel=CapturedExchange(url, 0, 1, exchange)
+    )
 
 
 class LateQueue(SimpleQueue):
@@ -51,7 +57,9 @@ def archive(order):
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
     ((process, epoch),) = granted_starts()
     take_lease(process=process, epoch=epoch, worker="w")
-    shift = begin_shift(RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w")
+    shift = begin_shift(
+        RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w"
+    )
     archive = Archiving(shift, ShiftGrants(shift), user_agent="us")
     yield archive
     archive.end()
@@ -73,7 +81,9 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
 
 
 class Overtaking(SimpleQueue):
-    """Another toe hands in a document, and says what became of it, before the one that is waited for does."""
+    """Another toe hands in a document, and says what became of it, before the one that is waited
+    for does.
+    """
 
     def __init__(self, archive, overtakes, waited_for):
         super().__init__()
@@ -111,9 +121,13 @@ def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):
         archive.settle([lost], LateQueue(OUTCOME_LOOKS), is_ending=False)
 
 
-def test_records_without_a_page_count_by_themselves_but_not_those_of_a_shift_whose_books_are_closed(db):
+def test_records_without_a_page_count_by_themselves_but_not_those_of_a_shift_whose_books_are_closed(
+    db,
+):
     frontier = Frontier()
-    file = ArchiveFile.objects.create(run=frontier.run, name="run1-here-0-00000.warc.gz", machine="here", slot=0)
+    file = ArchiveFile.objects.create(
+        run=frontier.run, name="run1-here-0-00000.warc.gz", machine="here", slot=0
+    )
 
     for length, ends in ((9, False), (19, True)):
         if ends:

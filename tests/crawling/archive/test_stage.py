@@ -1,4 +1,6 @@
-"""A shift asks for its archive writer with a document in hand, and that can neither hang nor lose anything."""
+"""A shift asks for its archive writer with a document in hand, and that can neither hang nor lose
+anything.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def hog(pool):
     request_resources(process=process.pk, amounts=WRITER, request_id=uuid4())
     process.refresh_from_db()
     granted_starts()  # no shift of ours is meant
-    return lambda: release_resources(process=process.pk, epoch=process.epoch, release_id=uuid4(), amounts=None, reason="done")
+    return lambda: release_resources(
+        process=process.pk, epoch=process.epoch, release_id=uuid4(), amounts=None, reason="done"
+    )
 
 
 def stages(run):
@@ -44,7 +48,9 @@ def test_a_shift_holds_a_writer_from_its_first_document_to_its_end(make_site, cr
 
 
 def test_a_crawl_without_an_archive_claims_no_writer(order):
-    assert create_crawl(order("http://127.0.0.1:8900/", archive=False)).claim["archive_writers"] == 0
+    assert (
+        create_crawl(order("http://127.0.0.1:8900/", archive=False)).claim["archive_writers"] == 0
+    )
     assert create_crawl(order("http://127.0.0.1:8900/", name="other")).claim["archive_writers"] == 1
 
 
@@ -58,15 +64,21 @@ def test_documents_wait_for_a_writer_that_comes_free_in_time(make_site, order, w
             connections.close_all()  # of the web server's thread
         return 200, {"Content-Type": "text/html"}, links(*(f"/{n}" for n in range(10)))
 
-    seeds = [make_site({f"/{n}": page for n in range(10)}, address=f"127.0.0.{n + 1}") for n in range(5)]
-    run = work_off(start_run(create_crawl(order(*(f"{site.url}/{n}" for n, site in enumerate(seeds))))))
+    seeds = [
+        make_site({f"/{n}": page for n in range(10)}, address=f"127.0.0.{n + 1}") for n in range(5)
+    ]
+    run = work_off(
+        start_run(create_crawl(order(*(f"{site.url}/{n}" for n, site in enumerate(seeds)))))
+    )
 
     (stage,) = stages(run)
     assert (stage.state, len(judge(run))) == ("granted", 50)
     assert len(served) == 50  # nothing was fetched twice
 
 
-def test_where_no_writer_comes_free_each_url_is_told_so_and_tried_again(make_site, order, work_off, hog, monkeypatch):
+def test_where_no_writer_comes_free_each_url_is_told_so_and_tried_again(
+    make_site, order, work_off, hog, monkeypatch
+):
     """Its links were found once before, by the same shift, and are told of all the same."""
     monkeypatch.setattr(archive_stage, "DEADLINE_SECONDS", 0.5)
     monkeypatch.setattr("crawling.web.politeness.FIRST_RETRY_SECONDS", 0.01)

@@ -44,7 +44,8 @@ LEFT_BEHIND = {
 
 @pytest.fixture
 def second_server(pool, loopback, settings, tmp_path):
-    """Moves to another server: a database with a pool and nothing else, and an archive of its own."""
+    """Moves to another server: a database with a pool and nothing else, and an archive of its
+    own."""
     first, second = connection.settings_dict["NAME"], f"{connection.settings_dict['NAME']}_second"
     fixtures = connection.settings_dict
 
@@ -90,7 +91,10 @@ def test_all_parts_are_of_one_moment_though_the_run_goes_on(order, tmp_path, mon
 
 
 def ends_of(run: Run) -> dict[str, tuple[str, int]]:
-    return {url: (state, status) for url, state, status in Url.objects.filter(run=run).values_list("url", "state", "status")}
+    return {
+        url: (state, status)
+        for url, state, status in Url.objects.filter(run=run).values_list("url", "state", "status")
+    }
 
 
 def take_at(served: ServedWeb, requests: int, run: Run, folder: Path) -> Thread:
@@ -108,7 +112,9 @@ def take_at(served: ServedWeb, requests: int, run: Run, folder: Path) -> Thread:
     return thread
 
 
-def test_a_run_taken_while_it_goes_on_is_finished_twice_on_another_server(second_server, order, work_off, tmp_path):
+def test_a_run_taken_while_it_goes_on_is_finished_twice_on_another_server(
+    second_server, order, work_off, tmp_path
+):
     with serve_web(SyntheticWeb(7, hosts=2, width=8, slow_percent=40)) as served:
         expected = served.expected()
         run = start_run(create_crawl(order(*served.seeds, batch_size=5)))
@@ -125,7 +131,11 @@ def test_a_run_taken_while_it_goes_on_is_finished_twice_on_another_server(second
             resume(copy.crawl)
             work_off(copy)
             assert ends_of(copy) == expected
-            assert counts_of([copy.pk])[copy.pk].fetched == Page.objects.filter(run=copy).count() == len(expected)
+            assert (
+                counts_of([copy.pk])[copy.pk].fetched
+                == Page.objects.filter(run=copy).count()
+                == len(expected)
+            )
             assert left <= served.count_requests() - before < len(expected)
             call_command("archive", "check", str(copy.crawl_id))
         assert [copy.crawl.name for copy in again] == ["a crawl", "a crawl 2"]
@@ -134,11 +144,19 @@ def test_a_run_taken_while_it_goes_on_is_finished_twice_on_another_server(second
 
 def test_a_crawls_secrets_are_given_anew(order, tmp_path):
     secrets = {"headers": {"X-Key": "k1"}, "proxy": "socks5://me:p1@127.0.0.1:9"}
-    crawl = create_crawl(order("http://127.0.0.1:8900/", **{**secrets, "headers": {"X-Key": "k1", "Accept-Language": "de"}}))
+    crawl = create_crawl(
+        order(
+            "http://127.0.0.1:8900/",
+            **{**secrets, "headers": {"X-Key": "k1", "Accept-Language": "de"}},
+        )
+    )
     take_checkpoint(start_run(crawl), tmp_path / "taken", with_archive=True)
     file = tmp_path / "secrets.json"
 
-    with pytest.raises(CommandError, match=r"Give these with --secrets FILE, as JSON: headers: X-Key; proxy: proxy\."):
+    with pytest.raises(
+        CommandError,
+        match=r"Give these with --secrets FILE, as JSON: headers: X-Key; proxy: proxy\.",
+    ):
         call_command("checkpoint", "import", str(tmp_path / "taken"))
     file.write_text(json.dumps({"headers": {"X-Key": "k1"}}))
     with pytest.raises(CommandError, match=r"as JSON: proxy: proxy\."):
@@ -170,8 +188,12 @@ def test_what_is_damaged_newer_or_forged_is_refused_before_anything_is_written(t
         "pages.jsonl.gz cannot be read": lambda: (taken / "pages.jsonl.gz").unlink(),
         "is no checkpoint, or not a whole one": lambda: (taken / "SHA256SUMS").unlink(),
         "upgrade it": lambda: forge(taken, manifest | {"version": 2}),
-        "no name of an archive file": lambda: forge(taken, manifest | {"archive": ["../../run1-x.warc.gz"]}),
-        "max_pages: must be a whole number": lambda: forge(taken, manifest | {"order": manifest["order"] | {"max_pages": "many"}}),
+        "no name of an archive file": lambda: forge(
+            taken, manifest | {"archive": ["../../run1-x.warc.gz"]}
+        ),
+        "max_pages: must be a whole number": lambda: forge(
+            taken, manifest | {"order": manifest["order"] | {"max_pages": "many"}}
+        ),
     }
     kept = taken.with_name("kept")
     shutil.copytree(taken, kept)
@@ -195,7 +217,9 @@ def test_a_claim_is_cut_to_what_the_pool_has_and_a_run_that_had_ended_has_ended(
 
     assert (run.crawl.name, run.state) == ("elsewhere", "finished")
     assert run.crawl.claim["fetch_slots"] == 3
-    assert not Process.objects.exclude(run_process__run__number=None).filter(state="active").exists()
+    assert (
+        not Process.objects.exclude(run_process__run__number=None).filter(state="active").exists()
+    )
     names = [row.path.name for row in run.archive_files.all()]
     assert [path.name for path in (settings.ARCHIVE_DIR / f"run{run.pk}").iterdir()] == names
 
@@ -210,10 +234,21 @@ def test_a_directory_that_is_there_is_left_alone(taken):
 
 
 def test_all_tables_of_a_run_are_in_a_checkpoint_and_all_references_are_renewed():
-    """A table or a foreign key that is added needs its place in `crawling.frontier.change.checkpoint_rows`."""
+    """A table or a foreign key that is added needs its place in
+    `crawling.frontier.change.checkpoint_rows`.
+    """
     parts = {part.model: part for part in (*SHARED, *OWN)}
-    of_runs = {model for model in apps.get_app_config("crawling").get_models() if "run_id" in {f.column for f in model._meta.fields}}
+    of_runs = {
+        model
+        for model in apps.get_app_config("crawling").get_models()
+        if "run_id" in {f.column for f in model._meta.fields}
+    }
     assert {model._meta.db_table for model in of_runs - parts.keys()} == LEFT_BEHIND
     for part in OWN:
-        keys = {f.column for f in part.model._meta.concrete_fields if f.is_relation} - {"run_id", "shift_id"}
-        assert keys - part.references.keys() <= ({"host_id"} if part.name == "queues" else set()), part.name
+        keys = {f.column for f in part.model._meta.concrete_fields if f.is_relation} - {
+            "run_id",
+            "shift_id",
+        }
+        assert keys - part.references.keys() <= ({"host_id"} if part.name == "queues" else set()), (
+            part.name
+        )

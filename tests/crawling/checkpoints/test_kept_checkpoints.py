@@ -33,7 +33,9 @@ def test_one_is_taken_every_hour_and_the_last_two_are_kept(run, settings):
 
     rows = list(run.checkpoints.all())
     assert len(rows) == 2
-    assert {row.directory for row in rows} == {str(path) for path in settings.CHECKPOINT_DIR.iterdir()}
+    assert {row.directory for row in rows} == {
+        str(path) for path in settings.CHECKPOINT_DIR.iterdir()
+    }
     assert [(row.urls, row.by, row.trouble) for row in rows] == [(1, None, "")] * 2
     assert read_manifest(settings.CHECKPOINT_DIR / rows[0].directory).run["state"] == "running"
 

@@ -1,4 +1,6 @@
-"""How a crawl asks, as its order says: headers, cookies, credentials, proxies, POST seeds, a login (issue 5, item 5)."""
+"""How a crawl asks, as its order says: headers, cookies, credentials, proxies, POST seeds, a login
+(issue 5, item 5).
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,14 @@ def statuses(run):
 def everything_kept(run):
     """All that was written of a run, as bytes: rows, log, archive, with what is packed unpacked."""
     rows = [str(list(model.objects.values())) for model in (CrawlJob, Run, Url, LogLine, CookieJar)]
-    return "".join(rows).encode() + b"".join(gzip.decompress(file.path.read_bytes()) for file in files_of(run))
+    return "".join(rows).encode() + b"".join(
+        gzip.decompress(file.path.read_bytes()) for file in files_of(run)
+    )
 
 
-def test_headers_credentials_and_cookies_go_where_they_belong_and_are_kept_nowhere(make_site, crawl_to_the_end):
+def test_headers_credentials_and_cookies_go_where_they_belong_and_are_kept_nowhere(
+    make_site, crawl_to_the_end
+):
     elsewhere = make_site({"/": "x"}, address="127.0.0.2")
 
     def home(request):
@@ -67,11 +73,20 @@ def test_headers_credentials_and_cookies_go_where_they_belong_and_are_kept_nowhe
     )
 
     assert statuses(run) == {f"{site.url}/": 200, f"{site.url}/a": 302}
-    asked = [(request.path, request.headers.get("X-Key"), request.headers.get("Cookie")) for request in site.log]
-    assert asked == [("/robots.txt", SECRET, None), ("/", SECRET, None), ("/", SECRET, None), ("/a", SECRET, f"session={SECRET}")]
+    asked = [
+        (request.path, request.headers.get("X-Key"), request.headers.get("Cookie"))
+        for request in site.log
+    ]
+    assert asked == [
+        ("/robots.txt", SECRET, None),
+        ("/", SECRET, None),
+        ("/", SECRET, None),
+        ("/a", SECRET, f"session={SECRET}"),
+    ]
     assert all(request.headers["Accept-Language"] == "de" for request in site.log)
     kept = everything_kept(run)
-    assert kept.count(SECRET.encode()) == kept.count(f"Set-Cookie: session={SECRET}".encode()) == 1  # the answer is kept as it came
+    # the answer is kept as it came
+    assert kept.count(SECRET.encode()) == kept.count(f"Set-Cookie: session={SECRET}".encode()) == 1
     assert b"X-Key: (not kept)" in kept
     assert SECRET not in json.dumps(order_of(run.crawl))
 
@@ -80,23 +95,36 @@ def test_a_host_that_only_a_link_names_is_shown_no_secret(make_site, crawl_to_th
     elsewhere = make_site({"/": "x"}, address="127.0.0.2")
     site = make_site({"/": links(f"{elsewhere.url}/")})
 
-    crawl_to_the_end(f"{site.url}/", off_site_hops=1, headers={"X-Key": SECRET, "Accept-Language": "de"})
+    crawl_to_the_end(
+        f"{site.url}/", off_site_hops=1, headers={"X-Key": SECRET, "Accept-Language": "de"}
+    )
 
-    assert {(request.path, request.headers.get("X-Key"), request.headers.get("Accept-Language")) for request in elsewhere.log} == {
+    assert {
+        (request.path, request.headers.get("X-Key"), request.headers.get("Accept-Language"))
+        for request in elsewhere.log
+    } == {
         ("/robots.txt", None, "de"),
         ("/", None, "de"),
     }
 
 
-def test_cookies_outlive_a_shift_and_stay_with_their_run(make_site, crawl_to_the_end, work_off, settings):
+def test_cookies_outlive_a_shift_and_stay_with_their_run(
+    make_site, crawl_to_the_end, work_off, settings
+):
     settings.CRAWL_SLICE_SECONDS = 0.0  # each shift ends at its first look
-    site = make_site({"/": (200, {**HTML, "Set-Cookie": "seen=1"}, links("/a", "/b")), "/a": "a", "/b": "b"})
+    site = make_site(
+        {"/": (200, {**HTML, "Set-Cookie": "seen=1"}, links("/a", "/b")), "/a": "a", "/b": "b"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/", cookies=True, batch_size=1, delay_seconds=0.6)
     assert run.processes.get().shifts.count() > 1
     work_off(start_run(run.crawl))
 
-    sent = [(request.path, request.headers.get("Cookie")) for request in site.log if request.path != "/robots.txt"]
+    sent = [
+        (request.path, request.headers.get("Cookie"))
+        for request in site.log
+        if request.path != "/robots.txt"
+    ]
     assert sent == 2 * [("/", None), ("/a", "seen=1"), ("/b", "seen=1")]
 
 
@@ -120,8 +148,12 @@ def test_digest_is_answered_by_rfc_7616():
     assert unknown.authorization("me:pw", read_address("http://a.test/"), "GET") == ""
 
 
-@pytest.mark.parametrize(("kind", "asked"), [("socks5", "127.0.0.1:{port}"), ("http", "CONNECT 127.0.0.1:{port}")])
-def test_a_proxy_is_told_the_vetted_address_and_never_the_name(kind, asked, make_site, crawl_to_the_end, dns_server):
+@pytest.mark.parametrize(
+    ("kind", "asked"), [("socks5", "127.0.0.1:{port}"), ("http", "CONNECT 127.0.0.1:{port}")]
+)
+def test_a_proxy_is_told_the_vetted_address_and_never_the_name(
+    kind, asked, make_site, crawl_to_the_end, dns_server
+):
     site = make_site({"/": "x"}, address="127.0.0.1")
     dns_server.hosts["a.test"] = ["127.0.0.1"]
     with serve_proxy(kind, user="me", password=SECRET) as proxy:
@@ -142,7 +174,9 @@ def test_only_a_trusted_proxy_fetches_by_itself(make_site, crawl_to_the_end):
     assert f"GET {site.url}/" in proxy.asked
 
 
-def test_a_proxy_that_will_not_serve_us_is_told_from_a_site_that_will_not(make_site, crawl_to_the_end):
+def test_a_proxy_that_will_not_serve_us_is_told_from_a_site_that_will_not(
+    make_site, crawl_to_the_end
+):
     with serve_proxy("socks5", user="me", password=SECRET) as proxy:
         way = f"socks5://me:wrong@127.0.0.1:{proxy.port}"
         run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", proxy=way, host_patience_seconds=0)
@@ -161,14 +195,19 @@ def test_a_seed_may_be_posted(make_site, crawl_to_the_end):
     run = crawl_to_the_end(posts={f"{site.url}/search": "q=books"})
 
     assert set(statuses(run).values()) == {200}
-    assert [(request.method, request.path) for request in site.log if request.path != "/robots.txt"] == [
+    assert [
+        (request.method, request.path) for request in site.log if request.path != "/robots.txt"
+    ] == [
         ("POST", "/search"),
         ("GET", "/found"),
     ]
     assert next(request.body for request in site.log if request.method == "POST") == b"q=books"
 
 
-FORM = "<form method=post action=/enter><input name=user><input type=password name=pass><input type=hidden name=t value=1></form>"
+FORM = (
+    "<form method=post action=/enter><input name=user><input type=password name=pass><input "
+    "type=hidden name=t value=1></form>"
+)
 
 
 def with_login(password):
@@ -181,7 +220,11 @@ def with_login(password):
         return 303, {"Location": "/", "Set-Cookie": "in=yes; Path=/"}, ""
 
     def home(request):
-        return (200, HTML, links("/inside")) if "in=yes" in request.headers.get("Cookie", "") else (302, {"Location": "/login"}, "")
+        return (
+            (200, HTML, links("/inside"))
+            if "in=yes" in request.headers.get("Cookie", "")
+            else (302, {"Location": "/login"}, "")
+        )
 
     return {"/login": FORM, "/enter": enter, "/": home, "/inside": "secret papers"}
 
@@ -189,7 +232,9 @@ def with_login(password):
 def test_a_crawl_logs_in_by_the_sites_own_form_before_its_first_page(make_site, crawl_to_the_end):
     site = make_site(with_login(SECRET))
 
-    run = crawl_to_the_end(f"{site.url}/", login_url=f"{site.url}/login", login_fields={"user": "me", "pass": SECRET})
+    run = crawl_to_the_end(
+        f"{site.url}/", login_url=f"{site.url}/login", login_fields={"user": "me", "pass": SECRET}
+    )
 
     assert statuses(run) == {f"{site.url}/": 200, f"{site.url}/inside": 200}
     assert SECRET.encode() not in everything_kept(run)
@@ -197,7 +242,13 @@ def test_a_crawl_logs_in_by_the_sites_own_form_before_its_first_page(make_site, 
 
 def test_a_login_that_fails_pauses_the_run_and_says_why(make_site, order, work_off):
     site = make_site(with_login("another"))
-    crawl = create_crawl(order(f"{site.url}/", login_url=f"{site.url}/login", login_fields={"user": "me", "pass": SECRET}))
+    crawl = create_crawl(
+        order(
+            f"{site.url}/",
+            login_url=f"{site.url}/login",
+            login_fields={"user": "me", "pass": SECRET},
+        )
+    )
 
     run = work_off(start_run(crawl), until=lambda run: run.state == "paused")
 
@@ -207,34 +258,72 @@ def test_a_login_that_fails_pauses_the_run_and_says_why(make_site, order, work_o
 
 
 def test_a_clone_has_the_secrets_and_shows_them_as_little(order):
-    crawl = create_crawl(order("http://127.0.0.1:8900/", headers={"X-Key": SECRET}, proxy=f"socks5://me:{SECRET}@127.0.0.1"))
+    crawl = create_crawl(
+        order(
+            "http://127.0.0.1:8900/",
+            headers={"X-Key": SECRET},
+            proxy=f"socks5://me:{SECRET}@127.0.0.1",
+        )
+    )
 
     copy = clone_crawl(crawl)
 
     assert fetching_of(copy) == fetching_of(crawl)
     assert fetching_of(copy).headers == {"X-Key": SECRET}
-    assert (order_of(copy)["headers"], order_of(copy)["proxy"]) == ({"X-Key": MASK}, f"socks5://me:{MASK}@127.0.0.1:1080")
+    assert (order_of(copy)["headers"], order_of(copy)["proxy"]) == (
+        {"X-Key": MASK},
+        f"socks5://me:{MASK}@127.0.0.1:1080",
+    )
 
 
 def test_the_form_takes_secrets_and_no_page_gives_them_back(pool, loopback):
     operator = browser("operator")
-    typed = {"seeds": "http://127.0.0.1:8900/", "name": "papers", "order": "breadth_first", "preset": "normal"}
-    asks = {"headers": f"X-Key: {SECRET}\nAccept-Language: de", "credentials": f"127.0.0.1:8900 me:{SECRET}", "cookies": "on"}
+    typed = {
+        "seeds": "http://127.0.0.1:8900/",
+        "name": "papers",
+        "order": "breadth_first",
+        "preset": "normal",
+    }
+    asks = {
+        "headers": f"X-Key: {SECRET}\nAccept-Language: de",
+        "credentials": f"127.0.0.1:8900 me:{SECRET}",
+        "cookies": "on",
+    }
     logs_in = {
         "login_url": "http://127.0.0.1:8900/login",
         "login_fields": f"user=me\npass={SECRET}",
         "posts": "http://127.0.0.1:8900/s q=a b",
     }
 
-    operator.post("/crawls/new/", {**typed, **asks, **logs_in, "proxy": f"socks5://me:{SECRET}@127.0.0.1", "read_seconds": "9"})
+    operator.post(
+        "/crawls/new/",
+        {
+            **typed,
+            **asks,
+            **logs_in,
+            "proxy": f"socks5://me:{SECRET}@127.0.0.1",
+            "read_seconds": "9",
+        },
+    )
 
     crawl = CrawlJob.objects.get()
     part = fetching_of(crawl)
-    assert (part.headers["X-Key"], part.credentials, part.read_seconds) == (SECRET, {"127.0.0.1:8900": f"me:{SECRET}"}, 9.0)
-    assert (part.login_fields, part.posts) == ({"user": "me", "pass": SECRET}, {"http://127.0.0.1:8900/s": "q=a b"})
+    assert (part.headers["X-Key"], part.credentials, part.read_seconds) == (
+        SECRET,
+        {"127.0.0.1:8900": f"me:{SECRET}"},
+        9.0,
+    )
+    assert (part.login_fields, part.posts) == (
+        {"user": "me", "pass": SECRET},
+        {"http://127.0.0.1:8900/s": "q=a b"},
+    )
     shown = [
         operator.get(path).content.decode()
-        for path in (f"/crawls/{crawl.pk}/", f"/crawls/new/?clone={crawl.pk}", f"/api/crawls/{crawl.pk}")
+        for path in (
+            f"/crawls/{crawl.pk}/",
+            f"/crawls/new/?clone={crawl.pk}",
+            f"/api/crawls/{crawl.pk}",
+        )
     ]
     assert not any(SECRET in page or crawl.fetching["sealed"] in page for page in shown)
     assert "Accept-Language: de" in shown[0]
@@ -281,27 +370,49 @@ def test_a_form_goes_as_a_browser_would_send_it():
     sent = fill_in(turbohtml.parse(page), "http://a.test/login", {"u": "me", "p": "p&w"})
 
     assert sent.address.url == "http://a.test/in"
-    assert parse_qs(sent.body.decode()) == {"u": ["me"], "p": ["p&w"], "keep": ["on"], "l": ["2"], "n": ["x"]}
+    assert parse_qs(sent.body.decode()) == {
+        "u": ["me"],
+        "p": ["p&w"],
+        "keep": ["on"],
+        "l": ["2"],
+        "n": ["x"],
+    }
     assert fill_in(turbohtml.parse(page), "http://a.test/", {"missing": ""}) is None
 
 
 def test_a_record_of_a_request_has_no_secrets_and_all_the_rest():
-    sent = b"GET / HTTP/1.1\r\nHost: a.test\r\nauthorization: Basic x\r\nX-Key: y\r\nAccept: */*\r\n\r\nX-Key: body"
+    sent = (
+        b"GET / HTTP/1.1\r\nHost: a.test\r\nauthorization: Basic x\r\nX-Key: y\r\nAccept: */*\r\n"
+        b"\r\nX-Key: body"
+    )
 
     assert masked_request(sent, frozenset({"x-key"})) == (
-        b"GET / HTTP/1.1\r\nHost: a.test\r\nauthorization: (not kept)\r\nX-Key: (not kept)\r\nAccept: */*\r\n\r\nX-Key: body"
+        b"GET / HTTP/1.1\r\nHost: a.test\r\nauthorization: (not kept)\r\nX-Key: (not kept)\r\n"
+        b"Accept: */*\r\n\r\nX-Key: body"
     )
 
 
 def test_cookies_come_back_from_their_dump():
     cookies = Cookies(
         [
-            {"version": 0, "name": "a", "value": "b", "port": None, "domain": "a.test", "path": "/", "secure": False}
+            {
+                "version": 0,
+                "name": "a",
+                "value": "b",
+                "port": None,
+                "domain": "a.test",
+                "path": "/",
+                "secure": False,
+            }
             | {"expires": None, "discard": True, "domain_specified": False}
         ]
     )
 
-    assert (cookies.header("http://a.test/x"), cookies.header("http://b.test/"), cookies.has_changed) == ("a=b", "", False)
+    assert (
+        cookies.header("http://a.test/x"),
+        cookies.header("http://b.test/"),
+        cookies.has_changed,
+    ) == ("a=b", "", False)
     assert Cookies(cookies.dump()).dump() == cookies.dump()
 
 
@@ -322,15 +433,26 @@ def test_no_cookie_breaks_the_request_that_brings_it_back(written):
     asking = say(OK + b"Set-Cookie: " + written + b"\r\n" + empty, then=say(OK + empty))
 
     with serve_raw(asking) as (url, _), PinnedSession() as session:
-        assert [get(url, session=session, how=RequestOptions(cookies=cookies)).status for _ in range(2)] == [200, 200]
+        assert [
+            get(url, session=session, how=RequestOptions(cookies=cookies)).status for _ in range(2)
+        ] == [200, 200]
 
 
 def test_a_host_gets_back_its_own_cookies_where_it_wants_them():
     cookies = Cookies()
     cookies.take(
-        "http://a.test/", asking_for("own=1; Path=/", "below=1; Path=/x/", "safe=1; Path=/; Secure", "other=1; Domain=b.test; Path=/")
+        "http://a.test/",
+        asking_for(
+            "own=1; Path=/",
+            "below=1; Path=/x/",
+            "safe=1; Path=/; Secure",
+            "other=1; Domain=b.test; Path=/",
+        ),
     )
-    asked = {url: cookies.header(url) for url in ("http://a.test/", "http://a.test/x/", "https://a.test/", "http://b.test/")}
+    asked = {
+        url: cookies.header(url)
+        for url in ("http://a.test/", "http://a.test/x/", "https://a.test/", "http://b.test/")
+    }
 
     assert list(asked.values()) == ["own=1", "below=1; own=1", "own=1; safe=1", ""]
 

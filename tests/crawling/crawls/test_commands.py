@@ -52,7 +52,12 @@ def test_programs_get_one_json_object(make_site, workers):
 
     told = json.loads(printed(f"{site.url}/", "--delay", "0", "--wait", "--json"))
 
-    assert (told["state"], told["discovered"], told["succeeded"], told["failed"]) == ("finished", 2, 1, 1)
+    assert (told["state"], told["discovered"], told["succeeded"], told["failed"]) == (
+        "finished",
+        2,
+        1,
+        1,
+    )
 
 
 def test_a_crawl_that_fetched_nothing_ends_with_status_1(make_site, workers):
@@ -64,7 +69,9 @@ def test_a_crawl_that_fetched_nothing_ends_with_status_1(make_site, workers):
     assert ended.value.code == 1
 
 
-def test_a_crawl_that_goes_on_beyond_its_time_is_left_with_status_3(make_site, workers, monkeypatch, capsys):
+def test_a_crawl_that_goes_on_beyond_its_time_is_left_with_status_3(
+    make_site, workers, monkeypatch, capsys
+):
     """A page hangs, and a shift gives it four seconds at its end: the run cannot end at once."""
     let_go = threading.Event()
     site = make_site({"/": lambda request: let_go.wait(60) and (200, {}, "at last")})

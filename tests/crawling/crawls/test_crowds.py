@@ -189,7 +189,9 @@ def test_the_lost_shift_of_a_run_that_is_being_deleted_stops_nobody(lost_shifts)
     assert not unsent_outbox(kinds=[OutboxKind.REAPED])
 
 
-def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(one_worker, start, queue, monkeypatch):
+def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(
+    one_worker, start, queue, monkeypatch
+):
     """A look at the names of all that wait would take longer each second the more they are."""
     monkeypatch.setattr(waiting_names, "FIRST_IN_LINE", 1)
     start(4)

@@ -15,7 +15,19 @@ from crawling.crawls.schedules import set_schedule
 from crawling.errors import WrongState
 from crawling.housekeeping import run_removal
 from crawling.housekeeping.deletion import ask_deletion, delete_crawl
-from crawling.models import CrawlJob, Host, HostQueue, LogLine, Page, Run, RunCount, RunProcess, Schedule, Shift, Url
+from crawling.models import (
+    CrawlJob,
+    Host,
+    HostQueue,
+    LogLine,
+    Page,
+    Run,
+    RunCount,
+    RunProcess,
+    Schedule,
+    Shift,
+    Url,
+)
 from tests.crawling.pages import browser
 from tests.stack import KEEPER, running_stack, wait_until
 
@@ -40,7 +52,9 @@ def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, craw
     assert Host.objects.count() == 1
 
 
-def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(make_site, crawl_to_the_end, order, monkeypatch):
+def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
+    make_site, crawl_to_the_end, order, monkeypatch
+):
     site = make_site({"/": '<title>Lost</title><a href="/a">a</a>', "/a": "x"})
     goes = crawl_to_the_end(f"{site.url}/", name="goes").crawl
     set_schedule(goes, {"every_minutes": 5}, by=None)
@@ -54,13 +68,19 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(make_site, cr
     assert (left["Url"] > 0, left["CrawlJob"]) == (True, 1)
     assert operator.get("/api/crawls").json()["items"] == []
     assert operator.get("/api/search?q=Lost").json()["items"] == []
-    addresses = [reverse("crawling:crawl", args=[goes.pk]), reverse("crawling:page", args=[goes.pk, url]), f"/api/crawls/{goes.pk}"]
+    addresses = [
+        reverse("crawling:crawl", args=[goes.pk]),
+        reverse("crawling:page", args=[goes.pk, url]),
+        f"/api/crawls/{goes.pk}",
+    ]
     assert {operator.get(address).status_code for address in addresses} == {404}
     assert Schedule.objects.get().next_at is None
     assert create_crawl(order(f"{site.url}/", name="goes")).pk != goes.pk
 
 
-def test_deleting_again_is_nothing_new_and_the_keeper_goes_on_to_the_end(make_site, crawl_to_the_end, monkeypatch):
+def test_deleting_again_is_nothing_new_and_the_keeper_goes_on_to_the_end(
+    make_site, crawl_to_the_end, monkeypatch
+):
     goes = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
@@ -76,7 +96,9 @@ def test_deleting_again_is_nothing_new_and_the_keeper_goes_on_to_the_end(make_si
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(make_site, crawl_to_the_end, tmp_path):
+def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
+    make_site, crawl_to_the_end, tmp_path
+):
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     stays = crawl_to_the_end(f"{site.url}/", name="stays")
     before = rows()
@@ -106,7 +128,9 @@ def test_the_command_line_deletes(make_site, crawl_to_the_end, capsys):
     assert set(rows().values()) == {0}
 
 
-def test_delete_leaves_the_banks_ledger_and_the_audit_row(make_site, crawl_to_the_end, django_user_model):
+def test_delete_leaves_the_banks_ledger_and_the_audit_row(
+    make_site, crawl_to_the_end, django_user_model
+):
     chief = django_user_model.objects.create_user("chief")
     crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
     events = Event.objects.count()

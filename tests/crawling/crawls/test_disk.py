@@ -22,14 +22,21 @@ GB = 10**9
 def history(*free: int):
     """A measurement a day up to now; what is used is archive for the most part."""
     days = len(free) - 1
-    return [DiskMeasurement(NOW - timedelta(days=days - i), left, 3 * GB * i, GB * i) for i, left in enumerate(free)]
+    return [
+        DiskMeasurement(NOW - timedelta(days=days - i), left, 3 * GB * i, GB * i)
+        for i, left in enumerate(free)
+    ]
 
 
 def test_the_day_follows_from_how_free_space_shrinks():
     told = forecast(history(100 * GB, 96 * GB, 92 * GB, 88 * GB))
 
     assert told.full_at - NOW == timedelta(days=22)
-    assert (round(told.archive_a_day), round(told.database_a_day), round(told.used_a_day)) == (3 * GB, GB, 4 * GB)
+    assert (round(told.archive_a_day), round(told.database_a_day), round(told.used_a_day)) == (
+        3 * GB,
+        GB,
+        4 * GB,
+    )
 
 
 @pytest.mark.parametrize("free", [(50, 50, 50), (50, 60, 70)])
@@ -38,7 +45,15 @@ def test_a_disk_that_does_not_fill_has_no_day(free):
 
 
 def test_less_than_a_day_tells_nothing():
-    assert forecast([DiskMeasurement(NOW - timedelta(hours=23), 5 * GB, 0, 0), DiskMeasurement(NOW, GB, 0, 0)]) is None
+    assert (
+        forecast(
+            [
+                DiskMeasurement(NOW - timedelta(hours=23), 5 * GB, 0, 0),
+                DiskMeasurement(NOW, GB, 0, 0),
+            ]
+        )
+        is None
+    )
 
 
 def test_the_keeper_measures_once_an_hour_and_forgets_what_is_old(db):
@@ -60,7 +75,9 @@ def test_the_overview_tells_the_day_or_why_it_cannot(db):
     assert "it takes a day to say when it will be full" in disk().detail
     DiskSample.objects.all().delete()
     now = disk_now()
-    DiskSample.objects.create(machine=this_machine(), total=now.total, free=2 * now.free, archive=0, database=0)
+    DiskSample.objects.create(
+        machine=this_machine(), total=now.total, free=2 * now.free, archive=0, database=0
+    )
     DiskSample.objects.update(at=timezone.now() - timedelta(days=2))
 
     part = disk()

@@ -1,4 +1,6 @@
-"""How a crawl asks, and what it spares hosts, is edited while it runs: from the page, by JSON and by command; a stale edit does nothing."""
+"""How a crawl asks, and what it spares hosts, is edited while it runs: from the page, by JSON and
+by command; a stale edit does nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from tests.crawling.dashboard.test_scope_pages import filled
 from tests.crawling.pipeline.test_crawl_path import links
 
 HERE = "http://127.0.0.1:8900/"
-SECRETS = {"headers": {"X-Key": "first-secret", "Accept-Language": "de"}, "credentials": {"127.0.0.1:8900": "me:first-word"}}
+SECRETS = {
+    "headers": {"X-Key": "first-secret", "Accept-Language": "de"},
+    "credentials": {"127.0.0.1:8900": "me:first-word"},
+}
 
 
 @pytest.fixture
@@ -28,22 +33,39 @@ def crawl(order):
 
 
 def test_a_secret_that_is_sent_back_masked_stays_and_another_takes_its_place_unseen(crawl):
-    edited = edit_crawl(crawl, {"headers": {"X-Key": MASK, "X-New": "second-secret"}, "credentials": {"127.0.0.1:8900": "me:second-word"}})
+    edited = edit_crawl(
+        crawl,
+        {
+            "headers": {"X-Key": MASK, "X-New": "second-secret"},
+            "credentials": {"127.0.0.1:8900": "me:second-word"},
+        },
+    )
 
     asked = fetching_of(edited)
     assert asked.headers == {"X-Key": "first-secret", "X-New": "second-secret"}
     assert asked.credentials == {"127.0.0.1:8900": "me:second-word"}
     changes = json.dumps(edited.revisions.get().changes)
     assert "X-New" in changes
-    assert not any(secret in changes for secret in ("first-secret", "second-secret", "first-word", "second-word"))
-    assert edit_crawl(edited, {"credentials": {"127.0.0.1:8900": f"me:{MASK}"}}).revision == edited.revision == 2
+    assert not any(
+        secret in changes
+        for secret in ("first-secret", "second-secret", "first-word", "second-word")
+    )
+    assert (
+        edit_crawl(edited, {"credentials": {"127.0.0.1:8900": f"me:{MASK}"}}).revision
+        == edited.revision
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
     ("fields", "field", "sentence"),
     [
         ({"headers": {"X-Other": MASK}}, "headers", "which stands for what is not shown again"),
-        ({"login_url": "http://b.test/", "login_fields": {"user": "me"}}, "login_url", "must be on the site of a seed"),
+        (
+            {"login_url": "http://b.test/", "login_fields": {"user": "me"}},
+            "login_url",
+            "must be on the site of a seed",
+        ),
         ({"login_url": HERE}, "login_fields", "belong together"),
         ({"posts": {HERE: "x"}}, "posts", "cannot be edited"),
         ({"proxy": {"http": "socks5://127.0.0.1:1080"}}, "proxy", "must be text"),
@@ -73,7 +95,10 @@ def test_a_stale_edit_changes_nothing_at_the_bank_either(crawl):
 def test_an_edit_that_another_overtakes_gives_the_bank_back_what_it_had(crawl, monkeypatch):
     start_run(crawl)
     before = Process.objects.get().max_claim
-    monkeypatch.setattr("crawling.crawls.revisions.check_max", lambda job, claim: edit_meanwhile(job) or {**job.claim, **claim})
+    monkeypatch.setattr(
+        "crawling.crawls.revisions.check_max",
+        lambda job, claim: edit_meanwhile(job) or {**job.claim, **claim},
+    )
 
     def edit_meanwhile(job):
         monkeypatch.undo()
@@ -97,22 +122,34 @@ def test_the_page_edits_without_showing_secrets_or_losing_them(client, crawl):
     asked = fetching_of(crawl)
     assert (asked.connect_seconds, crawl.politeness["delay_factor"], crawl.revision) == (7, 3, 2)
     assert asked.headers == SECRETS["headers"]
-    tested = client.post(here, filled(client.get(here)) | {"urls": f"{HERE}a", "test": "1"}).context["tested"]
+    tested = client.post(
+        here, filled(client.get(here)) | {"urls": f"{HERE}a", "test": "1"}
+    ).context["tested"]
     assert [row.admits for row in tested] == [True]
 
 
 def test_json_and_the_command_edit_the_same_fields(client, crawl, tmp_path, capsys):
     client.force_login(User.objects.create_superuser("boss"))
-    said = client.patch(f"/api/crawls/{crawl.pk}", {"max_kib_a_second": 64, "cookies": True}, content_type="application/json").json()
+    said = client.patch(
+        f"/api/crawls/{crawl.pk}",
+        {"max_kib_a_second": 64, "cookies": True},
+        content_type="application/json",
+    ).json()
     assert (said["order"]["max_kib_a_second"], said["order"]["cookies"]) == (64, True)
 
     file = tmp_path / "changes.json"
     file.write_text('{"host_requests_a_minute": 9}')
     call_command("crawl", "edit", crawl.name, "--delay", "2.5", "--file", str(file))
     crawl.refresh_from_db()
-    assert (crawl.delay_seconds, crawl.politeness["host_requests_a_minute"], crawl.revision) == (2.5, 9, 3)
+    assert (crawl.delay_seconds, crawl.politeness["host_requests_a_minute"], crawl.revision) == (
+        2.5,
+        9,
+        3,
+    )
     with pytest.raises(CommandError, match="nothing was changed:\n  seeds: cannot be edited"):
-        call_command("crawl", "edit", crawl.name, "--file", str(written(tmp_path, {"seeds": [HERE]})))
+        call_command(
+            "crawl", "edit", crawl.name, "--file", str(written(tmp_path, {"seeds": [HERE]}))
+        )
     with pytest.raises(CommandError, match="needs a change"):
         call_command("crawl", "edit", crawl.name)
 
@@ -135,7 +172,10 @@ def test_an_edit_that_says_on_what_it_is_based_never_overwrites_another(client, 
     crawl.refresh_from_db()
     assert crawl.max_pages == 5
     for nonsense in ("two", True, [2], -1, 1.5):
-        assert "number of the revision" in patch(max_pages=9, revision=nonsense)[1]["errors"]["revision"]
+        assert (
+            "number of the revision"
+            in patch(max_pages=9, revision=nonsense)[1]["errors"]["revision"]
+        )
 
 
 def test_an_edit_that_says_nothing_of_what_it_is_based_on_sets_its_own_fields_alone(client, crawl):
@@ -155,13 +195,20 @@ def written(folder, fields):
 
 def test_a_run_at_work_asks_otherwise_within_a_moment(make_site, order, work_off, monkeypatch):
     monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
-    site = make_site({"/": links(*(f"/{n}" for n in range(30))), **{f"/{n}": "x" for n in range(30)}})
-    crawl = create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.01, headers={"X-Key": "before"}))
-    site.pages["/5"] = acting(lambda: edit_crawl(crawl, {"headers": {"X-Key": "after"}, "delay_factor": 0}))
+    site = make_site(
+        {"/": links(*(f"/{n}" for n in range(30))), **{f"/{n}": "x" for n in range(30)}}
+    )
+    crawl = create_crawl(
+        order(f"{site.url}/", batch_size=1, delay_seconds=0.01, headers={"X-Key": "before"})
+    )
+    site.pages["/5"] = acting(
+        lambda: edit_crawl(crawl, {"headers": {"X-Key": "after"}, "delay_factor": 0})
+    )
 
     run = work_off(start_run(crawl))
 
-    # The next shift asks for robots.txt again: what an order's own headers bring is kept for no other.
+    # The next shift asks for robots.txt again: what an order's own headers bring is kept for no
+    # other.
     keys = [request.headers["X-Key"] for request in site.log]
     assert (keys[0], keys[-1], len(keys)) == ("before", "after", 33)
     assert keys == sorted(keys, reverse=True)

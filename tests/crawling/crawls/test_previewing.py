@@ -1,4 +1,6 @@
-"""Before rules are saved they say what they would remove from what is queued: exactly, or as an estimate that says so."""
+"""Before rules are saved they say what they would remove from what is queued: exactly, or as an
+estimate that says so.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,13 @@ def test_it_tells_what_saving_then_does_to_the_url(frontier):
     preview, _ = preview_changes(crawl, FIELDS)
 
     assert preview.sentence == "This would remove 20 of 300 queued URLs."
-    assert [(row.host, row.removed, row.looked_at, row.waiting) for row in preview.hosts] == [("a.test", 20, 201, 201)]
+    assert [(row.host, row.removed, row.looked_at, row.waiting) for row in preview.hosts] == [
+        ("a.test", 20, 201, 201)
+    ]
     assert len(preview.examples) == 10
-    assert all(url.endswith(".zip") and why.startswith("Rule 5, exclude") for url, why in preview.examples)
+    assert all(
+        url.endswith(".zip") and why.startswith("Rule 5, exclude") for url, why in preview.examples
+    )
     assert frontier.states() == {UrlState.QUEUED: 300}
     edit_crawl(crawl, FIELDS)
     rejudge_live_runs()
@@ -55,9 +61,13 @@ def test_of_more_than_can_be_judged_a_sample_is_and_the_sentence_says_so(frontie
     least, most = preview.share.bounds
     assert (preview.share.looked_at, preview.share.total) == (150, 300)
     assert least <= 20 <= most
-    assert preview.sentence.startswith(f"This would remove about {preview.share.about} of 300 queued URLs, between {least} and {most}: ")
+    assert preview.sentence.startswith(
+        f"This would remove about {preview.share.about} of 300 queued URLs, between {least} and "
+        f"{most}: "
+    )
     assert preview.sentence.endswith("an estimate from 150 of them, drawn at random.")
-    assert preview_changes(frontier.run.crawl, FIELDS)[0] == preview  # who tries on expressions sees what these change
+    # who tries on expressions sees what these change
+    assert preview_changes(frontier.run.crawl, FIELDS)[0] == preview
 
 
 def test_a_sample_reads_so_many_rows_at_most_however_little_waits_among_them(frontier, monkeypatch):
@@ -73,7 +83,9 @@ def test_a_sample_reads_so_many_rows_at_most_however_little_waits_among_them(fro
 def test_nothing_found_in_a_sample_is_no_promise(frontier, monkeypatch):
     monkeypatch.setattr(samples, "MOST", 100)
 
-    preview, _ = preview_changes(frontier.run.crawl, {"exclude": ["nothing like it"], "off_site_hops": 1})
+    preview, _ = preview_changes(
+        frontier.run.crawl, {"exclude": ["nothing like it"], "off_site_hops": 1}
+    )
 
     assert preview.sentence.startswith("This would remove none, or at most about ")
     assert preview.share.bounds[1] > 0
@@ -95,7 +107,10 @@ def test_where_nothing_waits_nothing_would_be_removed(frontier, state):
         frontier.run.urls.all().delete()
         HostQueue.objects.update(queued=0)
 
-    assert preview_changes(frontier.run.crawl, FIELDS)[0].sentence == "Nothing waits, so nothing would be removed."
+    assert (
+        preview_changes(frontier.run.crawl, FIELDS)[0].sentence
+        == "Nothing waits, so nothing would be removed."
+    )
 
 
 def test_the_page_tells_it_before_saving_and_keeps_what_was_typed(frontier):
@@ -105,10 +120,14 @@ def test_the_page_tells_it_before_saving_and_keeps_what_was_typed(frontier):
 
     page = soup(operator.post(address, {**data, "preview": "1"}))
 
-    assert "This would remove 20 of 300 queued URLs." in page.select_one("#preview").get_text(" ", strip=True)
+    assert "This would remove 20 of 300 queued URLs." in page.select_one("#preview").get_text(
+        " ", strip=True
+    )
     assert page.find(id="id_exclude").get_text().strip() == r"\.zip$"
     assert frontier.states() == {UrlState.QUEUED: 300}
-    fragment = operator.post(address, {**data, "preview": "1"}, headers={"HX-Request": "true"}).content
+    fragment = operator.post(
+        address, {**data, "preview": "1"}, headers={"HX-Request": "true"}
+    ).content
     assert b"<html" not in fragment
     wrong = soup(operator.post(address, {**data, "exclude": "(", "preview": "1"}))
     assert "no regular expression of RE2" in wrong.select_one("#preview").get_text(" ", strip=True)
@@ -119,7 +138,10 @@ def test_a_program_gets_the_figures_and_mistakes_by_field(frontier):
 
     told = viewer.post(path, FIELDS, content_type="application/json").json()
 
-    assert {name: told[name] for name in ("queued", "looked_at", "is_estimate", "removed", "at_least", "at_most")} == {
+    assert {
+        name: told[name]
+        for name in ("queued", "looked_at", "is_estimate", "removed", "at_least", "at_most")
+    } == {
         "queued": 300,
         "looked_at": 300,
         "is_estimate": False,

@@ -1,4 +1,6 @@
-"""Deleting single runs: all of one and nothing of another, never what others need, and to the end whatever comes between."""
+"""Deleting single runs: all of one and nothing of another, never what others need, and to the end
+whatever comes between.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
     assert rows() != before
     operator = browser("operator")
     assert operator.get(f"/api/crawls/{first.crawl_id}/runs").json()["items"][0]["number"] == 1
-    assert operator.get(reverse("crawling:crawl", args=[first.crawl_id]) + "?run=2").status_code == 404
+    assert (
+        operator.get(reverse("crawling:crawl", args=[first.crawl_id]) + "?run=2").status_code == 404
+    )
     while not run_removal.remove_rows(seconds=0):
         pass
     assert rows() == before
@@ -98,7 +102,9 @@ def test_files_that_could_not_be_removed_are_tried_again(two, monkeypatch):
     _, second, before = two
     files = list(ArchiveFile.objects.filter(run=second))
     with monkeypatch.context() as patch:
-        patch.setattr("pathlib.Path.unlink", lambda *_, **__: (_ for _ in ()).throw(PermissionError("locked")))
+        patch.setattr(
+            "pathlib.Path.unlink", lambda *_, **__: (_ for _ in ()).throw(PermissionError("locked"))
+        )
         run_removal.remove_run(second, by=None)
     assert files[0].path.exists()
 
@@ -108,7 +114,9 @@ def test_files_that_could_not_be_removed_are_tried_again(two, monkeypatch):
     assert rows() == before
 
 
-def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(make_site, crawl_to_the_end, work_off):
+def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
+    make_site, crawl_to_the_end, work_off
+):
     site = make_site({"/": versioned(HOME, '"1"'), "/a": versioned("old", '"a"'), "/b": "no tag"})
     first = crawl_to_the_end(f"{site.url}/")
     second = work_off(start_run(first.crawl))
@@ -137,7 +145,10 @@ def test_nothing_goes_while_the_crawl_has_a_run_at_work(two):
     live = start_run(first.crawl)
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
-    for run, said in ((live, "Run 3 is queued; stop it"), (second, "Run 3 is queued and may come to need")):
+    for run, said in (
+        (live, "Run 3 is queued; stop it"),
+        (second, "Run 3 is queued and may come to need"),
+    ):
         with pytest.raises(WrongState, match=said):
             run_removal.remove_run(run, by=None)
     RunsKeeper().keep_to_rules()
@@ -170,7 +181,9 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
         ({"keep_runs": 2, "keep_days": 3, "max_bytes": 1}, False),
     ],
 )
-def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(two, rules, stays, django_assert_max_num_queries):
+def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(
+    two, rules, stays, django_assert_max_num_queries
+):
     first, second, _ = two
     Run.objects.update(finished_at=timezone.now() - timedelta(days=2))
     set_retention(first.crawl, rules, by=None)
@@ -181,15 +194,22 @@ def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(two, rules, 
     assert set(Run.objects.all()) == {second, *([first] if stays else [])}
 
 
-def test_who_needs_whom_is_asked_of_the_pages_only_where_a_run_goes_now(two, django_assert_num_queries):
+def test_who_needs_whom_is_asked_of_the_pages_only_where_a_run_goes_now(
+    two, django_assert_num_queries
+):
     first, _, _ = two
     set_retention(first.crawl, {"keep_days": 3}, by=None)
 
     with django_assert_num_queries(2):
-        assert [bool(fate.goes_at) for fate in fates_of(first.crawl, timezone.now())] == [False, True]
+        assert [bool(fate.goes_at) for fate in fates_of(first.crawl, timezone.now())] == [
+            False,
+            True,
+        ]
 
 
-def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_typed(two, django_assert_max_num_queries):
+def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_typed(
+    two, django_assert_max_num_queries
+):
     first, _, _ = two
     operator, address = browser("operator"), reverse("crawling:runs", args=[first.crawl_id])
 
@@ -208,7 +228,9 @@ def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_type
 
 def test_many_runs_are_shown_a_hundred_at_a_time(order):
     crawl = create_crawl(order("http://127.0.0.1:8900/"))
-    Run.objects.bulk_create(Run(crawl=crawl, number=n, is_latest=n == 101, state="finished") for n in range(1, 102))
+    Run.objects.bulk_create(
+        Run(crawl=crawl, number=n, is_latest=n == 101, state="finished") for n in range(1, 102)
+    )
     operator, address = browser("operator"), reverse("crawling:runs", args=[crawl.pk])
 
     first = soup(operator.get(address))
@@ -220,7 +242,10 @@ def test_many_runs_are_shown_a_hundred_at_a_time(order):
 
 def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_is_typed(two):
     first, second, _ = two
-    operator, address = browser("operator"), reverse("crawling:run-delete", args=[first.crawl_id, 2])
+    operator, address = (
+        browser("operator"),
+        reverse("crawling:run-delete", args=[first.crawl_id, 2]),
+    )
 
     page = soup(operator.get(address)).find("main").text
     refused = soup(operator.post(address, {"name": "another"}))
@@ -238,19 +263,29 @@ def test_programs_and_the_command_line_do_the_same(two, capsys):
     first, _, _ = two
     operator, root = browser("operator"), f"/api/crawls/{first.crawl_id}"
 
-    put = operator.put(f"{root}/retention", {"keep_runs": 5}, content_type="application/json").json()
+    put = operator.put(
+        f"{root}/retention", {"keep_runs": 5}, content_type="application/json"
+    ).json()
     wrong = operator.put(f"{root}/retention", {"keep_runs": 0}, content_type="application/json")
     gone = operator.delete(f"{root}/runs/1")
     call_command("runs", "keep", "a crawl", "--days", "7")
 
-    assert (put["keep_runs"], [run["sentence"] for run in put["runs"]]) == (5, ["Stays: it is the latest.", "Stays."])
+    assert (put["keep_runs"], [run["sentence"] for run in put["runs"]]) == (
+        5,
+        ["Stays: it is the latest.", "Stays."],
+    )
     assert (wrong.status_code, list(wrong.json()["errors"])) == (422, ["keep_runs"])
     assert (gone.status_code, operator.delete(f"{root}/runs/1").status_code) == (204, 404)
     assert "run 2  finished  2 pages" in capsys.readouterr().out
 
 
 def test_a_queue_and_a_shift_go_without_reading_every_url(db):
-    """With a constraint on these columns, which have no index, each row deleted would read all URLs of all runs."""
+    """With a constraint on these columns, which have no index, each row deleted would read all URLs
+    of all runs.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT conname FROM pg_constraint WHERE conrelid = 'crawling_url'::regclass AND contype = 'f'")
+        cursor.execute(
+            "SELECT conname FROM pg_constraint WHERE conrelid = 'crawling_url'::regclass "
+            "AND contype = 'f'"
+        )
         assert [name for (name,) in cursor.fetchall() if "run_id" not in name] == []

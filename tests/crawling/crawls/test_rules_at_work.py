@@ -1,4 +1,6 @@
-"""Filters, the black list, edits, limits and exceptions from robots.txt in crawls that run; and what is said of each URL afterwards."""
+"""Filters, the black list, edits, limits and exceptions from robots.txt in crawls that run; and
+what is said of each URL afterwards.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +47,30 @@ def told(run, url):
     return answer.met, facts
 
 
-def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_heads(make_site, crawl_to_the_end):
+def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_heads(
+    make_site, crawl_to_the_end
+):
     site = make_site(
         {
-            "/": links("/copy", "/a", "/x.zip", "/film", "/big", "/long", "/moved", "http://b.test/"),
+            "/": links(
+                "/copy", "/a", "/x.zip", "/film", "/big", "/long", "/moved", "http://b.test/"
+            ),
             "/a": "<p>same",
             "/copy": "<p>same",
             "/film": (200, {"Content-Type": "video/mp4"}, b"x" * 100),
             "/big": "y" * 3000,
-            "/long": (200, {"Content-Type": "text/html", "Transfer-Encoding": "identity"}, b"z" * 3000),
+            "/long": (
+                200,
+                {"Content-Type": "text/html", "Transfer-Encoding": "identity"},
+                b"z" * 3000,
+            ),
             "/moved": (301, {"Location": "/a"}, ""),
         }
     )
 
-    run = crawl_to_the_end(f"{site.url}/", exclude=[r"\.zip$"], types=["text/html"], max_document_bytes=2000)
+    run = crawl_to_the_end(
+        f"{site.url}/", exclude=[r"\.zip$"], types=["text/html"], max_document_bytes=2000
+    )
 
     assert fate(run) == {
         "/": ("s", 200),
@@ -73,7 +85,10 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     met, facts = told(run, f"{site.url}/x.zip")
     assert met == "kept out"
     assert "Rule 5, exclude, keeps it out: expression 1" in facts["rule"]
-    assert f"met on 1 page, under revision 1: expression 1, \\.zip$. It was met first on: {site.url}/" in facts["verdict"]
+    assert (
+        f"met on 1 page, under revision 1: expression 1, \\.zip$. It was met first on: {site.url}/"
+        in facts["verdict"]
+    )
     assert "is no host of a seed" in told(run, "http://b.test/")[1]["rule"]
     assert "Rule 8, type" in told(run, f"{site.url}/film")[1]["frontier"]
     assert "allows it" in told(run, f"{site.url}/a")[1]["robots"]
@@ -83,7 +98,9 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     assert told(run, f"{site.url}/unknown")[0] == "never met"
 
 
-def test_a_black_list_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(make_site, order, work_off):
+def test_a_black_list_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(
+    make_site, order, work_off
+):
     site = make_site({"/": links("/no/1", "/yes")})
     run = start_run(create_crawl(order(f"{site.url}/", f"{site.url}/no/")))
     entry = add_entry("prefix", f"{site.url}/no/", "its owner asked us to")
@@ -121,21 +138,29 @@ def test_an_edit_excludes_what_waits_and_takes_back_what_a_rule_that_went_had_ex
     edited = edit_crawl(crawl, {"exclude": [r"\.pdf$"]})
     rejudge_live_runs()
     assert (edited.revision, frontier.states()) == (2, {"q": 2, "x": 2})
-    assert Url.objects.get(url="http://a.test/1.pdf").error == r"Rule 5, exclude: expression 1, \.pdf$."
+    assert (
+        Url.objects.get(url="http://a.test/1.pdf").error
+        == r"Rule 5, exclude: expression 1, \.pdf$."
+    )
     frontier.check()
 
     edit_crawl(crawl, {"exclude": ["/1"], "delay_seconds": 1})
     rejudge_live_runs()
     assert Url.objects.get(url="http://a.test/2.pdf").state == "q"
     frontier.check()
-    assert [(row.number, row.changes["exclude"]) for row in crawl.revisions.all()] == [(3, [[r"\.pdf$"], ["/1"]]), (2, [[], [r"\.pdf$"]])]
+    assert [(row.number, row.changes["exclude"]) for row in crawl.revisions.all()] == [
+        (3, [[r"\.pdf$"], ["/1"]]),
+        (2, [[], [r"\.pdf$"]]),
+    ]
     with pytest.raises(WrongState, match="revision 3 holds"):
         edit_crawl(crawl, {"max_pages": 5}, revision=2)
 
 
 def test_an_edit_lets_in_what_was_kept_out_when_it_was_met(frontier):
     (claimed,) = frontier.claim()
-    kept_out = verdicts.Refusal("http://b.test/x", verdicts.Rule.SCOPE, "b.test is no host of a seed", 1, 0, claimed.id)
+    kept_out = verdicts.Refusal(
+        "http://b.test/x", verdicts.Rule.SCOPE, "b.test is no host of a seed", 1, 0, claimed.id
+    )
     frontier.record(outcome(claimed, refusals=[kept_out]))
     assert frontier.urls() == ["a.test/"]
 
@@ -151,7 +176,10 @@ def test_an_edit_lets_in_what_was_kept_out_when_it_was_met(frontier):
 def test_verdicts_beyond_the_most_are_counted_only(frontier, monkeypatch):
     monkeypatch.setattr(verdicts, "MOST_ROWS", 2)
     (claimed,) = frontier.claim()
-    refusals = [verdicts.Refusal(f"http://b.test/{n}", verdicts.Rule.SCOPE, "out", 1, 0, claimed.id) for n in (1, 2, 3, 2)]
+    refusals = [
+        verdicts.Refusal(f"http://b.test/{n}", verdicts.Rule.SCOPE, "out", 1, 0, claimed.id)
+        for n in (1, 2, 3, 2)
+    ]
 
     frontier.record(outcome(claimed, refusals=refusals))
 
@@ -159,31 +187,53 @@ def test_verdicts_beyond_the_most_are_counted_only(frontier, monkeypatch):
     assert VerdictCount.objects.values_list("kept", "more").get() == (2, 1)
 
 
-def test_at_a_soft_limit_no_new_url_is_let_in_and_what_is_known_is_finished(make_site, crawl_to_the_end):
-    site = make_site({"/": links(*(f"/{n}" for n in range(4))), **{f"/{n}": links(f"/{n}/more") for n in range(4)}})
+def test_at_a_soft_limit_no_new_url_is_let_in_and_what_is_known_is_finished(
+    make_site, crawl_to_the_end
+):
+    site = make_site(
+        {
+            "/": links(*(f"/{n}" for n in range(4))),
+            **{f"/{n}": links(f"/{n}/more") for n in range(4)},
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/", soft_pages=1)
 
     assert sorted(site.paths) == ["/", "/0", "/1", "/2", "/3"]
-    assert run.reason.startswith("The soft limit of 1 pages is reached: no address that was found after that was let in")
+    assert run.reason.startswith(
+        "The soft limit of 1 pages is reached: no address that was found after that was let in"
+    )
     assert "the soft limit of 1 pages is reached" in told(run, f"{site.url}/0/more")[1]["verdict"]
 
 
-def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(make_site, crawl_to_the_end):
+def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(
+    make_site, crawl_to_the_end
+):
     site = make_site({"/": links(*(f"/{n}" for n in range(9))), **{f"/{n}": "x" for n in range(9)}})
 
     run = crawl_to_the_end(f"{site.url}/", host_max_pages=4, batch_size=3, delay_seconds=0.1)
 
     assert len(site.paths) == 4
-    assert sorted(status for _, status in fate(run).values()) == [FetchStatus.HOST_BUDGET] * 6 + [200] * 4
-    assert run.reason == "Every URL in scope is done, but for those on 1 host whose limit was reached."
+    assert (
+        sorted(status for _, status in fate(run).values())
+        == [FetchStatus.HOST_BUDGET] * 6 + [200] * 4
+    )
+    assert (
+        run.reason == "Every URL in scope is done, but for those on 1 host whose limit was reached."
+    )
     assert "limits on each host: host_max_pages 4" in told(run, f"{site.url}/8")[1]["budget"]
 
 
 def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_off, monkeypatch):
     monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
     paths = [f"/{n}" for n in range(12)]
-    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": links(*paths, "/private/x"), **dict.fromkeys(paths, "x")})
+    site = make_site(
+        {
+            "/robots.txt": "User-agent: *\nDisallow: /private",
+            "/": links(*paths, "/private/x"),
+            **dict.fromkeys(paths, "x"),
+        }
+    )
     site.pages["/private/x"] = "secret"
     crawl = create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.01))
     host = f"{site.address}:{site.port}"
@@ -193,13 +243,27 @@ def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_
 
     assert fate(run)["/private/x"] == ("s", 200)
     assert run.processes.get().shifts.filter(ending__contains="excepted from robots.txt").exists()
-    assert any(b"agreed with its owner" in gzip.decompress(file.path.read_bytes()) for file in ArchiveFile.objects.filter(run=run))
+    assert any(
+        b"agreed with its owner" in gzip.decompress(file.path.read_bytes())
+        for file in ArchiveFile.objects.filter(run=run)
+    )
 
 
-def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_says_so(make_site, crawl_to_the_end, work_off):
-    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": links("/private/x"), "/private/x": "secret"})
+def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_says_so(
+    make_site, crawl_to_the_end, work_off
+):
+    site = make_site(
+        {
+            "/robots.txt": "User-agent: *\nDisallow: /private",
+            "/": links("/private/x"),
+            "/private/x": "secret",
+        }
+    )
     run = crawl_to_the_end(f"{site.url}/")
-    assert "forbids it by the line “Disallow: /private”" in told(run, f"{site.url}/private/x")[1]["robots"]
+    assert (
+        "forbids it by the line “Disallow: /private”"
+        in told(run, f"{site.url}/private/x")[1]["robots"]
+    )
 
     row = except_host(run.crawl, f"{site.address}:{site.port}", "agreed with its owner", 1)
     assert "does not bind" in told(run, f"{site.url}/private/x")[1]["robots"]
@@ -207,7 +271,9 @@ def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_sa
     work_off(again)
 
     assert fate(again)["/private/x"] == ("s", 200)
-    assert b"agreed with its owner" in gzip.decompress(ArchiveFile.objects.get(run=again).path.read_bytes())
+    assert b"agreed with its owner" in gzip.decompress(
+        ArchiveFile.objects.get(run=again).path.read_bytes()
+    )
     end_exception(run.crawl, row.pk)
     assert "does not bind" not in told(run, f"{site.url}/private/x")[1]["robots"]
 

@@ -46,7 +46,9 @@ def test_what_falls_due_starts_once_and_stands_in_the_list(crawl):
     run = Run.objects.get()
     assert Process.objects.get(run_process__run=run).holding
     assert run.log.filter(message="Run 1 started by its schedule.").exists()
-    assert [(start.run, start.outcome) for start in ScheduledStart.objects.all()] == [(run, "Started run 1.")]
+    assert [(start.run, start.outcome) for start in ScheduledStart.objects.all()] == [
+        (run, "Started run 1.")
+    ]
     assert timezone.now() < Schedule.objects.get().next_at <= timezone.now() + timedelta(hours=1)
 
 
@@ -62,7 +64,8 @@ def test_while_a_run_lasts_no_other_is_started(crawl):
 
 
 @pytest.mark.parametrize(
-    ("catch_up", "runs", "outcome"), [("once", 1, "Started run 1, 30 minutes late."), ("skip", 0, "Missed by 30 minutes")]
+    ("catch_up", "runs", "outcome"),
+    [("once", 1, "Started run 1, 30 minutes late."), ("skip", 0, "Missed by 30 minutes")],
 )
 def test_missed_times_are_made_up_for_once_or_skipped(crawl, catch_up, runs, outcome):
     fall_due(crawl, late=timedelta(hours=5, minutes=30), catch_up=catch_up)
@@ -108,13 +111,24 @@ def test_a_schedule_that_is_no_longer_right_is_switched_off_and_says_so(crawl):
 def test_an_operator_sets_looks_at_and_removes_a_schedule_in_the_browser(crawl):
     operator, page = browser("operator"), reverse("crawling:schedule", args=[crawl.pk])
     wrong = soup(operator.post(page, {"cron": "0 3 * *", "time_zone": "Mars", "is_on": "on"}))
-    assert [error.get_text().partition(" ")[0] for error in wrong.select(".field .error")] == ["Needs", "Is"]
+    assert [error.get_text().partition(" ")[0] for error in wrong.select(".field .error")] == [
+        "Needs",
+        "Is",
+    ]
 
-    operator.post(page, {"cron": "30 2 * * *", "time_zone": "Europe/Berlin", "catch_up": "skip", "is_on": "on"})
+    operator.post(
+        page,
+        {"cron": "30 2 * * *", "time_zone": "Europe/Berlin", "catch_up": "skip", "is_on": "on"},
+    )
     shown = soup(operator.get(page))
     assert "At 02:30 every day by the clock of Europe/Berlin" in shown.get_text()
     assert len(shown.select("main li time")) == 5
-    assert soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).find("a", string="Schedule")["href"] == page
+    assert (
+        soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).find("a", string="Schedule")[
+            "href"
+        ]
+        == page
+    )
 
     operator.post(page, {"remove": "1"})
     assert not Schedule.objects.exists()
@@ -125,5 +139,10 @@ def test_a_stopped_crawl_with_a_schedule_can_be_deleted(crawl):
     start_scheduled()
     stop(crawl)
 
-    assert browser("operator").post(reverse("crawling:delete", args=[crawl.pk]), {"name": crawl.name}).status_code == 302
+    assert (
+        browser("operator")
+        .post(reverse("crawling:delete", args=[crawl.pk]), {"name": crawl.name})
+        .status_code
+        == 302
+    )
     assert not Schedule.objects.exists()

@@ -1,4 +1,6 @@
-"""Seeds are added to a crawl while it runs: all mistakes told at once, nothing done twice, and the next claim has them."""
+"""Seeds are added to a crawl while it runs: all mistakes told at once, nothing done twice, and the
+next claim has them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def frontier():
     """A run at work on a.test, that knows three of its addresses."""
-    Identity.objects.update_or_create(pk=1, defaults={"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"})
+    Identity.objects.update_or_create(
+        pk=1, defaults={"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"}
+    )
     frontier = Frontier()
     frontier.sow("a.test/")
     frontier.sow("a.test/1", "a.test/2", depth=1)
@@ -38,20 +42,32 @@ def crawl(frontier):
 
 
 def waiting(frontier):
-    return {url.removeprefix("http://") for url in frontier.run.urls.filter(state=UrlState.QUEUED).values_list("url", flat=True)}
+    return {
+        url.removeprefix("http://")
+        for url in frontier.run.urls.filter(state=UrlState.QUEUED).values_list("url", flat=True)
+    }
 
 
-def test_new_seeds_are_queued_at_once_and_are_a_revision_of_the_order(frontier, crawl, django_user_model):
+def test_new_seeds_are_queued_at_once_and_are_a_revision_of_the_order(
+    frontier, crawl, django_user_model
+):
     ada = django_user_model.objects.create_user("ada")
 
     added = add_to_seeds(crawl, ["HTTP://A.test:80/new#top", "http://a.test/x/../other"], by=ada)
 
-    assert (added.added, added.queued, added.known) == (["http://a.test/new", "http://a.test/other"], 2, {})
+    assert (added.added, added.queued, added.known) == (
+        ["http://a.test/new", "http://a.test/other"],
+        2,
+        {},
+    )
     assert {"a.test/new", "a.test/other"} <= waiting(frontier)
     assert frontier.run.urls.get(url="http://a.test/new").depth == 0
     crawl.refresh_from_db()
     assert crawl.seeds == ["http://a.test/", *added.added]
-    assert (crawl.revision, crawl.revisions.get().changes) == (2, {"seeds added": [[], added.added]})
+    assert (crawl.revision, crawl.revisions.get().changes) == (
+        2,
+        {"seeds added": [[], added.added]},
+    )
     assert LogEntry.objects.latest("pk").user == ada
     assert "2 seeds added by ada: 2 queued" in LogLine.objects.latest("pk").message
     frontier.check()
@@ -63,29 +79,47 @@ def test_the_same_request_again_changes_nothing(frontier, crawl):
 
     again = add_to_seeds(crawl, ["http://a.test/new", "http://a.test/new#x"])
 
-    assert (again.added, again.queued, again.known) == ([], 0, {"http://a.test/new": "a seed already"})
-    assert (frontier.counts(), crawl.revisions.count(), again.revision) == (before, 1, first.revision)
+    assert (again.added, again.queued, again.known) == (
+        [],
+        0,
+        {"http://a.test/new": "a seed already"},
+    )
+    assert (frontier.counts(), crawl.revisions.count(), again.revision) == (
+        before,
+        1,
+        first.revision,
+    )
 
 
-def test_what_the_run_has_met_is_told_with_what_became_of_it_and_is_not_fetched_again(frontier, crawl):
+def test_what_the_run_has_met_is_told_with_what_became_of_it_and_is_not_fetched_again(
+    frontier, crawl
+):
     frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.SUCCEEDED, status=200)
 
     added = add_to_seeds(crawl, ["http://a.test/1", "http://a.test/2"])
 
     assert added.queued == 0
-    assert added.known == {"http://a.test/1": "met by this run already: succeeded", "http://a.test/2": "met by this run already: queued"}
+    assert added.known == {
+        "http://a.test/1": "met by this run already: succeeded",
+        "http://a.test/2": "met by this run already: queued",
+    }
     assert frontier.run.urls.get(url="http://a.test/2").depth == 0
 
 
 def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier, crawl):
     edit_crawl(crawl, {"exclude": ["/1$"]})
     rejudge_live_runs()
-    handle_urls(frontier.run, UrlAction.TAKE_OUT, list(frontier.run.urls.filter(url="http://a.test/2").values_list("pk", flat=True)))
+    handle_urls(
+        frontier.run,
+        UrlAction.TAKE_OUT,
+        list(frontier.run.urls.filter(url="http://a.test/2").values_list("pk", flat=True)),
+    )
     assert waiting(frontier) == {"a.test/"}
 
     assert add_to_seeds(crawl, ["http://a.test/1", "http://a.test/2"]).queued == 2
 
-    edit_crawl(CrawlJob.objects.get(pk=crawl.pk), {"exclude": ["/1$", "/3$"]})  # so that all that waits is judged anew
+    # so that all that waits is judged anew
+    edit_crawl(CrawlJob.objects.get(pk=crawl.pk), {"exclude": ["/1$", "/3$"]})
     for _ in range(4):
         rejudge_live_runs()
     assert waiting(frontier) == {"a.test/", "a.test/1", "a.test/2"}
@@ -94,7 +128,14 @@ def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier,
 
 def test_all_mistakes_are_told_at_once_and_nothing_is_added(frontier, crawl):
     BlackListEntry.objects.create(kind="host", text="bad.test", reason="asked for")
-    wrong = ["nonsense", "http://a.test/fine", "gopher://a.test/", "http://u:p@a.test/", "http://a..test/", "http://bad.test/"]
+    wrong = [
+        "nonsense",
+        "http://a.test/fine",
+        "gopher://a.test/",
+        "http://u:p@a.test/",
+        "http://a..test/",
+        "http://bad.test/",
+    ]
 
     with pytest.raises(BadSeeds) as refused:
         add_to_seeds(crawl, wrong)
@@ -152,19 +193,35 @@ def test_an_operator_adds_them_on_a_page_that_keeps_what_was_typed(frontier, cra
     assert len(refused.select("[role=alert] li")) == 3
     assert refused.textarea.get_text().strip() == typed
 
-    said = operator.post(address, {"seeds": "http://a.test/\nhttp://a.test/new\nhttp://b.test/", "widen": "on"}, follow=True)
+    said = operator.post(
+        address,
+        {"seeds": "http://a.test/\nhttp://a.test/new\nhttp://b.test/", "widen": "on"},
+        follow=True,
+    )
     words = soup(said).main.get_text(" ", strip=True)
     assert "2 seeds are added by revision 2; 2 queued in the run at work." in words
     assert "Known: http://a.test/ (a seed already)." in words
     assert said.redirect_chain[0][0] == reverse("crawling:frontier", args=[crawl.pk])
-    assert "Revision 2: operator" in operator.get(reverse("crawling:scope", args=[crawl.pk])).content.decode()
+    assert (
+        "Revision 2: operator"
+        in operator.get(reverse("crawling:scope", args=[crawl.pk])).content.decode()
+    )
 
 
 def test_programs_and_the_command_line_do_the_same(crawl, capsys):
     operator, path = browser("operator"), f"/api/crawls/{crawl.pk}/seeds"
-    done = operator.post(path, {"seeds": ["http://a.test/new", "http://a.test/"]}, content_type="application/json").json()
-    assert done == {"added": ["http://a.test/new"], "queued": 1, "known": {"http://a.test/": "a seed already"}, "revision": 2}
-    refused = operator.post(path, {"seeds": ["http://b.test/", "x"]}, content_type="application/json")
+    done = operator.post(
+        path, {"seeds": ["http://a.test/new", "http://a.test/"]}, content_type="application/json"
+    ).json()
+    assert done == {
+        "added": ["http://a.test/new"],
+        "queued": 1,
+        "known": {"http://a.test/": "a seed already"},
+        "revision": 2,
+    }
+    refused = operator.post(
+        path, {"seeds": ["http://b.test/", "x"]}, content_type="application/json"
+    )
     assert refused.status_code == 422
     assert "outside the scope" in refused.json()["errors"]["seeds"]
 
@@ -172,5 +229,9 @@ def test_programs_and_the_command_line_do_the_same(crawl, capsys):
     assert capsys.readouterr().out == "1 added; 1 queued.\n  http://a.test/new: a seed already\n"
     call_command("crawl", "add", str(crawl.pk), "http://b.test/", "--widen", "--json")
     assert json.loads(capsys.readouterr().out)["added"] == ["http://b.test/"]
-    with pytest.raises(CommandError, match=r"nothing was added:\n  'x' is not a URL.*\n  http://c.test/ is outside the scope; --widen"):
+    with pytest.raises(
+        CommandError,
+        match=r"nothing was added:\n  'x' is not a URL.*\n  http://c.test/ is outside the "
+        r"scope; --widen",
+    ):
         call_command("crawl", "add", str(crawl.pk), "x", "http://c.test/")

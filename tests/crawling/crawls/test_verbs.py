@@ -1,4 +1,6 @@
-"""What the command line does to a crawl that exists: the same as its page, told with the page's address."""
+"""What the command line does to a crawl that exists: the same as its page, told with the page's
+address.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,17 @@ def crawl(order):
     return create_crawl(order("http://127.0.0.1:8900/", name="Manuals", max_pages=7))
 
 
-def test_a_crawl_is_started_again_and_its_failures_are_tried_again(crawl_to_the_end, make_site, worker):
+def test_a_crawl_is_started_again_and_its_failures_are_tried_again(
+    crawl_to_the_end, make_site, worker
+):
     run = crawl_to_the_end(f"{make_site({'/': '<a href=/gone>x</a>'}).url}/")
 
     told = json.loads(printed("retry", str(run.crawl_id), json=True, status=404))
-    assert (told["state"], told["failed"], Url.objects.get(run=run, depth=1).state) == ("queued", 0, UrlState.QUEUED)
+    assert (told["state"], told["failed"], Url.objects.get(run=run, depth=1).state) == (
+        "queued",
+        0,
+        UrlState.QUEUED,
+    )
     with pytest.raises(CommandError, match="has no URL that failed with status 500"):
         printed("retry", str(run.crawl_id), status=500)
     steering.stop(run.crawl)
@@ -49,7 +57,10 @@ def test_without_a_worker_nothing_is_started(crawl):
 def test_a_crawl_is_cloned_tagged_and_deleted_by_its_whole_name(crawl):
     copy = json.loads(printed("clone", "Manuals", json=True, name="Manuals of June"))
     assert (copy["state"], CrawlJob.objects.get(pk=copy["id"]).max_pages) == ("draft", 7)
-    assert json.loads(printed("tag", "Manuals", json=True, tags="June, old"))["tags"] == ["June", "old"]
+    assert json.loads(printed("tag", "Manuals", json=True, tags="June, old"))["tags"] == [
+        "June",
+        "old",
+    ]
 
     with pytest.raises(CommandError, match="wants the whole name, 'Manuals'"):
         printed("delete", str(crawl.pk))
@@ -69,7 +80,12 @@ def test_every_verb_tells_the_page_of_the_crawl(crawl, settings):
 def test_the_page_of_a_crawl_prints_commands_that_do_what_its_buttons_do(crawl):
     start_run(crawl)
 
-    commands = soup(browser("operator").get(f"/crawls/{crawl.pk}/")).select_one("details.commands code").get_text().splitlines()
+    commands = (
+        soup(browser("operator").get(f"/crawls/{crawl.pk}/"))
+        .select_one("details.commands code")
+        .get_text()
+        .splitlines()
+    )
 
     assert "python manage.py crawl log Manuals --follow" in commands
     assert [command.split()[3] for command in commands[:4]] == ["pause", "stop", "abort", "show"]
@@ -86,9 +102,13 @@ def test_a_log_is_printed_oldest_first_and_followed_until_the_run_ends(crawl, mo
 
     lines = printed("log", "Manuals", follow=True).splitlines()
 
-    assert [line.split(" ", 2)[2] for line in lines] == list(LogLine.objects.order_by("pk").values_list("message", flat=True))
+    assert [line.split(" ", 2)[2] for line in lines] == list(
+        LogLine.objects.order_by("pk").values_list("message", flat=True)
+    )
     assert "Stopped by the command line." in lines[1]
-    assert [json.loads(line)["level"] for line in printed("log", "Manuals", json=True).splitlines()] == ["info"] * len(lines)
+    assert [
+        json.loads(line)["level"] for line in printed("log", "Manuals", json=True).splitlines()
+    ] == ["info"] * len(lines)
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,26 @@ def test_a_long_run_has_few_points_which_sum_to_everything():
     run.started_at, run.finished_at = now - timedelta(hours=12), now
     run.save()
     RunCount.objects.bulk_create(
-        RunCount(run=run, process_number=n % 2, minute=now - timedelta(minutes=n), fetched=n, failed=1, bytes=10) for n in range(700)
+        RunCount(
+            run=run,
+            process_number=n % 2,
+            minute=now - timedelta(minutes=n),
+            fetched=n,
+            failed=1,
+            bytes=10,
+        )
+        for n in range(700)
     )
 
     chart = chart_of_run(run)
 
     assert len(chart.points) <= POINTS
-    assert (chart.minutes, chart.fetched, chart.failed, chart.bytes) == (4, sum(range(700)), 700, 7000)
+    assert (chart.minutes, chart.fetched, chart.failed, chart.bytes) == (
+        4,
+        sum(range(700)),
+        700,
+        7000,
+    )
     viewer = browser("viewer")
     page = soup(viewer.get(reverse("crawling:charts", args=[run.crawl_id])))
     assert [caption.get_text() for caption in page.select("figure.chart caption")] == [
@@ -44,7 +57,9 @@ def test_the_chart_of_all_is_the_same_before_and_after_minutes_are_summed_up():
     run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
     minutes = [now - timedelta(minutes=n) for n in range(60)]
     RunCount.objects.bulk_create(
-        RunCount(run=run, process_number=p, minute=minute, fetched=3, failed=1, bytes=10) for minute in minutes for p in (0, 1)
+        RunCount(run=run, process_number=p, minute=minute, fetched=3, failed=1, bytes=10)
+        for minute in minutes
+        for p in (0, 1)
     )
     before = [point for point in chart_of_all(24).points if point.fetched]
 

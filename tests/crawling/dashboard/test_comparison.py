@@ -16,22 +16,46 @@ from crawling.models import Inquiry, Run
 from tests.crawling.pages import browser, soup
 
 
-def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_text_changed(make_site, crawl_to_the_end, work_off):
-    pages = {"/stays": "same", "/gone": "bye", "/changes": "<p>one</p><p>two</p><script>x=1</script>", "/flips": "here"}
+def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_text_changed(
+    make_site, crawl_to_the_end, work_off
+):
+    pages = {
+        "/stays": "same",
+        "/gone": "bye",
+        "/changes": "<p>one</p><p>two</p><script>x=1</script>",
+        "/flips": "here",
+    }
     site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
     first = crawl_to_the_end(f"{site.url}/")
     del site.pages["/flips"]
     site.pages["/changes"] = "<p>one</p><p>three</p><script>x=2</script>"
-    site.pages["/"] = "".join(f'<a href="{path}">x</a>' for path in ("/stays", "/changes", "/flips", "/new"))
+    site.pages["/"] = "".join(
+        f'<a href="{path}">x</a>' for path in ("/stays", "/changes", "/flips", "/new")
+    )
     site.pages["/new"] = "hello"
     work_off(start_run(first.crawl))
     viewer = browser("viewer")
 
     page = soup(viewer.get(reverse("crawling:compare", args=[first.crawl_id])))
 
-    rows = {row.th.a.get_text().removeprefix(site.url): row.td.get_text() for row in page.select(".board section:first-child tbody tr")}
-    assert rows == {"/": "changed", "/changes": "changed", "/flips": "flipped", "/gone": "gone", "/new": "added"}
-    assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == ["1", "1", "2", "1", "1"]
+    rows = {
+        row.th.a.get_text().removeprefix(site.url): row.td.get_text()
+        for row in page.select(".board section:first-child tbody tr")
+    }
+    assert rows == {
+        "/": "changed",
+        "/changes": "changed",
+        "/flips": "flipped",
+        "/gone": "gone",
+        "/new": "added",
+    }
+    assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == [
+        "1",
+        "1",
+        "2",
+        "1",
+        "1",
+    ]
     place = page.find("a", attrs={"aria-label": f"diff of the text of {site.url}/changes"})["href"]
     waiting = viewer.get(place)
     assert "being compared in the background" in waiting.content.decode()
@@ -40,20 +64,40 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
     address = f"/api/crawls/{first.crawl_id}/reports/changes"
-    places = {item["url"].removeprefix(site.url): item["diff"] for item in viewer.get(address, {"against": 1}).json()["items"]}
+    places = {
+        item["url"].removeprefix(site.url): item["diff"]
+        for item in viewer.get(address, {"against": 1}).json()["items"]
+    }
     assert [path for path, place in places.items() if place is None] == ["/gone", "/new"]
     text = viewer.get(places["/changes"]).json()
     assert Inquiry.objects.count() == 1
     assert (text["old_run"], text["new_run"]) == (1, 2)
-    assert [(line["kind"], line["text"]) for line in text["lines"]] == [("same", "one"), ("gone", "two"), ("added", "three")]
+    assert [(line["kind"], line["text"]) for line in text["lines"]] == [
+        ("same", "one"),
+        ("gone", "two"),
+        ("added", "three"),
+    ]
     assert viewer.get(f"{address}/1/9999999").status_code == 404
 
     told = viewer.get(address, {"against": 1, "kind": "added"}).json()
     assert [item["url"] for item in told["items"]] == [f"{site.url}/new"]
-    assert told["summary"]["counts"] == {"added": 1, "gone": 1, "changed": 2, "flipped": 1, "same": 1}
+    assert told["summary"]["counts"] == {
+        "added": 1,
+        "gone": 1,
+        "changed": 2,
+        "flipped": 1,
+        "same": 1,
+    }
     Run.objects.filter(number=2).update(state="stopped")
-    warned = soup(viewer.get(reverse("crawling:compare", args=[first.crawl_id]))).select_one(".warning").get_text()
-    assert (page.select_one(".warning"), warned) == (None, "Run 2 ended early (stopped): what it has not fetched counts as gone.")
+    warned = (
+        soup(viewer.get(reverse("crawling:compare", args=[first.crawl_id])))
+        .select_one(".warning")
+        .get_text()
+    )
+    assert (page.select_one(".warning"), warned) == (
+        None,
+        "Run 2 ended early (stopped): what it has not fetched counts as gone.",
+    )
     part = viewer.get(address, {"against": 1, "limit": 2}).json()
     rest = viewer.get(address, {"against": 1, "cursor": part["next"]}).json()
     assert len(part["items"]) + len(rest["items"]) == 5
@@ -63,16 +107,29 @@ def test_a_run_is_the_same_as_itself(crawl_to_the_end, make_site):
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     run = crawl_to_the_end(f"{site.url}/")
 
-    told = browser("viewer").get(f"/api/crawls/{run.crawl_id}/reports/changes", {"against": 1}).json()
+    told = (
+        browser("viewer").get(f"/api/crawls/{run.crawl_id}/reports/changes", {"against": 1}).json()
+    )
 
     assert (told["items"], told["next"]) == ([], None)
-    assert told["summary"]["counts"] == {"added": 0, "gone": 0, "changed": 0, "flipped": 0, "same": 2}
+    assert told["summary"]["counts"] == {
+        "added": 0,
+        "gone": 0,
+        "changed": 0,
+        "flipped": 0,
+        "same": 2,
+    }
 
 
-def test_a_crawl_of_one_run_says_when_there_will_be_something_to_compare(crawl_to_the_end, make_site):
+def test_a_crawl_of_one_run_says_when_there_will_be_something_to_compare(
+    crawl_to_the_end, make_site
+):
     run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
 
-    assert "There is only one run" in browser("viewer").get(reverse("crawling:compare", args=[run.crawl_id])).content.decode()
+    assert (
+        "There is only one run"
+        in browser("viewer").get(reverse("crawling:compare", args=[run.crawl_id])).content.decode()
+    )
 
 
 def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():

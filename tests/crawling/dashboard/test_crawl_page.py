@@ -36,7 +36,9 @@ def visit(client, django_user_model, transactional_db):
         user, _ = django_user_model.objects.get_or_create(username=role)
         user.groups.set(user.groups.model.objects.filter(name=role))
         client.force_login(user)
-        answer = client.get(reverse(f"crawling:{name}", args=[getattr(crawl, "pk", crawl)]), query, headers=headers)
+        answer = client.get(
+            reverse(f"crawling:{name}", args=[getattr(crawl, "pk", crawl)]), query, headers=headers
+        )
         return answer.status_code, answer.content.decode()
 
     return get
@@ -44,7 +46,12 @@ def visit(client, django_user_model, transactional_db):
 
 @pytest.fixture
 def finished(make_site, crawl_to_the_end):
-    site = make_site({"/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>', "/a": "x"})
+    site = make_site(
+        {
+            "/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>',
+            "/a": "x",
+        }
+    )
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /no/"
     return crawl_to_the_end(f"{site.url}/", name="<Library>")
 
@@ -65,7 +72,8 @@ def soup_of(text):
 
 
 def seen(page, *words):
-    text = re.sub(r"[ \n]+", " ", page)  # as a browser shows it, however the lines of the template are broken
+    # as a browser shows it, however the lines of the template are broken
+    text = re.sub(r"[ \n]+", " ", page)
     for word in words:
         assert word in text, word
 
@@ -73,8 +81,23 @@ def seen(page, *words):
 def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
     _, page = visit(finished.crawl)
 
-    seen(page, "&lt;Library&gt;", "state-finished", "Every URL in scope is done.", "No URL is left over", "<small>done</small>")
-    seen(page, "200 OK", "404 Not Found", "The site&#x27;s robots.txt forbids this page.", "/gone", "Home", "nothing is due")
+    seen(
+        page,
+        "&lt;Library&gt;",
+        "state-finished",
+        "Every URL in scope is done.",
+        "No URL is left over",
+        "<small>done</small>",
+    )
+    seen(
+        page,
+        "200 OK",
+        "404 Not Found",
+        "The site&#x27;s robots.txt forbids this page.",
+        "/gone",
+        "Home",
+        "nothing is due",
+    )
     seen(page, 'value="404"', "Try the failed URL again", "Start again")
     assert "Pause</button>" not in page
 
@@ -82,12 +105,22 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
 def test_a_draft_says_what_will_happen(visit, order):
     _, page = visit(create_crawl(order("http://127.0.0.1:8900/")))
 
-    seen(page, "state-draft", "Not started yet", "Press <strong>Start</strong>", "http://127.0.0.1:8900/")
+    seen(
+        page,
+        "state-draft",
+        "Not started yet",
+        "Press <strong>Start</strong>",
+        "http://127.0.0.1:8900/",
+    )
 
 
 def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visit, order):
-    start_run(create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})))
-    waiter = create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    start_run(
+        create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
+    )
+    waiter = create_crawl(
+        order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000})
+    )
     start_run(waiter)
 
     _, page = visit(waiter)
@@ -110,10 +143,17 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
 
     _, page = visit(crawl)
 
-    seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory", "since <time")
+    seen(
+        page,
+        "Holds",
+        "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory",
+        "since <time",
+    )
 
 
-def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(make_site, crawl_to_the_end, visit, client):
+def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(
+    make_site, crawl_to_the_end, visit, client
+):
     site = make_site({"/robots.txt": "User-agent: *\nDisallow: /no"})
     run = crawl_to_the_end(f"{site.url}/", f"{site.url}/a", f"{site.url}/no", name="Vain")
 
@@ -123,13 +163,19 @@ def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(m
     seen(text, '<span class="state state-failed">failed</span>', run.reason)
     failed = client.get(reverse("crawling:crawls"), {"state": "failed"}).content.decode()
     seen(failed, "Vain", '<span class="state state-failed">failed</span>')
-    assert [(worry.word, worry.sentence) for worry in crawls_now().worries] == [("failed", run.reason)]
+    assert [(worry.word, worry.sentence) for worry in crawls_now().worries] == [
+        ("failed", run.reason)
+    ]
 
 
 @pytest.mark.parametrize(
     ("state", "shown", "hidden"),
     [
-        (RunState.RUNNING, [">Pause<", ">Stop<", ">Abort<"], [">Resume<", ">Start<", ">Start again<"]),
+        (
+            RunState.RUNNING,
+            [">Pause<", ">Stop<", ">Abort<"],
+            [">Resume<", ">Start<", ">Start again<"],
+        ),
         (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Start again<"]),
         (RunState.STOPPING, [">Abort<", "cut off"], [">Pause<", ">Stop<", ">Resume<"]),
         (RunState.STOPPED, [">Start again<"], [">Pause<", ">Stop<"]),
@@ -157,7 +203,11 @@ def test_the_operators_retry_queues_what_failed_and_comes_back(visit, finished, 
     visit(finished.crawl)
     address = reverse("crawling:crawl", args=[finished.crawl.pk])
 
-    answer = client.post(reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "404", "next": address}, follow=True)
+    answer = client.post(
+        reverse("crawling:retry", args=[finished.crawl.pk]),
+        {"status": "404", "next": address},
+        follow=True,
+    )
 
     assert answer.redirect_chain == [(address, 302)]
     seen(answer.content.decode(), "The failed URL is queued again.")
@@ -167,7 +217,9 @@ def test_the_operators_retry_queues_what_failed_and_comes_back(visit, finished, 
 def test_a_retry_of_nonsense_is_refused_in_words(visit, finished, client):
     visit(finished.crawl)
 
-    answer = client.post(reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "x"}, follow=True)
+    answer = client.post(
+        reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "x"}, follow=True
+    )
 
     seen(answer.content.decode(), "A status is a number, like 404.")
 
@@ -268,7 +320,9 @@ def test_all_hosts_are_listed_with_what_is_queued_and_done(visit, finished):
 
 
 @pytest.mark.parametrize("sort", ["", "host", "-host", "queued", "-done"])
-def test_page_after_page_shows_every_host_once_whatever_they_are_sorted_by(visit, frontier_of_hosts, monkeypatch, sort):
+def test_page_after_page_shows_every_host_once_whatever_they_are_sorted_by(
+    visit, frontier_of_hosts, monkeypatch, sort
+):
     monkeypatch.setattr("crawling.dashboard.run.views.page.HOSTS", 2)
     run, found, query = frontier_of_hosts, [], {"sort": sort}
     while True:
@@ -290,7 +344,9 @@ def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
     from crawling.frontier.leases import lease_hosts
 
     url = "http://127.0.0.1:8900/"
-    shift = begin_shift(start_run(create_crawl(order(url, name="first"))).processes.get(), epoch=1, worker="me")
+    shift = begin_shift(
+        start_run(create_crawl(order(url, name="first"))).processes.get(), epoch=1, worker="me"
+    )
     lease_hosts(shift, limit=1, soon_seconds=1, delay_seconds=1, lease_seconds=60)
     second = start_run(create_crawl(order(url, name="second"))).crawl
 
@@ -302,7 +358,9 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
     start = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=3)
     Run.objects.filter(pk=finished.pk).update(started_at=start)
     RunCount.objects.filter(run=finished).update(minute=start, fetched=12)
-    RunCount.objects.create(run=finished, process_number=1, minute=start + timedelta(minutes=1), fetched=-5)
+    RunCount.objects.create(
+        run=finished, process_number=1, minute=start + timedelta(minutes=1), fetched=-5
+    )
 
     rates = rates_of(Run.objects.get(pk=finished.pk))
 
@@ -310,8 +368,12 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
     assert rates.most == 12
 
 
-def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(visit, make_site, crawl_to_the_end):
-    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "the same", "/b": "the same"})
+def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(
+    visit, make_site, crawl_to_the_end
+):
+    site = make_site(
+        {"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "the same", "/b": "the same"}
+    )
     run = crawl_to_the_end(f"{site.url}/")
     host = run.queues.get().host
 
@@ -323,16 +385,30 @@ def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(visit, make_
     seen(visit(run.crawl)[1], "1 host: 0 active, 1 waiting, 0 blocked")
     block_host(host, "asked for")
     seen(visit(run.crawl)[1], "1 host: 0 active, 0 waiting, 1 blocked")
-    Host.objects.update(shift=Shift.objects.create(process=run.processes.get(), epoch=99, worker="w"), lease_until=timezone.now())
+    Host.objects.update(
+        shift=Shift.objects.create(process=run.processes.get(), epoch=99, worker="w"),
+        lease_until=timezone.now(),
+    )
     seen(visit(run.crawl)[1], "1 host: 1 active, 0 waiting")
 
 
-def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redirects_too(make_site, crawl_to_the_end):
-    site = make_site({"/": "<title>Old and new</title>", "/old": (302, {"Location": "/new"}, ""), "/new": "<title>Old times</title>"})
+def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redirects_too(
+    make_site, crawl_to_the_end
+):
+    site = make_site(
+        {
+            "/": "<title>Old and new</title>",
+            "/old": (302, {"Location": "/new"}, ""),
+            "/new": "<title>Old times</title>",
+        }
+    )
     run = crawl_to_the_end(f"{site.url}/", f"{site.url}/old", f"{site.url}/new")
 
     def found(text, **options):
-        return [page.url.url.removeprefix(site.url) for page in pages_of(run, PageFilter(text, **options), most=9).pages]
+        return [
+            page.url.url.removeprefix(site.url)
+            for page in pages_of(run, PageFilter(text, **options), most=9).pages
+        ]
 
     assert {text: sorted(found(text)) for text in ("old", "NEW", "times", "/", "none")} == {
         "old": ["/", "/new", "/old"],
@@ -356,8 +432,13 @@ def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redi
         assert len(pages_of(run, PageFilter("old", span=span), most=9).pages) == expected
 
 
-def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, django_assert_max_num_queries):
-    Shift.objects.bulk_create(Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now()) for n in range(30))
+def test_the_page_takes_the_same_queries_however_much_there_is(
+    visit, finished, django_assert_max_num_queries
+):
+    Shift.objects.bulk_create(
+        Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now())
+        for n in range(30)
+    )
     for number in range(100):
         write(finished.pk, f"line {number}")
     visit(finished.crawl)

@@ -36,8 +36,12 @@ def test_a_crawl_that_was_never_started_is_a_draft(order):
 
 
 def test_a_run_that_waits_names_what_is_short_and_who_holds_it(order):
-    start_run(create_crawl(order("http://127.0.0.1:8900/", name="first", claim={"bandwidth": 60_000})))
-    start_run(create_crawl(order("http://127.0.0.1:8901/", name="second", claim={"bandwidth": 60_000})))
+    start_run(
+        create_crawl(order("http://127.0.0.1:8900/", name="first", claim={"bandwidth": 60_000}))
+    )
+    start_run(
+        create_crawl(order("http://127.0.0.1:8901/", name="second", claim={"bandwidth": 60_000}))
+    )
 
     view = crawl_view(CrawlJob.objects.get(name="second"))
 
@@ -65,7 +69,11 @@ def test_a_run_whose_host_another_crawl_fetches_from_names_that_crawl(order):
 
     view = crawl_view(second.crawl)
     assert view.state == "waiting"
-    assert view.reason == "first is fetching from 127.0.0.1:8900; a host serves one crawl at a time, and they take turns."
+    assert (
+        view.reason
+        == "first is fetching from 127.0.0.1:8900; a host serves one crawl at a time, and "
+        "they take turns."
+    )
 
 
 def test_a_run_that_rests_between_two_fetches_says_until_when(order):
@@ -73,18 +81,32 @@ def test_a_run_that_rests_between_two_fetches_says_until_when(order):
 
     view = crawl_view(start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl)
 
-    assert view.reason in {"Resting: 127.0.0.1:8900 may be fetched from in 90 s.", "Resting: 127.0.0.1:8900 may be fetched from in 89 s."}
+    assert view.reason in {
+        "Resting: 127.0.0.1:8900 may be fetched from in 90 s.",
+        "Resting: 127.0.0.1:8900 may be fetched from in 89 s.",
+    }
 
 
 def test_a_granted_run_says_that_it_waits_for_a_worker(order):
     view = crawl_view(start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl)
 
-    assert (view.state, view.reason) == ("queued", "Its resources are reserved; the next free worker starts its shift.")
+    assert (view.state, view.reason) == (
+        "queued",
+        "Its resources are reserved; the next free worker starts its shift.",
+    )
 
 
 def test_failures_are_grouped_by_their_cause(make_site, crawl_to_the_end):
-    site = make_site({"/": "".join(f'<a href="/{n}">x</a>' for n in range(3)), "/robots.txt": "User-agent: *\nDisallow: /2"})
+    site = make_site(
+        {
+            "/": "".join(f'<a href="/{n}">x</a>' for n in range(3)),
+            "/robots.txt": "User-agent: *\nDisallow: /2",
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
-    assert failures(run) == [(404, "404 Not Found", 2), (-8, "The site's robots.txt forbids this page.", 1)]
+    assert failures(run) == [
+        (404, "404 Not Found", 2),
+        (-8, "The site's robots.txt forbids this page.", 1),
+    ]

@@ -1,4 +1,6 @@
-"""What operators see of documents: rows of extraction rules, possible traps, and how they order them."""
+"""What operators see of documents: rows of extraction rules, possible traps, and how they order
+them.
+"""
 
 import csv
 import json
@@ -29,7 +31,11 @@ def trapped(make_site, crawl_to_the_end):
 def test_the_page_shows_rows_as_text(extracting):
     page = soup(browser("viewer").get(f"/crawls/{extracting.crawl_id}/extracted/"))
 
-    assert [row.find_all("td")[1].text for row in page.select("tbody tr")] == ["=1+1", "-5.00", "<i> é"]
+    assert [row.find_all("td")[1].text for row in page.select("tbody tr")] == [
+        "=1+1",
+        "-5.00",
+        "<i> é",
+    ]
 
 
 def test_rows_leave_as_a_table_that_no_spreadsheet_takes_for_formulas(extracting):
@@ -45,7 +51,11 @@ def test_rows_leave_as_json(extracting, make_site, crawl_to_the_end):
     answer = browser("viewer").get(f"/crawls/{extracting.crawl_id}/extracted.json")
 
     rows = json.loads(answer.getvalue())
-    assert [(row["name"], row["value"]) for row in rows] == [("bold", "=1+1"), ("bold", "-5.00"), ("bold", "<i> é")]
+    assert [(row["name"], row["value"]) for row in rows] == [
+        ("bold", "=1+1"),
+        ("bold", "-5.00"),
+        ("bold", "<i> é"),
+    ]
 
 
 def test_a_crawl_without_rules_or_runs_says_what_to_do(order):
@@ -62,7 +72,11 @@ def test_a_possible_trap_is_shown_with_samples_and_banned_by_a_button(trapped):
     section = page.select_one("[aria-labelledby=traps]")
     button = section.select_one("button[name=ban]")
 
-    answer = client.post(button["formaction"], {"ban": button["value"], "next": f"/crawls/{trapped.crawl_id}/"}, follow=True)
+    answer = client.post(
+        button["formaction"],
+        {"ban": button["value"], "next": f"/crawls/{trapped.crawl_id}/"},
+        follow=True,
+    )
 
     assert TRAP in section.text
     assert "1 URLs are excluded." in answer.content.decode()
@@ -80,7 +94,11 @@ def test_a_viewer_sees_the_trap_and_cannot_judge_it(trapped):
 
 @pytest.mark.parametrize("word", [{"ban": "x"}, {}, {"approve": "1"}, {"ban": "9" * 30}])
 def test_nonsense_about_a_trap_is_told(trapped, word):
-    answer = browser("operator").post(f"/crawls/{trapped.crawl_id}/traps/", {**word, "next": f"/crawls/{trapped.crawl_id}/"}, follow=True)
+    answer = browser("operator").post(
+        f"/crawls/{trapped.crawl_id}/traps/",
+        {**word, "next": f"/crawls/{trapped.crawl_id}/"},
+        follow=True,
+    )
 
     assert "no pattern" in answer.content.decode()
 
@@ -88,10 +106,19 @@ def test_nonsense_about_a_trap_is_told(trapped, word):
 def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
     client = browser("operator")
     order("http://127.0.0.1:8000/")
-    answers = {"seeds": "http://127.0.0.1:8000/", "name": "mine", "preset": "normal", "delay_seconds": "1", "processes": "1"}
+    answers = {
+        "seeds": "http://127.0.0.1:8000/",
+        "name": "mine",
+        "preset": "normal",
+        "delay_seconds": "1",
+        "processes": "1",
+    }
 
     wrong = soup(client.post("/crawls/new/", {**answers, "extract": "price = a["}))
-    client.post("/crawls/new/", {**answers, "extract": "price = a[title=x]\npicture=img::attr(src)", "requisites": "on"})
+    client.post(
+        "/crawls/new/",
+        {**answers, "extract": "price = a[title=x]\npicture=img::attr(src)", "requisites": "on"},
+    )
 
     assert "is no CSS selector" in wrong.select_one("#id_extract_error").text
     crawl = CrawlJob.objects.get()
@@ -104,13 +131,24 @@ def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
     assert copy.select_one("#id_requisites").has_attr("checked")
     assert not copy.select_one("#id_obey_nofollow").has_attr("checked")
     assert "picture = img::attr(src)" in copy.select_one("#id_extract").text
-    assert "2 lines" in copy.select_one("#id_extract").find_parent("details").find("summary").get_text()
+    assert (
+        "2 lines"
+        in copy.select_one("#id_extract").find_parent("details").find("summary").get_text()
+    )
 
 
 def test_the_command_orders_how_pages_are_read(order, worker):
     order("http://127.0.0.1:8000/")
 
-    call_command("crawl", "http://127.0.0.1:8000/", "--extract", "x=a[b=c]", "--requisites", "--obey-nofollow", "--json")
+    call_command(
+        "crawl",
+        "http://127.0.0.1:8000/",
+        "--extract",
+        "x=a[b=c]",
+        "--requisites",
+        "--obey-nofollow",
+        "--json",
+    )
 
     crawl = CrawlJob.objects.get()
     assert (crawl.extract, crawl.requisites, crawl.obey_nofollow) == ({"x": "a[b=c]"}, True, True)

@@ -1,4 +1,5 @@
-"""A folded section says what is set in it, shows no secret, and unfolds where something is wrong."""
+"""A folded section says what is set in it, shows no secret, and unfolds where something is
+wrong."""
 
 from __future__ import annotations
 
@@ -10,18 +11,37 @@ from crawling.dashboard.orders.forms.create import CrawlForm
 from crawling.dashboard.orders.forms.sections import SECTIONS, sections_of
 from tests.crawling.pages import browser, soup
 
-CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512, "dns_slots": 64, "archive_writers": 8}
+CAPACITY = {
+    "worker": 4,
+    "fetch_slots": 64,
+    "bandwidth": 100_000,
+    "memory": 512,
+    "dns_slots": 64,
+    "archive_writers": 8,
+}
 
 
 def told(**answers) -> dict[str, str]:
-    return {key: folded.told for key, folded in sections_of(CrawlForm(answers, capacity=CAPACITY)).items() if folded.told}
+    return {
+        key: folded.told
+        for key, folded in sections_of(CrawlForm(answers, capacity=CAPACITY)).items()
+        if folded.told
+    }
 
 
 def test_what_is_as_usual_is_not_told_and_what_is_set_is():
     empty = CrawlForm(capacity=CAPACITY)
-    assert {key: folded.told for key, folded in sections_of(empty).items()} == dict.fromkeys((one.key for one in SECTIONS), "")
+    assert {key: folded.told for key, folded in sections_of(empty).items()} == dict.fromkeys(
+        (one.key for one in SECTIONS), ""
+    )
 
-    assert told(host_max_pages="5000", host_max_minutes="953.6743164", order="opic", cookies="on", headers="X-Key: s3cret\nDNT: 1") == {
+    assert told(
+        host_max_pages="5000",
+        host_max_minutes="953.6743164",
+        order="opic",
+        cookies="on",
+        headers="X-Key: s3cret\nDNT: 1",
+    ) == {
         "budget": "Pages a host: 5,000; Minutes a host: 953.67",
         "ordering": "Order of visits: OPIC",
         "fetching": "Headers: 2 lines; Keep cookies",
@@ -30,27 +50,49 @@ def test_what_is_as_usual_is_not_told_and_what_is_set_is():
 
 def test_every_question_of_the_form_is_asked_once_on_the_page(db, pool):
     page = soup(browser("operator").get(reverse("crawling:new")))
-    names = [field["name"] for field in page.select("form.order :is(input, select, textarea)[name]") if field.get("type") != "radio"]
+    names = [
+        field["name"]
+        for field in page.select("form.order :is(input, select, textarea)[name]")
+        if field.get("type") != "radio"
+    ]
 
     assert sorted(set(CrawlForm(capacity=CAPACITY).fields) - {"preset"} - set(names)) == []
     assert len(names) == len(set(names))
 
 
 def test_a_section_with_a_mistake_is_unfolded(db, pool):
-    page = soup(browser("operator").post(reverse("crawling:new"), {"seeds": "http://127.0.0.1:8900/", "host_max_pages": "x"}))
+    page = soup(
+        browser("operator").post(
+            reverse("crawling:new"), {"seeds": "http://127.0.0.1:8900/", "host_max_pages": "x"}
+        )
+    )
 
-    assert [section["data-section"] for section in page.select("details.section[open]")] == ["budget"]
+    assert [section["data-section"] for section in page.select("details.section[open]")] == [
+        "budget"
+    ]
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_form_is_checked_while_it_is_filled_in(order, is_new):
     crawl = create_crawl(order("http://127.0.0.1:8900/"))
-    address = reverse("crawling:check") if is_new else reverse("crawling:scope-check", args=[crawl.pk])
-    operator, typed = browser("operator"), {"seeds": "http://127.0.0.1:8900/", "delay_seconds": "2", "preset": "normal", "scope": "host"}
+    address = (
+        reverse("crawling:check") if is_new else reverse("crawling:scope-check", args=[crawl.pk])
+    )
+    operator, typed = (
+        browser("operator"),
+        {
+            "seeds": "http://127.0.0.1:8900/",
+            "delay_seconds": "2",
+            "preset": "normal",
+            "scope": "host",
+        },
+    )
 
     wrong = operator.post(address, {**typed, "max_pages": "many", "exclude": "("}).json()
     assert (sorted(wrong["errors"]), wrong["estimate"]) == (["exclude", "max_pages"], [])
 
     right = operator.post(address, {**typed, "max_pages": "60", "host_max_pages": "7"}).json()
     assert (right["errors"], right["told"]["budget"]) == ({}, "Pages a host: 7")
-    assert right["estimate"][1] == "On 1 host each gets about 7 requests, which takes at least 14 s."
+    assert (
+        right["estimate"][1] == "On 1 host each gets about 7 requests, which takes at least 14 s."
+    )

@@ -29,7 +29,9 @@ def names(response):
     return [cell.get_text(" ", strip=True) for cell in soup(response).select("tbody th")]
 
 
-def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(make_site, crawl_to_the_end, work_off):
+def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(
+    make_site, crawl_to_the_end, work_off
+):
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     first = crawl_to_the_end(f"{site.url}/")
     host, operator = Host.objects.get(), browser("operator")
@@ -44,7 +46,9 @@ def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(make_site, cra
     assert (url.state, "Its owner asked us to." in url.error) == ("x", True)
     assert "operator blocked it" in soup(operator.get(page)).get_text(" ", strip=True)
     assert names(operator.get(HOSTS, {"state": "blocked"})) == [host.name]
-    assert operator.post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"}).status_code == 403
+    assert (
+        operator.post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"}).status_code == 403
+    )
     browser("administrator").post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"})
     work_off(start_run(first.crawl))
     assert len(site.log) > asked_before
@@ -62,7 +66,9 @@ def test_a_block_without_a_reason_is_refused_in_words(db):
 
 def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_number_of_queries(db):
     viewer = browser("viewer")
-    Host.objects.bulk_create(Host(name=f"h{n:03}.test", due_at=timezone.now() + timedelta(hours=n)) for n in range(130))
+    Host.objects.bulk_create(
+        Host(name=f"h{n:03}.test", due_at=timezone.now() + timedelta(hours=n)) for n in range(130)
+    )
 
     def listed(**query):
         with CaptureQueriesContext(connection) as captured:
@@ -77,12 +83,20 @@ def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_num
     assert queries <= 14
 
 
-def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(make_site, crawl_to_the_end, viewer, monkeypatch):
-    site = make_site({"/": '<title>The Atlas of Birds</title><a href="/Zebra">z</a>', "/Zebra": "x"})
+def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(
+    make_site, crawl_to_the_end, viewer, monkeypatch
+):
+    site = make_site(
+        {"/": '<title>The Atlas of Birds</title><a href="/Zebra">z</a>', "/Zebra": "x"}
+    )
     crawl_to_the_end(f"{site.url}/")
 
-    assert [name.split(" http")[0] for name in names(viewer.get(SEARCH, {"q": "atlas of b"}))] == ["The Atlas of Birds"]
-    assert [name.rpartition("/")[2] for name in names(viewer.get(SEARCH, {"q": "/zebra"}))] == ["Zebra"]
+    assert [name.split(" http")[0] for name in names(viewer.get(SEARCH, {"q": "atlas of b"}))] == [
+        "The Atlas of Birds"
+    ]
+    assert [name.rpartition("/")[2] for name in names(viewer.get(SEARCH, {"q": "/zebra"}))] == [
+        "Zebra"
+    ]
     assert names(viewer.get(SEARCH, {"q": "100%"})) == []
     assert "3 characters or more" in viewer.get(SEARCH, {"q": "ab"}).content.decode()
     monkeypatch.setattr("crawling.dashboard.pages.search.LOOKED_AT", 1)

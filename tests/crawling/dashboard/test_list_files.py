@@ -60,7 +60,13 @@ def crawls(order):
 def test_the_list_of_crawls_as_a_file_is_what_its_page_finds_in_the_same_order(operator, crawls):
     address = reverse("crawling:crawls-file", args=["csv"])
 
-    assert [row["name"] for row in table(operator, address)] == ["Bees", "Caught", "Atlas", "'=SUM(A1)", "Busy"]
+    assert [row["name"] for row in table(operator, address)] == [
+        "Bees",
+        "Caught",
+        "Atlas",
+        "'=SUM(A1)",
+        "Busy",
+    ]
     assert [row["name"] for row in table(operator, address, sort="name", q="B")] == ["Bees", "Busy"]
     [atlas] = table(operator, address, tag="June", state="draft")
     assert (atlas["state"], atlas["tags"], atlas["fetched"]) == ("draft", "June =old", "0")
@@ -77,33 +83,49 @@ def test_each_line_is_the_crawl_that_json_has_of_the_same_query(operator, crawls
     told = operator.get("/api/crawls", query).json()["items"]
     assert [without_times(line) for line in lines] == [without_times(crawl) for crawl in told]
     page = soup(operator.get(reverse("crawling:crawls"), query))
-    assert [link["href"].partition("?")[2] for link in page.select("a[href*='list.']")] == ["sort=name&q=b"] * 2
+    assert [link["href"].partition("?")[2] for link in page.select("a[href*='list.']")] == [
+        "sort=name&q=b"
+    ] * 2
 
 
 def test_crawls_are_read_by_few_queries_a_piece(operator, crawls):
     with CaptureQueriesContext(connection) as captured:
-        assert len(table(operator, reverse("crawling:crawls-file", args=["csv"]), sort="-failed")) == 5
+        assert (
+            len(table(operator, reverse("crawling:crawls-file", args=["csv"]), sort="-failed")) == 5
+        )
 
     assert len(captured) <= 30
 
 
 @pytest.fixture
 def hosts(db):
-    """One that is well, one whose name has no address, one whose robots.txt cannot be had, and one that is blocked."""
+    """One that is well, one whose name has no address, one whose robots.txt cannot be had, and one
+    that is blocked.
+    """
     for name in ("a.test", "b.test", "c.test:8080", "d.test"):
         Host.objects.create(name=name, dns_name=name.partition(":")[0])
-    store.write([DnsAnswer("b.test", Reply(DnsStatus.SERVFAIL, error="it said so"), 0.0, 60.0, 60.0, 1)])
+    store.write(
+        [DnsAnswer("b.test", Reply(DnsStatus.SERVFAIL, error="it said so"), 0.0, 60.0, 60.0, 1)]
+    )
     now = timezone.now()
-    RobotsFile.objects.create(origin="https://c.test:8080", status=503, body=b"", fetched_at=now, expires_at=now)
+    RobotsFile.objects.create(
+        origin="https://c.test:8080", status=503, body=b"", fetched_at=now, expires_at=now
+    )
     block_host(Host.objects.get(name="d.test"), "asked for")
 
 
 def test_hosts_are_counted_by_state_and_each_count_leads_to_them(operator, hosts):
     address = reverse("hosts:hosts")
-    tabs = {link.get_text(" ", strip=True): link["href"] for link in soup(operator.get(address)).select("nav.tabs a")}
+    tabs = {
+        link.get_text(" ", strip=True): link["href"]
+        for link in soup(operator.get(address)).select("nav.tabs a")
+    }
 
     assert list(tabs) == ["all 4", "fetched from now 0", "with errors 2", "blocked 1"]
-    found = {words: soup(operator.get(address + href)).select("tbody th a") for words, href in tabs.items()}
+    found = {
+        words: soup(operator.get(address + href)).select("tbody th a")
+        for words, href in tabs.items()
+    }
     assert [link.get_text() for link in found["with errors 2"]] == ["b.test", "c.test:8080"]
     assert [link.get_text() for link in found["blocked 1"]] == ["d.test"]
 
@@ -111,11 +133,20 @@ def test_hosts_are_counted_by_state_and_each_count_leads_to_them(operator, hosts
 def test_the_list_of_hosts_as_a_file_is_what_its_page_and_json_find(operator, hosts):
     csv_file, lines = (reverse("hosts:hosts-file", args=[kind]) for kind in ("csv", "jsonl"))
 
-    assert [row["name"] for row in table(operator, csv_file)] == ["a.test", "b.test", "c.test:8080", "d.test"]
-    assert [(row["name"], row["robots"]) for row in table(operator, csv_file, state="troubled", q="C.")] == [("c.test:8080", "unavailable")]
+    assert [row["name"] for row in table(operator, csv_file)] == [
+        "a.test",
+        "b.test",
+        "c.test:8080",
+        "d.test",
+    ]
+    assert [
+        (row["name"], row["robots"]) for row in table(operator, csv_file, state="troubled", q="C.")
+    ] == [("c.test:8080", "unavailable")]
     [blocked] = listed(operator, lines, state="blocked")
     assert (blocked["name"], blocked["blocked"]) == ("d.test", "asked for")
-    assert [blocked["id"]] == [one["id"] for one in operator.get("/api/hosts", {"state": "blocked"}).json()["items"]]
+    assert [blocked["id"]] == [
+        one["id"] for one in operator.get("/api/hosts", {"state": "blocked"}).json()["items"]
+    ]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

@@ -34,8 +34,14 @@ def viewer(transactional_db):
 def three(order):
     """A draft, one that holds what a third one waits for."""
     create_crawl(order("http://127.0.0.1:8900/", name="Atlas"))
-    start_run(create_crawl(order("http://127.0.0.1:8901/", name="Busy", claim={"bandwidth": 60_000})))
-    start_run(create_crawl(order("http://127.0.0.1:8902/zebra", name="Caught", claim={"bandwidth": 60_000})))
+    start_run(
+        create_crawl(order("http://127.0.0.1:8901/", name="Busy", claim={"bandwidth": 60_000}))
+    )
+    start_run(
+        create_crawl(
+            order("http://127.0.0.1:8902/zebra", name="Caught", claim={"bandwidth": 60_000})
+        )
+    )
 
 
 def names(response):
@@ -68,7 +74,10 @@ def test_one_or_two_characters_are_looked_for_where_words_begin(operator, order)
     for name in ("News of the north", "Old news"):
         create_crawl(order("http://127.0.0.1:8900/", name=name))
 
-    found = {text: set(names(operator.get(reverse(LIST), {"q": text}))) for text in ("ne", "n", "no", "ew", "o")}
+    found = {
+        text: set(names(operator.get(reverse(LIST), {"q": text})))
+        for text in ("ne", "n", "no", "ew", "o")
+    }
 
     assert found == {
         "ne": {"News", "Old"},
@@ -81,7 +90,15 @@ def test_one_or_two_characters_are_looked_for_where_words_begin(operator, order)
 
 def test_a_row_shows_the_crawls_parameters(operator, order):
     create_crawl(
-        order("http://127.0.0.1:8900/", name="Atlas", scope="path", order="depth_first", max_depth=3, processes=2, delay_seconds=0.5)
+        order(
+            "http://127.0.0.1:8900/",
+            name="Atlas",
+            scope="path",
+            order="depth_first",
+            max_depth=3,
+            processes=2,
+            delay_seconds=0.5,
+        )
     )
 
     row = soup(operator.get(reverse(LIST))).select_one("tbody tr").get_text(" ", strip=True)
@@ -92,7 +109,10 @@ def test_a_row_shows_the_crawls_parameters(operator, order):
 def test_a_search_within_a_state_keeps_both_and_the_sorting(operator, three):
     page = soup(operator.get(reverse(LIST), {"state": "draft", "q": "a", "sort": "name"}))
 
-    hidden = {field["name"]: field["value"] for field in page.select("form[role=search] input[type=hidden], [type=search]")}
+    hidden = {
+        field["name"]: field["value"]
+        for field in page.select("form[role=search] input[type=hidden], [type=search]")
+    }
     assert hidden == {"state": "draft", "sort": "name", "q": "a"}
     assert "q=a" in page.select_one("nav.tabs a[aria-current]")["href"]
 
@@ -103,7 +123,9 @@ def test_crawls_are_found_by_when_they_began_and_counted_so(operator, order):
         Run.objects.filter(pk=run.pk).update(started_at=f"2026-01-01T{hour}:00Z")
     create_crawl(order("http://127.0.0.1:8900/", name="Draft"))
 
-    page = operator.get(reverse(LIST), {"since": "2026-01-01T12:00", "until": "2026-01-01T14:00+01:00"})
+    page = operator.get(
+        reverse(LIST), {"since": "2026-01-01T12:00", "until": "2026-01-01T14:00+01:00"}
+    )
     late = operator.get("/api/crawls?since=2026-01-01T12:30:00Z").json()["items"]
 
     assert (names(page), [crawl["name"] for crawl in late]) == (["Noon"], ["Late"])
@@ -134,7 +156,9 @@ def test_sorted_by_a_count_the_largest_comes_first(operator, make_site, crawl_to
 
 def test_sorted_by_what_waits_or_was_left_out_the_largest_comes_first(operator, order):
     for name, seeds, excluded in (("Many", 3, 1), ("Few", 1, 7)):
-        run = start_run(create_crawl(order(*(f"http://127.0.0.1:8900/{n}" for n in range(seeds)), name=name)))
+        run = start_run(
+            create_crawl(order(*(f"http://127.0.0.1:8900/{n}" for n in range(seeds)), name=name))
+        )
         RunTotal.objects.filter(run=run).update(excluded=excluded)
 
     assert names(operator.get(reverse(LIST), {"sort": "-queued"})) == ["Many", "Few"]
@@ -150,15 +174,24 @@ def test_a_run_at_work_shows_how_fast_it_is_now_and_afterwards_how_fast_it_was(o
     RunCount.objects.filter(run=run).update(minute=now - timedelta(minutes=30), fetched=7200)
     RunTotal.objects.filter(run=run).update(fetched=7200)
 
-    assert soup(operator.get(reverse(LIST))).find("td", title="over the last minute or two").get_text() == "0.0now"
+    assert (
+        soup(operator.get(reverse(LIST))).find("td", title="over the last minute or two").get_text()
+        == "0.0now"
+    )
 
     for state in ("waiting", "paused"):
         Shift.objects.update(ended_at=now)
         Run.objects.filter(pk=run.pk).update(state="running" if state == "waiting" else state)
-        assert soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text() == "–", state
+        assert (
+            soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text()
+            == "–"
+        ), state
 
     Run.objects.filter(pk=run.pk).update(state="stopped", finished_at=now)
-    assert soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text() == "2.0average"
+    assert (
+        soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text()
+        == "2.0average"
+    )
 
 
 def test_failures_stand_in_the_row(operator, make_site, crawl_to_the_end):
@@ -171,12 +204,24 @@ def test_pages_keep_the_filter(operator, order):
     for number in range(51):
         create_crawl(order("http://127.0.0.1:8900/", name=f"Draft{number}"))
 
-    following = soup(operator.get(reverse(LIST), {"state": "draft"})).select_one("a[rel=next]")["href"]
+    following = soup(operator.get(reverse(LIST), {"state": "draft"})).select_one("a[rel=next]")[
+        "href"
+    ]
     assert "state=draft" in following
     assert names(operator.get(reverse(LIST) + following)) == ["Draft0"]
 
 
-@pytest.mark.parametrize("query", [{"page": "x"}, {"page": "-1"}, {"sort": "no"}, {"state": "no"}, {"q": "\0"}, {"q": "x" * 5000}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"page": "x"},
+        {"page": "-1"},
+        {"sort": "no"},
+        {"state": "no"},
+        {"q": "\0"},
+        {"q": "x" * 5000},
+    ],
+)
 def test_nonsense_in_the_address_does_no_harm(operator, three, query):
     assert operator.get(reverse(LIST), query).status_code == 200
 
@@ -184,12 +229,16 @@ def test_nonsense_in_the_address_does_no_harm(operator, three, query):
 def test_nothing_found_says_so_and_leads_out(operator, three):
     page = soup(operator.get(reverse(LIST), {"q": "<b>", "state": "draft"}))
 
-    assert "No crawl is draft and has “<b>” in its name or seeds" in page.select_one(".empty").get_text(" ", strip=True)
+    assert "No crawl is draft and has “<b>” in its name or seeds" in page.select_one(
+        ".empty"
+    ).get_text(" ", strip=True)
     assert page.select_one(".empty a")["href"] == reverse(LIST)
 
 
 def test_an_empty_list_offers_the_first_crawl_to_who_may_make_it(operator, viewer):
-    assert soup(operator.get(reverse(LIST))).select_one(f".empty a[href='{reverse('crawling:new')}']")
+    assert soup(operator.get(reverse(LIST))).select_one(
+        f".empty a[href='{reverse('crawling:new')}']"
+    )
     page = soup(viewer.get(reverse(LIST)))
     assert not page.select(f"a[href='{reverse('crawling:new')}']")
     assert "An operator can make one" in page.get_text()
@@ -217,7 +266,9 @@ def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):
 
     states = []
     for verb in ("start", "pause", "resume", "stop", "start", "abort"):
-        answer = operator.post(reverse("crawling:steer", args=[crawl.pk, verb]), {"next": here}, follow=True)
+        answer = operator.post(
+            reverse("crawling:steer", args=[crawl.pk, verb]), {"next": here}, follow=True
+        )
         assert answer.redirect_chain == [(here, 302)]
         states.append(crawl.runs.first().state)
 
@@ -232,11 +283,15 @@ def test_what_cannot_be_done_is_told_in_the_page(operator, order):
     assert page.find(role="alert").get_text() == "Atlas has never been started."
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"]
+)
 def test_a_button_never_leads_to_another_site(operator, order, elsewhere):
     crawl = create_crawl(order("http://127.0.0.1:8900/"))
 
-    assert operator.post(reverse("crawling:steer", args=[crawl.pk, "start"]), {"next": elsewhere}).url == reverse(LIST)
+    assert operator.post(
+        reverse("crawling:steer", args=[crawl.pk, "start"]), {"next": elsewhere}
+    ).url == reverse(LIST)
 
 
 def test_a_viewer_sees_every_crawl_and_no_button(viewer, three):
@@ -245,11 +300,18 @@ def test_a_viewer_sees_every_crawl_and_no_button(viewer, three):
     assert names(page) == ["Caught", "Busy", "Atlas"]
     assert not soup(page).select("main button[formaction], td.actions")
     for verb in VERBS:
-        assert viewer.post(reverse("crawling:steer", args=[CrawlJob.objects.first().pk, verb])).status_code == 403
+        assert (
+            viewer.post(
+                reverse("crawling:steer", args=[CrawlJob.objects.first().pk, verb])
+            ).status_code
+            == 403
+        )
 
 
 def test_steering_wants_a_post_and_a_log_in(operator, client, order):
-    address = reverse("crawling:steer", args=[create_crawl(order("http://127.0.0.1:8900/")).pk, "start"])
+    address = reverse(
+        "crawling:steer", args=[create_crawl(order("http://127.0.0.1:8900/")).pk, "start"]
+    )
 
     assert operator.get(address).status_code == 405
     assert client.post(address).url.startswith(reverse("login"))
@@ -262,7 +324,9 @@ def test_a_refresh_gets_the_changing_part_alone_and_nothing_while_nothing_change
     assert b"<html" not in first.content
     assert names(first) == ["Caught", "Busy", "Atlas"]
     assert "HX-Request" in first["Vary"]
-    again = operator.get(reverse(LIST), headers={"HX-Request": "true", "If-None-Match": first["ETag"]})
+    again = operator.get(
+        reverse(LIST), headers={"HX-Request": "true", "If-None-Match": first["ETag"]}
+    )
     assert again.status_code == 304
 
 
@@ -273,7 +337,15 @@ def test_the_list_takes_the_same_queries_however_many_crawls_there_are(operator,
         return len(captured)
 
     for number in range(2):
-        start_run(create_crawl(order(f"http://127.0.1.{number + 1}:8900/", name=f"first {number}", claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(
+                order(
+                    f"http://127.0.1.{number + 1}:8900/",
+                    name=f"first {number}",
+                    claim={"bandwidth": 60_000},
+                )
+            )
+        )
     few = queries()
     for number in range(10):
         start_run(create_crawl(order(f"http://127.0.0.{number + 1}:8900/", name=f"crawl {number}")))

@@ -1,4 +1,6 @@
-"""The log of a run on a page of its own, as JSON, as files and on the terminal: nothing is missed, and nothing costs more than a bit."""
+"""The log of a run on a page of its own, as JSON, as files and on the terminal: nothing is missed,
+and nothing costs more than a bit.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,17 @@ MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def run():
-    """A run whose log has the lines `line 1` to `line 9`, which have settled; every third is a warning."""
+    """A run whose log has the lines `line 1` to `line 9`, which have settled; every third is a
+    warning.
+    """
     run = Frontier().run
     for number in range(1, 10):
-        write(run.pk, f"line {number}", level=Level.WARNING if number % 3 == 0 else Level.INFO, url=f"http://a.test/{number}")
+        write(
+            run.pk,
+            f"line {number}",
+            level=Level.WARNING if number % 3 == 0 else Level.INFO,
+            url=f"http://a.test/{number}",
+        )
     LogLine.objects.update(at=timezone.now() - LONG_AGO)
     return run
 
@@ -45,14 +54,19 @@ def address(run):
 
 def shown(answer):
     """The numbers of the lines that a page shows, from the top."""
-    return [int(row.get_text().partition("line ")[2].split()[0]) for row in soup(answer).select("#lines li")]
+    return [
+        int(row.get_text().partition("line ")[2].split()[0])
+        for row in soup(answer).select("#lines li")
+    ]
 
 
 def pk(number):
     return LogLine.objects.get(message=f"line {number}").pk
 
 
-def test_it_ends_with_the_newest_line_and_leads_to_older_ones_and_back_without_scripts(viewer, address, monkeypatch):
+def test_it_ends_with_the_newest_line_and_leads_to_older_ones_and_back_without_scripts(
+    viewer, address, monkeypatch
+):
     monkeypatch.setattr("crawling.dashboard.run.views.log.SHOWN", 4)
     first = viewer.get(address)
     assert shown(first) == [6, 7, 8, 9]
@@ -76,14 +90,23 @@ def test_a_filter_stands_in_the_address_of_every_link(viewer, address, monkeypat
     assert shown(older) == [3]
 
 
-def test_a_line_has_an_address_that_shows_what_is_about_it_whatever_the_filter(viewer, address, monkeypatch):
+def test_a_line_has_an_address_that_shows_what_is_about_it_whatever_the_filter(
+    viewer, address, monkeypatch
+):
     monkeypatch.setattr("crawling.dashboard.run.views.log.SHOWN", 4)
-    link = next(row.a["href"] for row in soup(viewer.get(f"{address}?level=warning")).select("#lines li") if "line 6" in row.text)
+    link = next(
+        row.a["href"]
+        for row in soup(viewer.get(f"{address}?level=warning")).select("#lines li")
+        if "line 6" in row.text
+    )
 
     about = viewer.get(address + link)
 
     assert shown(about) == [5, 6, 7, 8]
-    assert [row.get_text(" ", strip=True).split()[-1] for row in soup(about).select("#lines [aria-current]")] == ["http://a.test/6"]
+    assert [
+        row.get_text(" ", strip=True).split()[-1]
+        for row in soup(about).select("#lines [aria-current]")
+    ] == ["http://a.test/6"]
     assert link.endswith(f"#{soup(about).select_one('#lines [aria-current]')['id']}")
     assert viewer.get(f"{address}?line={10**9}").status_code == 404
 
@@ -92,7 +115,10 @@ def test_the_refresh_gets_what_is_new_and_nothing_but_lines(viewer, address, run
     page = soup(viewer.get(address))
     write(run.pk, "line 10")
 
-    answer = viewer.get(f"{address}?after={page.select_one('#lines')['data-following']}", headers={"HX-Request": "true"})
+    answer = viewer.get(
+        f"{address}?after={page.select_one('#lines')['data-following']}",
+        headers={"HX-Request": "true"},
+    )
 
     assert shown(answer) == [10]
     assert b"<html" not in answer.content
@@ -107,14 +133,21 @@ def test_a_line_that_is_seen_after_its_successor_is_not_missed(run):
     LogLine.objects.create(pk=late_id, run=run, level=Level.INFO, message="line 10")
 
     second = log_after(run, LogFilter(), after=first.following, now=timezone.now(), most=50)
-    settled = log_after(run, LogFilter(), after=second.following, now=timezone.now() + LONG_AGO, most=50)
+    settled = log_after(
+        run, LogFilter(), after=second.following, now=timezone.now() + LONG_AGO, most=50
+    )
 
     assert [line.message for line in first.lines] == ["line 11"]
     assert [line.message for line in second.lines] == ["line 10", "line 11"]
-    assert log_after(run, LogFilter(), after=settled.following, now=timezone.now(), most=50).lines == []
+    assert (
+        log_after(run, LogFilter(), after=settled.following, now=timezone.now(), most=50).lines
+        == []
+    )
 
 
-def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_there(viewer, address, run, monkeypatch):
+def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_there(
+    viewer, address, run, monkeypatch
+):
     monkeypatch.setattr(log, "SEARCHED", 3)
     page = viewer.get(f"{address}?text=line 1")
     assert shown(page) == []
@@ -128,24 +161,46 @@ def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_th
     assert [line.pk for line in whole_log(run, LogFilter(text="line 9"))] == [pk(9)]
 
 
-def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(viewer, address, run, monkeypatch):
+def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(
+    viewer, address, run, monkeypatch
+):
     monkeypatch.setattr(log, "SEARCHED", 3)
     lines = list(LogLine.objects.filter(run=run).order_by("pk"))
     for number, line in enumerate(lines):  # a minute each, but for one that was written late
-        LogLine.objects.filter(pk=line.pk).update(at=MIDNIGHT + timedelta(minutes=number, seconds=-65 if number == 5 else 0))
+        LogLine.objects.filter(pk=line.pk).update(
+            at=MIDNIGHT + timedelta(minutes=number, seconds=-65 if number == 5 else 0)
+        )
 
-    page = viewer.get(address, {"since": "2026-01-01T00:04", "until": "2026-01-01T00:06", "text": "line"})
+    page = viewer.get(
+        address, {"since": "2026-01-01T00:04", "until": "2026-01-01T00:06", "text": "line"}
+    )
 
     assert shown(page) == [5]
     assert soup(page).select_one("[name=since]")["value"] == "2026-01-01T00:04"
     rest = LogFilter(span=TimeRange(MIDNIGHT + timedelta(minutes=4)))
-    assert [line.message for line in whole_log(run, rest)] == ["line 5", "line 7", "line 8", "line 9"]
-    assert [row["id"] for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()["items"]] == [lines[0].pk]
-    assert viewer.get(address, {"since": "2027-01-01"}).status_code == viewer.get(address, {"since": "nonsense"}).status_code == 200
+    assert [line.message for line in whole_log(run, rest)] == [
+        "line 5",
+        "line 7",
+        "line 8",
+        "line 9",
+    ]
+    assert [
+        row["id"]
+        for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()[
+            "items"
+        ]
+    ] == [lines[0].pk]
+    assert (
+        viewer.get(address, {"since": "2027-01-01"}).status_code
+        == viewer.get(address, {"since": "nonsense"}).status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize("kind", ["txt", "jsonl"])
-def test_all_that_the_filter_lets_through_is_had_as_a_file_a_line_each(viewer, address, run, kind, monkeypatch):
+def test_all_that_the_filter_lets_through_is_had_as_a_file_a_line_each(
+    viewer, address, run, kind, monkeypatch
+):
     monkeypatch.setattr(log, "CHUNK", 2)
     write(run.pk, "line 12\nwith a break", level=Level.ERROR)
 
@@ -167,25 +222,31 @@ def test_a_program_follows_by_a_cursor_that_is_never_at_its_end(viewer, run):
     write(run.pk, "line 10")
     new = get(f"{path}?after={rest['next']}").json()
 
-    assert [item["message"] for item in first["items"] + rest["items"]] == [f"line {number}" for number in range(1, 10)]
+    assert [item["message"] for item in first["items"] + rest["items"]] == [
+        f"line {number}" for number in range(1, 10)
+    ]
     assert [item["message"] for item in new["items"]] == ["line 10"]
     assert isinstance(new["next"], int)
 
 
-def test_the_command_prints_the_end_and_follows_each_line_once_to_the_end_of_the_run(run, capsys, monkeypatch):
+def test_the_command_prints_the_end_and_follows_each_line_once_to_the_end_of_the_run(
+    run, capsys, monkeypatch
+):
     def pause(seconds):
         if not late:
             for number in range(10, 14):
                 write(run.pk, f"line {number}")
             late.append(LogLine.objects.get(message="line 10"))
-            LogLine.objects.filter(message="line 10").delete()  # as long as its transaction is not over nobody sees it
+            # as long as its transaction is not over nobody sees it
+            LogLine.objects.filter(message="line 10").delete()
         else:
             late[0].save()
             Run.objects.filter(pk=run.pk).update(state="finished")
 
     late = []
     monkeypatch.setattr("crawling.dashboard.management.log.time.sleep", pause)
-    monkeypatch.setattr("crawling.dashboard.management.log.CHUNK", 2)  # fewer than come before any of them has settled
+    # fewer than come before any of them has settled
+    monkeypatch.setattr("crawling.dashboard.management.log.CHUNK", 2)
     call_command("crawl", "log", str(run.crawl_id), "--last", "2", "--follow", "--json")
 
     lines = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
@@ -210,14 +271,20 @@ def test_a_crawl_that_was_never_started_and_nonsense_do_no_harm(viewer, address,
 
     draft = create_crawl(order("http://127.0.0.1:8900/"))
     assert viewer.get(reverse("crawling:log", args=[draft.pk])).status_code == 404
-    assert shown(viewer.get(f"{address}?level=x&before=-1&after=y&line=z&text=%00")) == list(range(1, 10))
+    assert shown(viewer.get(f"{address}?level=x&before=-1&after=y&line=z&text=%00")) == list(
+        range(1, 10)
+    )
 
 
-def test_the_page_asks_the_same_queries_however_long_the_log_is(viewer, address, run, django_assert_max_num_queries):
+def test_the_page_asks_the_same_queries_however_long_the_log_is(
+    viewer, address, run, django_assert_max_num_queries
+):
     viewer.get(address)
     with django_assert_max_num_queries(12):
         viewer.get(address)
-    LogLine.objects.bulk_create(LogLine(run=run, level=Level.INFO, message=f"line {number}") for number in range(10, 1500))
+    LogLine.objects.bulk_create(
+        LogLine(run=run, level=Level.INFO, message=f"line {number}") for number in range(10, 1500)
+    )
     with django_assert_max_num_queries(12):
         assert len(shown(viewer.get(address))) == 1000
 

@@ -1,4 +1,6 @@
-"""The list of crawls where there are many: pages that stand still, tags, views of one's own, and one action on many."""
+"""The list of crawls where there are many: pages that stand still, tags, views of one's own, and
+one action on many.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,24 @@ def operator(db):
 
 @pytest.fixture
 def rows(db):
-    """Return a function that makes bare rows of crawls: most drafts, every third with a run that has ended."""
+    """Return a function that makes bare rows of crawls: most drafts, every third with a run that
+    has ended.
+    """
 
     def make(count):
         crawls = CrawlJob.objects.bulk_create(
-            CrawlJob(name=f"crawl {n:03}", seeds=[f"http://a{n}.test/"], delay_seconds=0, batch_size=1, claim={}) for n in range(count)
+            CrawlJob(
+                name=f"crawl {n:03}",
+                seeds=[f"http://a{n}.test/"],
+                delay_seconds=0,
+                batch_size=1,
+                claim={},
+            )
+            for n in range(count)
         )
-        Run.objects.bulk_create(Run(crawl=crawl, number=1, state="finished") for crawl in crawls[::3])
+        Run.objects.bulk_create(
+            Run(crawl=crawl, number=1, state="finished") for crawl in crawls[::3]
+        )
         return crawls
 
     return make
@@ -40,13 +53,17 @@ def rows(db):
 def test_page_after_page_shows_every_crawl_once_though_crawls_come_and_go(rows):
     crawls = {crawl.pk for crawl in rows(120)}
 
-    for number, sort in enumerate(["-made", "made", "name", "-name", "-state", "-started", "fetched"]):
+    for number, sort in enumerate(
+        ["-made", "made", "name", "-name", "-state", "-started", "fetched"]
+    ):
         seen, after = [], ""
         while after is not None:
             listing = list_crawls(CrawlFilter.read({"sort": sort, "after": str(after)}))
             seen += [view.id for _, view in listing.crawls]
             after = listing.following
-            CrawlJob.objects.create(name=f"new {number} {len(seen)}", seeds=[], delay_seconds=0, batch_size=1, claim={})
+            CrawlJob.objects.create(
+                name=f"new {number} {len(seen)}", seeds=[], delay_seconds=0, batch_size=1, claim={}
+            )
         assert len(seen) == len(set(seen)), sort
         assert crawls <= set(seen), sort
 
@@ -62,21 +79,37 @@ def test_a_crawl_that_was_started_again_is_listed_once_by_its_latest_run(order, 
     assert listing.states == {"queued": 1}
 
 
-def test_too_many_to_add_up_are_not_sorted_by_counts_and_the_page_says_so(operator, rows, monkeypatch):
+def test_too_many_to_add_up_are_not_sorted_by_counts_and_the_page_says_so(
+    operator, rows, monkeypatch
+):
     monkeypatch.setattr("crawling.dashboard.crawls.listing.MOST_SUMMED", 2)
     rows(3)
 
     page = soup(operator.get(LIST, {"sort": "-fetched"}))
 
     assert "too many to be sorted by their counts" in page.get_text()
-    assert [head.get_text(strip=True) for head in page.select("thead th") if head.a] == ["Crawl", "State", "Started"]
+    assert [head.get_text(strip=True) for head in page.select("thead th") if head.a] == [
+        "Crawl",
+        "State",
+        "Started",
+    ]
     assert MOST_SUMMED > 1000
 
 
 def test_tags_are_added_to_many_found_by_and_copied_by_a_clone(operator, order):
-    atlas, busy = (create_crawl(order("http://127.0.0.1:8900/", name=name)) for name in ("Atlas", "Busy"))
+    atlas, busy = (
+        create_crawl(order("http://127.0.0.1:8900/", name=name)) for name in ("Atlas", "Busy")
+    )
     answer = operator.post(
-        BULK, {"action": "tag", "crawl": [atlas.pk], "tags": "weekly, maps,weekly", "confirmed": "yes", "next": LIST}, follow=True
+        BULK,
+        {
+            "action": "tag",
+            "crawl": [atlas.pk],
+            "tags": "weekly, maps,weekly",
+            "confirmed": "yes",
+            "next": LIST,
+        },
+        follow=True,
     )
 
     assert "1 of 1 crawls have changed their tags." in answer.content.decode()
@@ -93,24 +126,36 @@ def test_tags_that_cannot_be_kept_are_refused_in_words(order):
     with pytest.raises(BadTags, match="longer than 30"):
         read_tags("x" * 31)
     with pytest.raises(BadOrder, match="at most 20 tags"):
-        tag_crawls([create_crawl(order("http://127.0.0.1:8900/")).pk], add=[str(n) for n in range(21)])
+        tag_crawls(
+            [create_crawl(order("http://127.0.0.1:8900/")).pk], add=[str(n) for n in range(21)]
+        )
 
 
 @pytest.mark.parametrize(("action", "done"), [("stop", "stopped"), ("abort", "aborted")])
 def test_ending_many_is_asked_first_and_leaves_those_that_cannot_be(operator, order, action, done):
-    crawls = [create_crawl(order("http://127.0.0.1:8900/", name=name)) for name in ("Draft", "One", "Two")]
+    crawls = [
+        create_crawl(order("http://127.0.0.1:8900/", name=name)) for name in ("Draft", "One", "Two")
+    ]
     for crawl in crawls[1:]:
         start_run(crawl)
-    asked = soup(operator.post(BULK, {"action": action, "crawl": [crawl.pk for crawl in crawls], "next": LIST}))
+    asked = soup(
+        operator.post(
+            BULK, {"action": action, "crawl": [crawl.pk for crawl in crawls], "next": LIST}
+        )
+    )
 
     assert "1 of those chosen cannot be" in asked.get_text(" ")
     assert "2 queued URLs are not fetched any more" in asked.main.get_text(" ", strip=True)
     assert Run.objects.filter(state="stopped").count() == 0
     fields = [(field["name"], field["value"]) for field in asked.select("main form input")]
-    answer = operator.post(BULK, {name: [value for n, value in fields if n == name] for name, _ in fields}, follow=True)
+    answer = operator.post(
+        BULK, {name: [value for n, value in fields if n == name] for name, _ in fields}, follow=True
+    )
 
     assert f"2 crawls are {done}." in answer.content.decode()
-    none = soup(operator.post(BULK, {"action": action, "crawl": [crawls[0].pk], "next": LIST})).main.get_text(" ", strip=True)
+    none = soup(
+        operator.post(BULK, {"action": action, "crawl": [crawls[0].pk], "next": LIST})
+    ).main.get_text(" ", strip=True)
     assert none.startswith(f"Nothing to {action} None of the 1 chosen can be")
     assert Run.objects.filter(state="stopped").count() == 2
 
@@ -120,13 +165,20 @@ def test_all_that_the_list_finds_are_paused_and_no_others(operator, order):
         start_run(create_crawl(order("http://127.0.0.1:8900/", name=name)))
     create_crawl(order("http://127.0.0.1:8900/", name="Atlas draft"))
 
-    asked = soup(operator.post(BULK, {"action": "pause", "which": "all", "next": f"{LIST}?q=atlas"}))
+    asked = soup(
+        operator.post(BULK, {"action": "pause", "which": "all", "next": f"{LIST}?q=atlas"})
+    )
 
     assert asked.h1.get_text() == "Pause 2 crawls"
 
 
 def test_a_bulk_action_of_nothing_says_what_is_missing(operator):
-    for body in ({}, {"action": "explode"}, {"action": "pause"}, {"action": "tag", "crawl": "x", "confirmed": "1"}):
+    for body in (
+        {},
+        {"action": "explode"},
+        {"action": "pause"},
+        {"action": "tag", "crawl": "x", "confirmed": "1"},
+    ):
         assert soup(operator.post(BULK, body, follow=True)).find(role="alert").get_text(), body
 
 
@@ -145,5 +197,11 @@ def test_a_view_is_saved_by_its_name_for_its_user_alone_and_forgotten(operator, 
 
 
 def test_a_view_that_cannot_be_saved_is_refused_in_words(operator):
-    for name, here, sentence in (("", f"{LIST}?q=a", "Give the view a name"), ("x", LIST, "Filter, search or sort")):
-        assert sentence in operator.post(VIEWS, {"name": name, "next": here}, follow=True).content.decode()
+    for name, here, sentence in (
+        ("", f"{LIST}?q=a", "Give the view a name"),
+        ("x", LIST, "Filter, search or sort"),
+    ):
+        assert (
+            sentence
+            in operator.post(VIEWS, {"name": name, "next": here}, follow=True).content.decode()
+        )

@@ -23,7 +23,15 @@ def test_a_host_is_told_what_it_waits_for(settings):
     settle("good.test")
     settle("none.test", reply=Reply(DnsStatus.NXDOMAIN))
     settle("old.test", lives=-1, age=9, retry_in=20, fails=1)
-    asked = ("new.test", "rests.test", "good.test", "dead.test", "none.test", "old.test", "127.0.0.1")
+    asked = (
+        "new.test",
+        "rests.test",
+        "good.test",
+        "dead.test",
+        "none.test",
+        "old.test",
+        "127.0.0.1",
+    )
     answers = {name: why_waits(name).sentences for name in asked}
 
     assert answers["new.test"][0] == "Nobody has asked for its name yet."
@@ -52,9 +60,14 @@ def test_a_crawls_hosts_say_that_they_wait_for_their_names():
     viewer = browser("viewer")
     live()
 
-    rows = soup(viewer.get(reverse("crawling:hosts", args=[frontier.run.crawl_id]))).select("tbody tr")
+    rows = soup(viewer.get(reverse("crawling:hosts", args=[frontier.run.crawl_id]))).select(
+        "tbody tr"
+    )
 
-    assert {row.th.get_text(): row.select("td")[2].get_text() for row in rows} == {"new.test": "waits for its name", "good.test": "due"}
+    assert {row.th.get_text(): row.select("td")[2].get_text() for row in rows} == {
+        "new.test": "waits for its name",
+        "good.test": "due",
+    }
 
 
 def test_a_run_is_replayed_under_every_policy(crawl_to_the_end, dns_server, make_site, identified):
@@ -64,5 +77,10 @@ def test_a_run_is_replayed_under_every_policy(crawl_to_the_end, dns_server, make
 
     page = soup(browser("viewer").get(reverse("names:replay"), {"run": run.pk}))
 
-    assert [cell.get_text() for cell in page.select("tbody th")] == ["LRU without TTL", "LRU with TTL", "patent, literally", "ours"]
+    assert [cell.get_text() for cell in page.select("tbody th")] == [
+        "LRU without TTL",
+        "LRU with TTL",
+        "patent, literally",
+        "ours",
+    ]
     assert "2 accesses to 1 names" in page.main.get_text()

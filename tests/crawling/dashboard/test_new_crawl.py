@@ -1,4 +1,6 @@
-"""The page that makes crawls: every mistake beside its field, nothing typed is lost, and what it makes."""
+"""The page that makes crawls: every mistake beside its field, nothing typed is lost, and what it
+makes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from crawling.orders.claims import preset_claims
 from tests.crawling.pages import browser, soup
 
 NEW = "crawling:new"
-CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512, "dns_slots": 64, "archive_writers": 8}
+CAPACITY = {
+    "worker": 4,
+    "fetch_slots": 64,
+    "bandwidth": 100_000,
+    "memory": 512,
+    "dns_slots": 64,
+    "archive_writers": 8,
+}
 
 
 @pytest.fixture
@@ -29,7 +38,13 @@ def send(operator):
     """Return a function that fills the form in and sends it."""
 
     def fill_in(**answers):
-        typed = {"seeds": "http://127.0.0.1:8900/", "name": "Atlas", "order": "breadth_first", "preset": "normal", **answers}
+        typed = {
+            "seeds": "http://127.0.0.1:8900/",
+            "name": "Atlas",
+            "order": "breadth_first",
+            "preset": "normal",
+            **answers,
+        }
         return operator.post(reverse(NEW), typed)
 
     return fill_in
@@ -67,7 +82,13 @@ def test_a_crawl_is_made_of_what_was_answered(send):
     crawl = CrawlJob.objects.get()
     assert answer.url == reverse("crawling:crawls")
     assert crawl.seeds == ["http://127.0.0.1:8900/", "http://127.0.0.1:8901/b"]
-    assert (crawl.name, crawl.max_pages, crawl.max_depth, crawl.max_bytes, crawl.max_seconds) == ("Atlas", 100, 0, 1_572_864, 5400)
+    assert (crawl.name, crawl.max_pages, crawl.max_depth, crawl.max_bytes, crawl.max_seconds) == (
+        "Atlas",
+        100,
+        0,
+        1_572_864,
+        5400,
+    )
     assert (crawl.delay_seconds, crawl.processes, crawl.batch_size) == (0.5, 2, 7)
     assert crawl.claim == preset_claims(CAPACITY)["normal"]
     assert crawl.created_by.username == "operator"
@@ -78,7 +99,10 @@ def test_empty_answers_mean_no_limit_and_a_name_from_the_first_host(send):
     send(name="", max_pages="", delay_seconds="")
     send(name="")
 
-    assert set(CrawlJob.objects.values_list("name", flat=True)) == {"127.0.0.1:8900", "127.0.0.1:8900 2"}
+    assert set(CrawlJob.objects.values_list("name", flat=True)) == {
+        "127.0.0.1:8900",
+        "127.0.0.1:8900 2",
+    }
     assert CrawlJob.objects.filter(max_pages=None, delay_seconds=1).count() == 2
 
 
@@ -113,8 +137,16 @@ def test_pressing_twice_makes_one_crawl(send):
         ("max_pages", "many", "Must be a whole number"),
         ("max_pages", "0", "Must be 1 or more"),
         ("max_depth", "-1", "Must be 0 or more"),
-        ("max_megabytes", "lots", "Megabytes must be a number, like 500; leave the field empty for no limit"),
-        ("max_minutes", "long", "Minutes must be a number, like 90; leave the field empty for no limit"),
+        (
+            "max_megabytes",
+            "lots",
+            "Megabytes must be a number, like 500; leave the field empty for no limit",
+        ),
+        (
+            "max_minutes",
+            "long",
+            "Minutes must be a number, like 90; leave the field empty for no limit",
+        ),
         ("max_minutes", "-2", "Must be 1 or more"),
         ("delay_seconds", "4000", "Must be 3600.0 or less"),
         ("processes", "65", "Must be 64 or less"),
@@ -125,7 +157,13 @@ def test_pressing_twice_makes_one_crawl(send):
     ],
 )
 def test_a_mistake_stands_beside_its_field_and_nothing_typed_is_lost(send, field, typed, said):
-    kept = {"seeds": "http://127.0.0.1:8900/kept", "name": "<Kept>", "max_pages": "77", "preset": "gentle", **{field: typed}}
+    kept = {
+        "seeds": "http://127.0.0.1:8900/kept",
+        "name": "<Kept>",
+        "max_pages": "77",
+        "preset": "gentle",
+        **{field: typed},
+    }
 
     answer = send(**kept)
 
@@ -144,7 +182,11 @@ def test_a_mistake_stands_beside_its_field_and_nothing_typed_is_lost(send, field
 def test_all_mistakes_are_told_at_once_and_hidden_ones_are_unfolded(send):
     page = soup(send(seeds="", max_pages="x", claim_memory="9999"))
 
-    assert {found["id"] for found in page.select("p.error")} == {"id_seeds_error", "id_max_pages_error", "id_claim_memory_error"}
+    assert {found["id"] for found in page.select("p.error")} == {
+        "id_seeds_error",
+        "id_max_pages_error",
+        "id_claim_memory_error",
+    }
     assert page.find(id="id_claim_memory").find_parent("details").has_attr("open")
     assert not page.find(id="id_importance").find_parent("details").has_attr("open")
 
@@ -166,19 +208,34 @@ def test_a_name_that_is_taken_asks_for_another(send):
 
 
 def test_seeds_come_from_a_file_too(send):
-    send(seeds_file=SimpleUploadedFile("seeds.txt", "\ufeffhttp://127.0.0.1:8901/\r\n#x\r\nhttp://127.0.0.1:8902/ü".encode()))
+    send(
+        seeds_file=SimpleUploadedFile(
+            "seeds.txt", "\ufeffhttp://127.0.0.1:8901/\r\n#x\r\nhttp://127.0.0.1:8902/ü".encode()
+        )
+    )
 
-    assert CrawlJob.objects.get().seeds == ["http://127.0.0.1:8900/", "http://127.0.0.1:8901/", "http://127.0.0.1:8902/%C3%BC"]
+    assert CrawlJob.objects.get().seeds == [
+        "http://127.0.0.1:8900/",
+        "http://127.0.0.1:8901/",
+        "http://127.0.0.1:8902/%C3%BC",
+    ]
 
 
 def test_lines_of_a_file_stand_in_the_box_after_a_mistake(send):
     answer = send(seeds_file=SimpleUploadedFile("seeds.txt", b"http://127.0.0.1:8901/\nnonsense"))
 
     assert "'nonsense' is not a URL" in complaint(answer, "seeds")
-    assert soup(answer).find("textarea").get_text().split() == ["http://127.0.0.1:8900/", "http://127.0.0.1:8901/", "nonsense"]
+    assert soup(answer).find("textarea").get_text().split() == [
+        "http://127.0.0.1:8900/",
+        "http://127.0.0.1:8901/",
+        "nonsense",
+    ]
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"\xff\xfe", "not text in UTF-8"), (b"x" * (MAX_FILE_BYTES + 1), "larger than 1 MB")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"\xff\xfe", "not text in UTF-8"), (b"x" * (MAX_FILE_BYTES + 1), "larger than 1 MB")],
+)
 def test_a_file_that_is_no_list_is_refused_with_a_remedy(send, content, said):
     answer = send(seeds_file=SimpleUploadedFile("seeds.bin", content))
 
@@ -189,8 +246,22 @@ def test_a_file_that_is_no_list_is_refused_with_a_remedy(send, content, said):
 def test_presets_take_their_share_and_never_more_than_there_is():
     presets = preset_claims(CAPACITY)
 
-    assert presets["gentle"] == {"worker": 1, "fetch_slots": 2, "bandwidth": 2048, "memory": 16, "dns_slots": 2, "archive_writers": 1}
-    assert presets["fast"] == {"worker": 1, "fetch_slots": 32, "bandwidth": 50_000, "memory": 256, "dns_slots": 32, "archive_writers": 1}
+    assert presets["gentle"] == {
+        "worker": 1,
+        "fetch_slots": 2,
+        "bandwidth": 2048,
+        "memory": 16,
+        "dns_slots": 2,
+        "archive_writers": 1,
+    }
+    assert presets["fast"] == {
+        "worker": 1,
+        "fetch_slots": 32,
+        "bandwidth": 50_000,
+        "memory": 256,
+        "dns_slots": 32,
+        "archive_writers": 1,
+    }
     tiny = dict.fromkeys(CAPACITY, 3)
     assert all(claim[key] <= tiny[key] for claim in preset_claims(tiny).values() for key in tiny)
     assert preset_claims({"printers": 4})["fast"] == {"printers": 0}
@@ -219,7 +290,9 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
 
     assert send(seeds=real, **said).status_code == 302
     assert identity().user_agent == "mybot/1.0 (+mailto:me@example.org)"
-    assert LogEntry.objects.filter(content_type__model="identity", user__username="operator").exists()
+    assert LogEntry.objects.filter(
+        content_type__model="identity", user__username="operator"
+    ).exists()
     assert not soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
 
 
@@ -236,13 +309,33 @@ def test_a_clone_is_filled_in_like_its_original_under_a_free_name(send, operator
     original = CrawlJob.objects.get()
 
     page = soup(operator.get(reverse(NEW), {"clone": original.pk}))
-    typed = {field["name"]: field.get("value", "") for field in page.select("form.order input:not([type=radio]):not([type=file])")}
+    typed = {
+        field["name"]: field.get("value", "")
+        for field in page.select("form.order input:not([type=radio]):not([type=file])")
+    }
     assert typed["name"] == "Atlas 2"
     chosen = page.select_one("input[name=preset][checked]")["value"]
-    operator.post(reverse(NEW), {**typed, "seeds": page.find("textarea").get_text().strip(), "order": "breadth_first", "preset": chosen})
+    operator.post(
+        reverse(NEW),
+        {
+            **typed,
+            "seeds": page.find("textarea").get_text().strip(),
+            "order": "breadth_first",
+            "preset": chosen,
+        },
+    )
 
     clone = CrawlJob.objects.get(name="Atlas 2")
-    for field in ("seeds", "max_pages", "max_bytes", "max_seconds", "delay_seconds", "processes", "batch_size", "claim"):
+    for field in (
+        "seeds",
+        "max_pages",
+        "max_bytes",
+        "max_seconds",
+        "delay_seconds",
+        "processes",
+        "batch_size",
+        "claim",
+    ):
         assert getattr(clone, field) == getattr(original, field)
 
 
@@ -250,16 +343,33 @@ def test_weights_are_asked_for_kept_and_shown(send, operator):
     wrong = send(order="best_first", importance="/manual/ = much\n( = 1")
     assert "Must be a number" in complaint(wrong, "importance")
 
-    send(order="best_first", links_weight="0.5", importance="/manual/ = 10\n\\?page=\\d = -2.5", path_ascending="on")
+    send(
+        order="best_first",
+        links_weight="0.5",
+        importance="/manual/ = 10\n\\?page=\\d = -2.5",
+        path_ascending="on",
+    )
 
     crawl = CrawlJob.objects.get()
     weights = {"/manual/": 10, r"\?page=\d": -2.5}
-    assert crawl.ordering == {"links_weight": 0.5, "url_weight": 1, "importance": weights, "path_ascending": True}
-    settings = soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).select_one("dl.settings").get_text(" ", strip=True)
+    assert crawl.ordering == {
+        "links_weight": 0.5,
+        "url_weight": 1,
+        "importance": weights,
+        "path_ascending": True,
+    }
+    settings = (
+        soup(operator.get(reverse("crawling:crawl", args=[crawl.pk])))
+        .select_one("dl.settings")
+        .get_text(" ", strip=True)
+    )
     assert "links 0.5, address 1" in settings
     assert r"\?page=\d = -2.5" in settings
     again = soup(operator.get(reverse(NEW), {"clone": crawl.pk}))
-    assert again.find("textarea", {"name": "importance"}).get_text().strip().splitlines() == ["/manual/ = 10", r"\?page=\d = -2.5"]
+    assert again.find("textarea", {"name": "importance"}).get_text().strip().splitlines() == [
+        "/manual/ = 10",
+        r"\?page=\d = -2.5",
+    ]
     assert again.find("input", {"name": "path_ascending"}).has_attr("checked")
 
 
@@ -273,4 +383,7 @@ def test_a_viewer_makes_nothing(pool):
 
     assert viewer.get(reverse(NEW)).status_code == 403
     assert viewer.post(reverse(NEW), {"seeds": "http://127.0.0.1:8900/"}).status_code == 403
-    assert viewer.post(reverse("crawling:test-fetch"), {"seeds": "http://127.0.0.1:8900/"}).status_code == 403
+    assert (
+        viewer.post(reverse("crawling:test-fetch"), {"seeds": "http://127.0.0.1:8900/"}).status_code
+        == 403
+    )

@@ -1,4 +1,6 @@
-"""What a run has not got: counted by reason, each of which leads to its addresses, on the page, in JSON and as files."""
+"""What a run has not got: counted by reason, each of which leads to its addresses, on the page, in
+JSON and as files.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ LINKS = ("/private/x", "/gone", "/copy", "/image", "/a.zip", "/b.zip", "http://e
 def run(make_site, crawl_to_the_end):
     """A run that met something of everything."""
     home = "".join(f'<a href="{link}">x</a>' for link in ("/first", *LINKS))
-    pages = {"/": home, "/robots.txt": "User-agent: *\nDisallow: /private/", "/first": "the same words", "/copy": "the same words"}
+    pages = {
+        "/": home,
+        "/robots.txt": "User-agent: *\nDisallow: /private/",
+        "/first": "the same words",
+        "/copy": "the same words",
+    }
     site = make_site({**pages, "/image": (200, {"Content-Type": "image/png"}, "png")})
     return crawl_to_the_end(f"{site.url}/", exclude=[r"\.zip$"], types=["text/*"])
 
@@ -34,11 +41,17 @@ def address_of(run):
 
 
 def reasons(page):
-    return {row.th.get_text(" ", strip=True): row.find_all("td")[-1].get_text() for row in page.select("section:last-child tbody tr")}
+    return {
+        row.th.get_text(" ", strip=True): row.find_all("td")[-1].get_text()
+        for row in page.select("section:last-child tbody tr")
+    }
 
 
 def paths(page):
-    return [link.get_text().partition("//")[2].partition("/")[2] for link in page.select("section:first-child tbody th a")]
+    return [
+        link.get_text().partition("//")[2].partition("/")[2]
+        for link in page.select("section:first-child tbody th a")
+    ]
 
 
 def test_everything_that_is_not_there_is_counted_by_reason(viewer, run):
@@ -60,8 +73,20 @@ def test_each_reason_leads_to_its_addresses_and_to_where_they_were_found(viewer,
         found[link.get_text()] = paths(listed)
         assert listed.select_one("section:first-child tbody td:last-child").get_text().endswith("/")
 
-    assert list(found.values()) == [["a.zip", "b.zip"], [""], ["gone"], ["image"], ["private/x"], ["copy"]]
-    assert "as http" in soup(viewer.get(address_of(run), {"why": "copy"})).select_one("section:first-child tbody th small").get_text()
+    assert list(found.values()) == [
+        ["a.zip", "b.zip"],
+        [""],
+        ["gone"],
+        ["image"],
+        ["private/x"],
+        ["copy"],
+    ]
+    assert (
+        "as http"
+        in soup(viewer.get(address_of(run), {"why": "copy"}))
+        .select_one("section:first-child tbody th small")
+        .get_text()
+    )
 
 
 def test_addresses_are_paged_by_key_in_a_fixed_number_of_queries(viewer, run, monkeypatch):
@@ -71,22 +96,56 @@ def test_addresses_are_paged_by_key_in_a_fixed_number_of_queries(viewer, run, mo
         first = soup(viewer.get(address_of(run), {"why": "rule-exclude"}))
     second = soup(viewer.get(address_of(run) + first.find("a", rel="next")["href"]))
 
-    assert (paths(first), paths(second), second.find("a", rel="next")) == (["a.zip"], ["b.zip"], None)
+    assert (paths(first), paths(second), second.find("a", rel="next")) == (
+        ["a.zip"],
+        ["b.zip"],
+        None,
+    )
     assert len(captured) <= 14
 
 
 def test_the_same_is_had_as_files_and_as_json(viewer, run, monkeypatch):
     monkeypatch.setattr("crawling.dashboard.pages.not_fetched.CHUNK", 1)
-    table, lines = (reverse("crawling:left-out-file", args=[run.crawl_id, kind]) for kind in ("csv", "jsonl"))
+    table, lines = (
+        reverse("crawling:left-out-file", args=[run.crawl_id, kind]) for kind in ("csv", "jsonl")
+    )
 
     rows = list(csv.DictReader(b"".join(viewer.get(table).streaming_content).decode().splitlines()))
-    assert [row["url"].rpartition("/")[2] for row in rows] == ["a.zip", "b.zip", "", "gone", "image", "x", "copy"]
-    [gone] = [json.loads(line) for line in b"".join(viewer.get(lines, {"why": "f404"}).streaming_content).decode().splitlines()]
-    assert (gone["kind"], gone["reason"], gone["url"].rpartition("/")[2]) == ("failed", "404 Not Found", "gone")
-    told = viewer.get(f"/api/crawls/{run.crawl_id}/reports/left-out", {"why": "rule-exclude", "limit": 1}).json()
-    assert ([item["url"].rpartition("/")[2] for item in told["items"]], len(told["reasons"])) == (["a.zip"], 6)
-    rest = viewer.get(f"/api/crawls/{run.crawl_id}/reports/left-out", {"why": "rule-exclude", "cursor": told["next"]}).json()
-    assert ([item["url"].rpartition("/")[2] for item in rest["items"]], rest["next"]) == (["b.zip"], None)
+    assert [row["url"].rpartition("/")[2] for row in rows] == [
+        "a.zip",
+        "b.zip",
+        "",
+        "gone",
+        "image",
+        "x",
+        "copy",
+    ]
+    [gone] = [
+        json.loads(line)
+        for line in b"".join(viewer.get(lines, {"why": "f404"}).streaming_content)
+        .decode()
+        .splitlines()
+    ]
+    assert (gone["kind"], gone["reason"], gone["url"].rpartition("/")[2]) == (
+        "failed",
+        "404 Not Found",
+        "gone",
+    )
+    told = viewer.get(
+        f"/api/crawls/{run.crawl_id}/reports/left-out", {"why": "rule-exclude", "limit": 1}
+    ).json()
+    assert ([item["url"].rpartition("/")[2] for item in told["items"]], len(told["reasons"])) == (
+        ["a.zip"],
+        6,
+    )
+    rest = viewer.get(
+        f"/api/crawls/{run.crawl_id}/reports/left-out",
+        {"why": "rule-exclude", "cursor": told["next"]},
+    ).json()
+    assert ([item["url"].rpartition("/")[2] for item in rest["items"]], rest["next"]) == (
+        ["b.zip"],
+        None,
+    )
 
 
 @pytest.mark.parametrize("why", ["f", "q200", "f9999999", "x-", "rule-", "nonsense", "\0"])
@@ -102,5 +161,9 @@ def test_counts_on_the_crawls_page_lead_here_and_failures_can_be_tried_again(vie
 
     button = operators.find("button", string="Try these 1 again")
 
-    assert (button["formaction"], button["name"], button["value"]) == (reverse("crawling:retry", args=[run.crawl_id]), "status", "404")
+    assert (button["formaction"], button["name"], button["value"]) == (
+        reverse("crawling:retry", args=[run.crawl_id]),
+        "status",
+        "404",
+    )
     assert soup(viewer.get(link["href"])).find("button", string="Try these 1 again") is None

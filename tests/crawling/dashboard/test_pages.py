@@ -38,7 +38,9 @@ def test_a_log_in_is_asked_for_and_leads_back(client, django_user_model, transac
     assert "do not match" in wrong
     assert 'value="operator"' in wrong
 
-    answer = client.post(page.url, {"username": "operator", "password": "a long password", "next": reverse(LIST)})
+    answer = client.post(
+        page.url, {"username": "operator", "password": "a long password", "next": reverse(LIST)}
+    )
     assert answer.url == reverse(LIST)
 
 
@@ -57,8 +59,12 @@ def test_each_crawl_shows_its_state_why_and_counts(operator, make_site, crawl_to
 
 
 def test_a_crawl_that_waits_says_on_whom(operator, order):
-    start_run(create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})))
-    start_run(create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000})))
+    start_run(
+        create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
+    )
+    start_run(
+        create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    )
 
     page = operator.get(reverse(LIST)).content.decode()
 
@@ -77,7 +83,9 @@ def test_a_long_list_has_pages_and_nonsense_in_the_address_does_no_harm(operator
     assert operator.get(reverse(LIST), {"after": "x"}).status_code == 200
 
 
-@pytest.mark.parametrize("model", ["crawljob", "run", "shift", "host", "url", "page", "allowednetwork"])
+@pytest.mark.parametrize(
+    "model", ["crawljob", "run", "shift", "host", "url", "page", "allowednetwork"]
+)
 def test_the_admin_site_lists_everything(administrator, make_site, crawl_to_the_end, model):
     crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
 
@@ -88,7 +96,9 @@ def test_the_identity_is_one_form_and_refuses_what_no_owner_could_use(administra
     form = administrator.get(reverse("admin:crawling_identity_changelist"), follow=True)
     assert 'name="contact_url"' in form.content.decode()
 
-    refused = administrator.post(form.request["PATH_INFO"], {"product_token": "my bot", "contact_url": "nowhere"}).content.decode()
+    refused = administrator.post(
+        form.request["PATH_INFO"], {"product_token": "my bot", "contact_url": "nowhere"}
+    ).content.decode()
     assert "Letters, - and _ only" in refused
     assert "Give a page" in refused
 
@@ -96,10 +106,17 @@ def test_the_identity_is_one_form_and_refuses_what_no_owner_could_use(administra
 def test_an_allowed_network_is_checked(administrator):
     address = reverse("admin:crawling_allowednetwork_add")
 
-    refused = administrator.post(address, {"network": "10.0.0.1/8", "port_from": 80, "port_to": 70}).content.decode()
+    refused = administrator.post(
+        address, {"network": "10.0.0.1/8", "port_from": 80, "port_to": 70}
+    ).content.decode()
     assert "Write a network like 10.1.0.0/16" in refused
 
-    assert administrator.post(address, {"network": "10.0.0.0/8", "port_from": 80, "port_to": 90}).status_code == 302
+    assert (
+        administrator.post(
+            address, {"network": "10.0.0.0/8", "port_from": 80, "port_to": 90}
+        ).status_code
+        == 302
+    )
 
 
 def test_only_administrators_reach_the_admin_site(operator):

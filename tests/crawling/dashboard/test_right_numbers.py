@@ -31,7 +31,9 @@ def text_of(client, name, *args, **query):
     return soup(client.get(reverse(name, args=args), query)).main.get_text(" ", strip=True)
 
 
-def test_pages_that_the_server_confirms_are_the_same_in_a_comparison(make_site, crawl_to_the_end, work_off):
+def test_pages_that_the_server_confirms_are_the_same_in_a_comparison(
+    make_site, crawl_to_the_end, work_off
+):
     site = make_site({"/": versioned('<a href="/a">a</a>', '"1"'), "/a": versioned("old", '"a"')})
     first = crawl_to_the_end(f"{site.url}/")
     work_off(start_run(first.crawl))
@@ -68,7 +70,8 @@ def test_a_run_of_confirmed_pages_says_so(make_site, crawl_to_the_end, work_off)
 def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, transactional_db):
     minute = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=1)
     runs = [
-        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=name))) for n, name in enumerate(("Atlas", "Busy", "Caught"))
+        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=name)))
+        for n, name in enumerate(("Atlas", "Busy", "Caught"))
     ]
     for run, pages in zip(runs, (333, 777, 5000), strict=True):
         begin_shift(run.processes.get(), epoch=1, worker="w")
@@ -86,7 +89,9 @@ def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, transactio
     assert "– not fetching now" in idle
 
 
-def test_links_that_rules_keep_out_are_counted_on_the_page_of_the_crawl(make_site, crawl_to_the_end):
+def test_links_that_rules_keep_out_are_counted_on_the_page_of_the_crawl(
+    make_site, crawl_to_the_end
+):
     site = make_site({"/": '<a href="http://one.test/">1</a><a href="http://two.test/">2</a>'})
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -133,9 +138,13 @@ def test_pools_of_experiments_stand_in_no_list_of_pools(pool):
 
 def test_ports_the_wrong_way_round_are_told_on_their_field():
     with pytest.raises(ValidationError) as refusal:
-        AllowedNetwork(network="127.0.0.1", port_from=8900, port_to=80).full_clean(validate_unique=False, validate_constraints=False)
+        AllowedNetwork(network="127.0.0.1", port_from=8900, port_to=80).full_clean(
+            validate_unique=False, validate_constraints=False
+        )
 
-    assert refusal.value.message_dict == {"port_to": ["Enter a port of 8900 or more, as *Port from* is 8900."]}
+    assert refusal.value.message_dict == {
+        "port_to": ["Enter a port of 8900 or more, as *Port from* is 8900."]
+    }
 
 
 def test_a_url_at_the_start_of_a_message_keeps_its_small_letters():
@@ -168,7 +177,9 @@ def test_shares_add_up_and_none_is_off_by_a_unit(parts):
     assert all(abs(one - other) < 1 for one, other in zip(rounded, exact, strict=True))
 
 
-@pytest.mark.parametrize(("failed", "words"), [(1, "Try the failed URL again"), (7, "Try all 7 failed again")])
+@pytest.mark.parametrize(
+    ("failed", "words"), [(1, "Try the failed URL again"), (7, "Try all 7 failed again")]
+)
 def test_one_failure_is_not_called_all_of_them(failed, words):
     counts = {"failed": failed}
     page = {"causes": [{}], "view": {"counts": counts}, "is_latest": True, "crawl": {"pk": 1}}

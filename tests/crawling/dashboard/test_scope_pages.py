@@ -14,7 +14,9 @@ from tests.crawling.pages import soup
 
 @pytest.fixture
 def crawl(order):
-    crawl = create_crawl(order("http://127.0.0.1:8900/", max_pages=7, exclude=[r"\.zip$"], host_soft_bytes=2**21))
+    crawl = create_crawl(
+        order("http://127.0.0.1:8900/", max_pages=7, exclude=[r"\.zip$"], host_soft_bytes=2**21)
+    )
     start_run(crawl)
     return crawl
 
@@ -32,13 +34,19 @@ def boss(client, crawl, boss_login):
 def filled(page):
     """What a browser would send back."""
     form = page.context["form"]
-    return {field.html_name: field.value() or "" for field in form} | {"revision": page.context["crawl"].revision}
+    return {field.html_name: field.value() or "" for field in form} | {
+        "revision": page.context["crawl"].revision
+    }
 
 
 def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss, crawl):
     here = f"/crawls/{crawl.pk}/scope/"
     data = filled(boss.get(here))
-    assert (data["max_pages"], data["exclude"], data["host_soft_megabytes"]) == ("7", r"\.zip$", "2")
+    assert (data["max_pages"], data["exclude"], data["host_soft_megabytes"]) == (
+        "7",
+        r"\.zip$",
+        "2",
+    )
 
     data |= {"exclude": r"\.gz$", "urls": "http://127.0.0.1:8900/a.gz\nhttp://127.0.0.1:8900/a.zip"}
     tested = boss.post(here, {**data, "test": "1"}).context["tested"]
@@ -48,7 +56,12 @@ def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss
 
     page = boss.post(here, data, follow=True)
     crawl.refresh_from_db()
-    assert (crawl.revision, crawl.filters["exclude"], crawl.max_pages, crawl.budget["host_soft_bytes"]) == (2, [r"\.gz$"], 7, 2**21)
+    assert (
+        crawl.revision,
+        crawl.filters["exclude"],
+        crawl.max_pages,
+        crawl.budget["host_soft_bytes"],
+    ) == (2, [r"\.gz$"], 7, 2**21)
     assert "Revision 2: boss" in page.content.decode()
     assert "was edited meanwhile: revision 2 holds" in boss.post(here, data).content.decode()
     wrong = boss.post(here, {**data, "revision": "2", "include": "("}).content.decode()
@@ -57,7 +70,12 @@ def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss
 
 
 def test_a_new_crawls_scope_can_be_tested_before_it_is_made(boss):
-    order = {"seeds": "http://a.test/manual/", "scope": "path", "urls": "http://a.test/manual/x\nhttp://a.test/", "delay_seconds": "1"}
+    order = {
+        "seeds": "http://a.test/manual/",
+        "scope": "path",
+        "urls": "http://a.test/manual/x\nhttp://a.test/",
+        "delay_seconds": "1",
+    }
 
     page = boss.post("/crawls/test-scope/", order).content.decode()
 
@@ -66,13 +84,20 @@ def test_a_new_crawls_scope_can_be_tested_before_it_is_made(boss):
 
 
 def test_the_black_list_is_kept_on_a_page_with_reasons(boss, crawl):
-    page = boss.post("/crawls/blacklist/", {"kind": "regex", "text": "(?=x)", "reason": ""}).content.decode()
+    page = boss.post(
+        "/crawls/blacklist/", {"kind": "regex", "text": "(?=x)", "reason": ""}
+    ).content.decode()
     assert "The reason is needed" in page
 
-    boss.post("/crawls/blacklist/", {"kind": "domain", "text": "example.net", "reason": "its owner asked"})
+    boss.post(
+        "/crawls/blacklist/", {"kind": "domain", "text": "example.net", "reason": "its owner asked"}
+    )
     entry = BlackListEntry.objects.get()
     page = boss.get("/crawls/url/?u=http://www.example.net/").content.decode()
-    assert f"Rule 1, black list, keeps it out: entry {entry.pk} of the black list, domain example.net: its owner asked" in page
+    assert (
+        f"Rule 1, black list, keeps it out: entry {entry.pk} of the black list, domain "
+        "example.net: its owner asked" in page
+    )
 
     boss.post(f"/crawls/blacklist/{entry.pk}/remove/")
     assert "It is empty" in boss.get("/crawls/blacklist/").content.decode()
@@ -87,32 +112,64 @@ def test_an_exception_from_robots_needs_a_reason_and_is_shown_on_the_crawls_page
     assert "agreed, ticket 4711" in boss.get(f"/crawls/{crawl.pk}/").content.decode()
 
     boss.post(here, {"end": str(RobotsException.objects.get(host="a.test").pk)})
-    assert "agreed, ticket 4711" not in boss.get(f"/crawls/{crawl.pk}/").content.decode().partition("Settings")[2]
+    assert (
+        "agreed, ticket 4711"
+        not in boss.get(f"/crawls/{crawl.pk}/").content.decode().partition("Settings")[2]
+    )
 
 
-def test_an_address_is_inspected_in_any_spelling(client, make_site, crawl_to_the_end, work_off, boss_login):
+def test_an_address_is_inspected_in_any_spelling(
+    client, make_site, crawl_to_the_end, work_off, boss_login
+):
     site = make_site({"/": '<a href="/a">a</a>', "/a": "text"})
     run = crawl_to_the_end(f"{site.url}/")
     work_off(start_run(run.crawl))
     typed = f"{site.url.upper()}/b/../a#part"
 
     page = soup(client.get("/crawls/url/", {"u": typed}))
-    facts = {dt.get_text(): dt.find_next("dd").get_text(" ", strip=True) for dt in page.select(".inspected > dl dt")}
-    assert facts == {"Normalised": f"{site.url}/a", "DNS": "Nobody is asked: the host is an address, or a name that belongs to nobody."}
-    fetches = [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in page.select("tbody tr")]
+    facts = {
+        dt.get_text(): dt.find_next("dd").get_text(" ", strip=True)
+        for dt in page.select(".inspected > dl dt")
+    }
+    assert facts == {
+        "Normalised": f"{site.url}/a",
+        "DNS": "Nobody is asked: the host is an address, or a name that belongs to nobody.",
+    }
+    fetches = [
+        [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
+        for row in page.select("tbody tr")
+    ]
     assert [row[0].rpartition(", ")[2] for row in fetches] == ["run 2", "run 1"]
-    assert [(row[1], row[2], row[4]) for row in fetches] == [("succeeded, 200, 4\xa0bytes", "1", f"{site.url}/")] * 2
+    assert [(row[1], row[2], row[4]) for row in fetches] == [
+        ("succeeded, 200, 4\xa0bytes", "1", f"{site.url}/")
+    ] * 2
     assert client.get(page.find("a", string="as it was")["href"]).status_code == 200
     told = client.get("/api/url", {"u": typed}).json()
-    assert [(met["run"], met["found_on"]) for met in told["items"]] == [(2, f"{site.url}/"), (1, f"{site.url}/")]
+    assert [(met["run"], met["found_on"]) for met in told["items"]] == [
+        (2, f"{site.url}/"),
+        (1, f"{site.url}/"),
+    ]
 
 
 def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
-    store.write([DnsAnswer("www.a.test", Reply(DnsStatus.OK, ("192.0.2.7",), ttl=300, upstream="192.0.2.53:53"), 0.0, 300.0, None, 0)])
+    store.write(
+        [
+            DnsAnswer(
+                "www.a.test",
+                Reply(DnsStatus.OK, ("192.0.2.7",), ttl=300, upstream="192.0.2.53:53"),
+                0.0,
+                300.0,
+                None,
+                0,
+            )
+        ]
+    )
 
     def dns(host):
         page = soup(client.get("/crawls/url/", {"u": f"http://{host}/"}))
-        return " ".join(page.find("dt", string="DNS").find_next("dd").get_text(" ", strip=True).split())
+        return " ".join(
+            page.find("dt", string="DNS").find_next("dd").get_text(" ", strip=True).split()
+        )
 
     assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; asked")
     assert dns("www.a.test").endswith("of 192.0.2.53:53")

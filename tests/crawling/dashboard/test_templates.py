@@ -24,20 +24,27 @@ def crawl(order):
 
 
 def test_a_crawls_order_is_kept_and_a_new_crawl_begins_with_it(operator, crawl):
-    page = operator.post(reverse("crawling:template", args=[crawl.pk]), {"template": "Manuals"}, follow=True)
+    page = operator.post(
+        reverse("crawling:template", args=[crawl.pk]), {"template": "Manuals"}, follow=True
+    )
     assert "Manuals is kept as a template" in soup(page).get_text()
 
     template = OrderTemplate.objects.get()
     assert soup(operator.get(NEW)).find("a", href=f"?template={template.pk}")
     form = soup(operator.get(NEW, {"template": template.pk}))
-    assert (form.find(id="id_max_pages")["value"], form.find(id="id_exclude").get_text().strip()) == ("7", r"\.zip$")
+    assert (
+        form.find(id="id_max_pages")["value"],
+        form.find(id="id_exclude").get_text().strip(),
+    ) == ("7", r"\.zip$")
 
     operator.post(reverse("crawling:template-remove", args=[template.pk]))
     assert not OrderTemplate.objects.exists()
 
 
 def test_a_template_of_a_time_when_orders_were_other_is_told_so(operator, crawl):
-    template = OrderTemplate.objects.create(name="Old", order={"seeds": crawl.seeds, "colour": "red"})
+    template = OrderTemplate.objects.create(
+        name="Old", order={"seeds": crawl.seeds, "colour": "red"}
+    )
 
     page = soup(operator.get(NEW, {"template": template.pk}))
     assert "cannot be used: colour: is not a field of a crawl order" in page.get_text()

@@ -1,4 +1,6 @@
-"""A test fetch: what the first seeds answer, told before there is a crawl; as polite and as careful as a crawl."""
+"""A test fetch: what the first seeds answer, told before there is a crawl; as polite and as careful
+as a crawl.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,18 @@ from crawling.dryrun.inquiries import ask, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.test_fetch import request_test_fetch, run_test_fetch
 from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
-from crawling.models import CrawlJob, Host, Inquiry, InquiryKind, Page, RobotsFile, Run, RunProcess, Shift, Url
+from crawling.models import (
+    CrawlJob,
+    Host,
+    Inquiry,
+    InquiryKind,
+    Page,
+    RobotsFile,
+    Run,
+    RunProcess,
+    Shift,
+    Url,
+)
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, soup
@@ -54,7 +67,12 @@ def test_a_page_is_described_with_its_links_and_why_some_are_left_out(attempt, m
         "127.0.0.1",
         "loopback",
     )
-    assert (trial.content_type, trial.charset, trial.bytes, trial.links) == ("text/html", "windows-1252", len(page), 2)
+    assert (trial.content_type, trial.charset, trial.bytes, trial.links) == (
+        "text/html",
+        "windows-1252",
+        len(page),
+        2,
+    )
     assert trial.robots == "there is no robots.txt: allowed"
     assert [(verdict.url, verdict.why_not) for verdict in trial.verdicts] == [
         (f"{site.url}/a", ""),
@@ -70,13 +88,21 @@ def test_a_depth_of_0_leaves_all_links_out(attempt, make_site):
 
 def test_robots_txt_is_obeyed_and_its_line_is_quoted(attempt, make_site):
     site = make_site(
-        {"/robots.txt": "User-agent: *\nAllow: /\nDisallow: /b\nDisallow: /secret # keep out\nCrawl-delay: 0.2", "/secret": "x"}
+        {
+            "/robots.txt": "User-agent: *\nAllow: /\nDisallow: /b\nDisallow: /secret # keep "
+            "out\nCrawl-delay: 0.2",
+            "/secret": "x",
+        }
     )
 
     (trial,) = attempt(f"{site.url}/secret")
 
     assert trial.robots == "forbidden by “Disallow: /secret # keep out”"
-    assert (trial.delay, trial.status, trial.sentence) == (0.2, -8, "The site's robots.txt forbids this page.")
+    assert (trial.delay, trial.status, trial.sentence) == (
+        0.2,
+        -8,
+        "The site's robots.txt forbids this page.",
+    )
     assert site.paths == []
 
 
@@ -96,7 +122,9 @@ def test_a_redirect_tells_its_target_and_is_not_followed(attempt, make_site):
 
 
 def test_what_fails_says_why(attempt, identified, make_site, free_port):
-    gone, closed, refused = attempt(f"{make_site({}).url}/gone", f"http://127.0.0.1:{free_port}/", "http://127.0.0.1:81/")
+    gone, closed, refused = attempt(
+        f"{make_site({}).url}/gone", f"http://127.0.0.1:{free_port}/", "http://127.0.0.1:81/"
+    )
 
     assert (gone.status, gone.sentence) == (404, "404 Not Found")
     assert closed.robots == "could not be had"

@@ -1,4 +1,6 @@
-"""Who is truly deadlocked: the textbooks' answers, and the definition itself tried out in every order."""
+"""Who is truly deadlocked: the textbooks' answers, and the definition itself tried out in every
+order.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def stuck(available, holding, wanting):
     """Row numbers; a request of nothing but zeros is one that is at work."""
     rows = range(len(holding.split()))
     waiting = {i: v(want) for i, want in zip(rows, wanting.split(), strict=True) if int(want)}
-    return set(deadlocked(v(available), dict(zip(rows, map(v, holding.split()), strict=True)), waiting))
+    return set(
+        deadlocked(v(available), dict(zip(rows, map(v, holding.split()), strict=True)), waiting)
+    )
 
 
 def test_nobody_is_deadlocked_while_somebody_can_finish():

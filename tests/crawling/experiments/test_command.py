@@ -29,14 +29,28 @@ def printed(*words: str) -> str:
 def test_it_prints_the_three_tables_of_the_paper():
     text = printed("--requests", "3", "--bound-seconds", "0.5", "--seed", "2")
 
-    for words in ("Table 1. plain requests", "Table 2. Banker's algorithm", "Table 3.", ":Request3", "truly deadlocked", "0.763"):
+    for words in (
+        "Table 1. plain requests",
+        "Table 2. Banker's algorithm",
+        "Table 3.",
+        ":Request3",
+        "truly deadlocked",
+        "0.763",
+    ):
         assert words in text
 
 
 def test_programs_get_one_object_and_the_rows_say_the_same():
-    told = json.loads(printed("--requests", "3", "--policy", "all_at_once", "--seed", "2", "--json"))
+    told = json.loads(
+        printed("--requests", "3", "--policy", "all_at_once", "--seed", "2", "--json")
+    )
 
-    assert (told["state"], told["policies"], told["seed"], told["ratio"]) == ("finished", ["all_at_once"], 2, None)
+    assert (told["state"], told["policies"], told["seed"], told["ratio"]) == (
+        "finished",
+        ["all_at_once"],
+        2,
+        None,
+    )
     (result,) = told["results"]
     assert (result["requests_done"], result["locked"], len(result["requests"])) == (3, 0, 3)
     stored = TrialRequest.objects.filter(trial=told["id"]).values_list("waited_seconds", flat=True)
@@ -56,7 +70,9 @@ def test_wrong_numbers_are_told_at_once_and_make_no_trial():
 def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path):
     with running_stack(tmp_path) as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "60"])
-        wait_until(lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists())
+        wait_until(
+            lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists()
+        )
         process.send_signal(signal.SIGTERM)
         status = process.wait(10)
     pool = Pool.objects.get()
@@ -68,15 +84,21 @@ def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path
 
 
 @pytest.mark.drill
-def test_a_killed_trial_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(tmp_path):
+def test_a_killed_trial_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(
+    tmp_path,
+):
     with running_stack(tmp_path, BANK_LEASE_SECONDS="7", BANK_PICKUP_SECONDS="7") as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "1"])
-        wait_until(lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists())
+        wait_until(
+            lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists()
+        )
         process.send_signal(signal.SIGKILL)
         process.wait()
     trial = Trial.objects.get()
     assert state_of(trial, trial.seen_at)[0] == TrialState.RUNNING
-    assert state_of(trial, trial.seen_at + SILENT + timedelta(seconds=1))[0] == TrialState.BROKEN_OFF
+    assert (
+        state_of(trial, trial.seen_at + SILENT + timedelta(seconds=1))[0] == TrialState.BROKEN_OFF
+    )
 
     def all_is_back() -> bool:
         reap_expired()

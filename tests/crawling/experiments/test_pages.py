@@ -25,17 +25,26 @@ ASKED = {"policy": "both", "requests": 3, "bound_seconds": 0.5, "seed": 2}
 
 @pytest.fixture
 def trial():
-    """A finished trial of two requests: plain, the second one was locked and tried again; by the Banker's, both went through."""
+    """A finished trial of two requests: plain, the second one was locked and tried again; by the
+    Banker's, both went through.
+    """
     trial = store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"])
     store.start_trial_row(trial)
-    tries = {"naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)], "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)]}
+    tries = {
+        "naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)],
+        "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)],
+    }
     for policy, rows in tries.items():
         for number, attempt, waited, is_locked in rows:
             outcome = TrialOutcome.LOCKED if is_locked else TrialOutcome.COMPLETED
             started = BEGAN + timedelta(seconds=number)
             ended = started + timedelta(seconds=waited + 1)
             store.record(
-                trial, policy, store.AttemptResult(number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4)
+                trial,
+                policy,
+                store.AttemptResult(
+                    number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4
+                ),
             )
     store.finish(trial)
     return trial
@@ -43,7 +52,10 @@ def trial():
 
 def cells(page, heading):
     section = page.find(id=heading).parent
-    return [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in section.select("tbody tr")]
+    return [
+        [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
+        for row in section.select("tbody tr")
+    ]
 
 
 def test_the_three_tables_are_those_of_the_paper_beside_its_own(trial):
@@ -131,5 +143,7 @@ def test_an_operator_starts_a_trial_and_the_worker_of_the_chores_runs_it(tmp_pat
         wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
     trial = Trial.objects.get()
     assert trial.by.get_username() == "operator"
-    assert LogEntry.objects.get(object_id=str(trial.pk), content_type__model="trial").user == trial.by
+    assert (
+        LogEntry.objects.get(object_id=str(trial.pk), content_type__model="trial").user == trial.by
+    )
     assert trial_view(trial).done == 6

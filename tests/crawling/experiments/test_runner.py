@@ -22,7 +22,8 @@ LONG = (3, 16, 29)
 
 
 def crossing(*others: WorkloadJob) -> Workload:
-    """Two requests that take the same two units in opposite order, each holding one while it asks for the other.
+    """Two requests that take the same two units in opposite order, each holding one while it asks
+    for the other.
 
     The second one asks later, so that its wait is not over the bound when the first one gives up.
     """
@@ -34,7 +35,9 @@ def crossing(*others: WorkloadJob) -> Workload:
 
 
 def run(workload, *policies, bound_seconds=1.0):
-    trial = store.make_trial(requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies)
+    trial = store.make_trial(
+        requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies
+    )
     assert run_trial(trial, workload)
     return trial_view(trial).columns
 
@@ -43,7 +46,11 @@ def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the
     (plain,) = run(crossing(), "naive")
 
     first, second = plain.entries
-    assert (first.label, first.deadlocked, first.in_the_end) == ("Locked:Request1", True, TrialOutcome.COMPLETED)
+    assert (first.label, first.deadlocked, first.in_the_end) == (
+        "Locked:Request1",
+        True,
+        TrialOutcome.COMPLETED,
+    )
     assert first.waited_seconds >= 1.0
     assert first.retries >= 1
     assert (second.label, second.deadlocked, second.retries) == ("Completed:Request2", False, 0)
@@ -58,12 +65,17 @@ def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
 
 
 def test_breaches_of_the_claim_and_crashes_are_classed_apart():
-    breach = WorkloadJob(3, (0, 0, 1, 0), (WorkloadStep((0, 0, 1, 0), ()), WorkloadStep((0, 0, 1, 0), ())))
+    breach = WorkloadJob(
+        3, (0, 0, 1, 0), (WorkloadStep((0, 0, 1, 0), ()), WorkloadStep((0, 0, 1, 0), ()))
+    )
     crash = WorkloadJob(4, (0, 0, 0, 1), (WorkloadStep((0, 0, 0, 1), (PAGES,)),))
 
     (column,) = run(Workload((1, 1, 1, 1), (breach, crash), at_a_time=2), "banker")
 
-    assert [entry.outcome for entry in column.entries] == [TrialOutcome.BREACH, TrialOutcome.CRASHED]
+    assert [entry.outcome for entry in column.entries] == [
+        TrialOutcome.BREACH,
+        TrialOutcome.CRASHED,
+    ]
     assert "More was requested" in column.entries[0].detail
     assert "404" in column.entries[1].detail
     assert (column.locked, column.breaches, column.crashes) == (0, 1, 1)
@@ -86,7 +98,11 @@ def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
     assert run_trial(trial)
 
     plain, banker = trial_view(trial).columns
-    assert [entry.number for entry in plain.entries] == [entry.number for entry in banker.entries] == list(range(1, 11))
+    assert (
+        [entry.number for entry in plain.entries]
+        == [entry.number for entry in banker.entries]
+        == list(range(1, 11))
+    )
     assert banker.deadlocked == 0
     assert trial.state == TrialState.FINISHED
     assert TrialRequest.objects.filter(trial=trial, attempt=1).count() == 20

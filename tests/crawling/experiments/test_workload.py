@@ -17,6 +17,8 @@ def test_every_claim_fits_the_capacity_and_is_the_sum_of_its_steps(seed):
     workload = make_workload(requests=30, seed=seed)
 
     for job in workload.jobs:
-        assert all(units <= there for units, there in zip(job.claim, workload.capacity, strict=True))
+        assert all(
+            units <= there for units, there in zip(job.claim, workload.capacity, strict=True)
+        )
         assert job.claim == tuple(map(sum, zip(*(step.amounts for step in job.steps), strict=True)))
         assert job.at_once().steps[0].amounts == job.claim

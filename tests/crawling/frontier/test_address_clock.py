@@ -1,4 +1,6 @@
-"""Hosts at one address take turns there, in all crawls; who asks for no rest, and addresses that serve everybody, have no clock."""
+"""Hosts at one address take turns there, in all crawls; who asks for no rest, and addresses that
+serve everybody, have no clock.
+"""
 
 from datetime import timedelta
 
@@ -44,8 +46,13 @@ def test_a_clock_saves_no_turns_up_and_is_forgotten_after_an_hour():
 
 
 def crawl_two_hosts(make_site, crawl_to_the_end, **fields):
-    """Two hosts at one address; returns seconds from the first request to the last, and how many there were."""
-    pages = {"/": "".join(f'<a href="/{n}">x</a>' for n in range(4)), **{f"/{n}": "x" for n in range(4)}}
+    """Two hosts at one address; returns seconds from the first request to the last, and how many
+    there were.
+    """
+    pages = {
+        "/": "".join(f'<a href="/{n}">x</a>' for n in range(4)),
+        **{f"/{n}": "x" for n in range(4)},
+    }
     sites = [make_site(pages), make_site(pages)]
     crawl_to_the_end(*(f"{site.url}/" for site in sites), **fields)
     times = [request.at for site in sites for request in site.log]
@@ -53,7 +60,9 @@ def crawl_two_hosts(make_site, crawl_to_the_end, **fields):
 
 
 def test_two_hosts_at_one_address_take_turns(make_site, crawl_to_the_end):
-    seconds, requests = crawl_two_hosts(make_site, crawl_to_the_end, delay_seconds=0.2, address_delay_seconds=0.2)
+    seconds, requests = crawl_two_hosts(
+        make_site, crawl_to_the_end, delay_seconds=0.2, address_delay_seconds=0.2
+    )
 
     assert requests == 12
     assert seconds >= 11 * 0.2 - 0.15  # the first may have begun late
@@ -63,7 +72,11 @@ def test_two_hosts_at_one_address_take_turns(make_site, crawl_to_the_end):
 def test_addresses_without_a_clock(make_site, crawl_to_the_end, why):
     if why == "a CDN":
         SharedNetwork.objects.create(network="127.0.0.0/8")
-    fields = {"no delay": {"delay_seconds": 0}, "the order": {"address_delay_seconds": 0}, "a CDN": {}}[why]
+    fields = {
+        "no delay": {"delay_seconds": 0},
+        "the order": {"address_delay_seconds": 0},
+        "a CDN": {},
+    }[why]
 
     crawl_two_hosts(make_site, crawl_to_the_end, **{"delay_seconds": 0.02, **fields})
 
@@ -73,7 +86,10 @@ def test_addresses_without_a_clock(make_site, crawl_to_the_end, why):
 def test_turns_are_taken_one_after_the_other(transactional_db):
     take_turn(HERE, 1.0)
 
-    with other_connection(["UPDATE crawling_addressclock SET due_at = due_at"]), transaction.atomic():
+    with (
+        other_connection(["UPDATE crawling_addressclock SET due_at = due_at"]),
+        transaction.atomic(),
+    ):
         connection.cursor().execute("SET LOCAL lock_timeout = '100ms'")
         with pytest.raises(OperationalError):
             take_turn(HERE, 1.0)

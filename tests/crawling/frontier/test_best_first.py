@@ -1,4 +1,6 @@
-"""I(P) = X IB(P) + Y IL(P) (SEEDS B4): links and looks decide, and their weights may be edited while the crawl runs."""
+"""I(P) = X IB(P) + Y IL(P) (SEEDS B4): links and looks decide, and their weights may be edited
+while the crawl runs.
+"""
 
 import pytest
 
@@ -12,7 +14,12 @@ from tests.crawling.frontiers import Frontier, candidates, outcome
 
 
 def test_priority_is_the_weighted_sum_of_links_and_of_what_the_address_says():
-    ranking = Ranking(Order.BEST_FIRST, links_weight=2.0, url_weight=3.0, importance={"/manual/": 5, r"\.pdf$": -1, "z": 100})
+    ranking = Ranking(
+        Order.BEST_FIRST,
+        links_weight=2.0,
+        url_weight=3.0,
+        importance={"/manual/": 5, r"\.pdf$": -1, "z": 100},
+    )
 
     assert ranking.rank("http://a.test/manual/x.pdf", 7, 4) == -(2 * 4 + 3 * (5 - 1))
 
@@ -27,7 +34,14 @@ def frontier(db):
 def read(frontier, *links):
     """Fetch the best URL, whose page has these links."""
     (url,) = frontier.claim(1)
-    frontier.record(outcome(url, links=candidates(*(f"a.test/{link}" for link in links), depth=url.depth + 1, via=url.id)))
+    frontier.record(
+        outcome(
+            url,
+            links=candidates(
+                *(f"a.test/{link}" for link in links), depth=url.depth + 1, via=url.id
+            ),
+        )
+    )
     return url.url.rsplit("/", 1)[1]
 
 
@@ -45,11 +59,15 @@ def test_each_page_that_links_to_a_url_lifts_it(frontier):
     frontier.check()
 
 
-def test_edited_weights_rank_what_waits_anew_batch_by_batch_and_what_comes_later(frontier, monkeypatch):
+def test_edited_weights_rank_what_waits_anew_batch_by_batch_and_what_comes_later(
+    frontier, monkeypatch
+):
     monkeypatch.setattr(rank_update, "BATCH", 2)
     read(frontier, "a", "b", "c", "d")
 
-    edit_crawl(frontier.run.crawl, {"links_weight": 0, "url_weight": 10, "importance": {"/c": 2, "/e": 1}})
+    edit_crawl(
+        frontier.run.crawl, {"links_weight": 0, "url_weight": 10, "importance": {"/c": 2, "/e": 1}}
+    )
     assert Reranking.objects.exists()  # a first batch was ranked at once
     rank_anew()
 

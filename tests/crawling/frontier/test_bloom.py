@@ -9,7 +9,9 @@ RATES = {1: 0.632, 2: 0.3996, 4: 0.1469, 8: 0.02158, 16: 4.656e-4, 32: 2.117e-7,
 
 @pytest.mark.parametrize(("bits", "rate"), RATES.items())
 def test_false_positives_by_bits_an_item_with_the_best_number_of_hashes(bits, rate):
-    assert false_positives(bits, best_hashes(bits)) == pytest.approx(rate, rel=0.11 if bits == 64 else 5e-4)
+    assert false_positives(bits, best_hashes(bits)) == pytest.approx(
+        rate, rel=0.11 if bits == 64 else 5e-4
+    )
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4, 8, 16])

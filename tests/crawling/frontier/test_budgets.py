@@ -1,4 +1,6 @@
-"""A host gets no more requests in a minute and in a day than a crawl's order says, other crawls' included."""
+"""A host gets no more requests in a minute and in a day than a crawl's order says, other crawls'
+included.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a
         assert all(windows.count(window) <= most for window in windows)
 
 
-@pytest.mark.parametrize(("limits", "seconds"), [({}, 0), ({"host_requests_a_minute": 2}, 50), ({"host_requests_a_day": 2}, 43_190)])
+@pytest.mark.parametrize(
+    ("limits", "seconds"),
+    [({}, 0), ({"host_requests_a_minute": 2}, 50), ({"host_requests_a_day": 2}, 43_190)],
+)
 def test_a_spent_budget_is_whole_again_with_the_next_minute_or_day(limits, seconds):
     spent = RequestsSpent().plus_one(NOON).plus_one(NOON)
 
@@ -44,14 +49,25 @@ def test_a_spent_budget_is_whole_again_with_the_next_minute_or_day(limits, secon
     assert spent.seconds_to_wait(Politeness(**limits), NOON + timedelta(seconds=seconds)) == 0
 
 
-def test_a_budget_outlives_shifts_counts_all_crawls_and_binds_only_the_crawl_that_has_it(make_site, order, work_off, crawl_to_the_end):
+def test_a_budget_outlives_shifts_counts_all_crawls_and_binds_only_the_crawl_that_has_it(
+    make_site, order, work_off, crawl_to_the_end
+):
     site = make_site({"/": links("/1", "/2", "/3"), **{f"/{n}": "x" for n in (1, 2, 3)}})
     crawl_to_the_end(f"{site.url}/", name="before", max_depth=0)
     host = Host.objects.get()
-    assert (host.requests_in_day, host.counted_at > timezone.now() - timedelta(minutes=1)) == (2, True)  # robots.txt is one, too
+    # robots.txt is one, too
+    assert (host.requests_in_day, host.counted_at > timezone.now() - timedelta(minutes=1)) == (
+        2,
+        True,
+    )
 
     run = start_run(create_crawl(order(f"{site.url}/", name="thrifty", host_requests_a_day=4)))
-    work_off(run, until=lambda run: HostQueue.objects.get(run=run).due_at > timezone.now() + timedelta(seconds=1))
+    work_off(
+        run,
+        until=lambda run: (
+            HostQueue.objects.get(run=run).due_at > timezone.now() + timedelta(seconds=1)
+        ),
+    )
 
     assert len(site.log) == 4
     assert Host.objects.get().due_at < timezone.now()
@@ -88,8 +104,15 @@ def test_what_an_order_says_of_politeness_is_kept_cloned_and_checked(order, clie
     client.force_login(admin_user)
     form = client.get(f"/crawls/new/?clone={crawl.pk}").content.decode()
     assert 'name="delay_factor" value="2.5"' in form
-    assert "at most 30, other crawls' included" in client.get(f"/crawls/{crawl.pk}/").content.decode().replace("&#x27;", "'")
-    answer = {"seeds": "http://127.0.0.1:8900/", "name": "third", "preset": "gentle", "host_requests_a_day": "0"}
+    assert "at most 30, other crawls' included" in client.get(
+        f"/crawls/{crawl.pk}/"
+    ).content.decode().replace("&#x27;", "'")
+    answer = {
+        "seeds": "http://127.0.0.1:8900/",
+        "name": "third",
+        "preset": "gentle",
+        "host_requests_a_day": "0",
+    }
     assert "Must be 1 or more" in client.post("/crawls/new/", answer).content.decode()
     client.post("/crawls/new/", {**answer, "host_requests_a_day": "9"})
     assert CrawlJob.objects.get(name="third").politeness["host_requests_a_day"] == 9

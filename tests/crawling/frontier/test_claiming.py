@@ -10,7 +10,9 @@ from crawling.frontier.run_limits import pages_left
 from crawling.models import HostQueue, Url
 from tests.crawling.frontiers import Frontier, outcome
 
-ANSWER = ServerAnswer(200, "http://a.test/", "text/html", "utf-8", "", 10, 1, "127.0.0.1", 0.1, timezone.now())
+ANSWER = ServerAnswer(
+    200, "http://a.test/", "text/html", "utf-8", "", 10, 1, "127.0.0.1", 0.1, timezone.now()
+)
 
 
 @pytest.fixture
@@ -35,7 +37,11 @@ def test_a_url_is_handed_out_once_and_counts_the_try(frontier):
 
     first, second, third = frontier.claim(2), frontier.claim(2), frontier.claim(2)
 
-    assert [urls(claimed) for claimed in (first, second, third)] == [["a.test/1", "a.test/2"], ["a.test/3"], []]
+    assert [urls(claimed) for claimed in (first, second, third)] == [
+        ["a.test/1", "a.test/2"],
+        ["a.test/3"],
+        [],
+    ]
     assert {url.attempts for url in first + second} == {1}
     frontier.check()
 
@@ -88,7 +94,9 @@ def test_without_queued_urls_nothing_is_ever_due(frontier):
     assert frontier.lease() == []
 
 
-@pytest.mark.parametrize(("limit", "wanted"), [(1, 1), (5, 1), (5, 3), (5, 100), (12, 100), (13, 100)])
+@pytest.mark.parametrize(
+    ("limit", "wanted"), [(1, 1), (5, 1), (5, 3), (5, 100), (12, 100), (13, 100)]
+)
 def test_the_page_limit_is_met_exactly_whatever_is_asked_for_at_a_time(db, limit, wanted):
     frontier = Frontier(max_pages=limit)
     frontier.sow(*(f"{host}.test/{number}" for host in "abc" for number in range(4)))

@@ -1,4 +1,6 @@
-"""Content seen (SEEDS W8): exact, whatever is remembered or forgotten, and whatever fingerprints collide."""
+"""Content seen (SEEDS W8): exact, whatever is remembered or forgotten, and whatever fingerprints
+collide.
+"""
 
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -30,18 +32,27 @@ def answer(content, fingerprint=7):
 
 @pytest.fixture
 def originals(transactional_db):
-    """Return a function that records contents, so many a batch, and tells by position which were copies of which."""
+    """Return a function that records contents, so many a batch, and tells by position which were
+    copies of which.
+    """
 
     def recorded(contents, *, batch, memory):
         frontier = Frontier()
         frontier.sow(*(f"a.test/{number}" for number in range(len(contents))))
         urls = frontier.claim()
         for start in range(0, len(urls), batch):
-            done = [outcome(url, answer=answer(contents[start + n])) for n, url in enumerate(urls[start : start + batch])]
+            done = [
+                outcome(url, answer=answer(contents[start + n]))
+                for n, url in enumerate(urls[start : start + batch])
+            ]
             record(frontier.shift, done, numbers=frontier.numbers, memory=memory)
         frontier.check()
         places = {url.id: place for place, url in enumerate(urls)}
-        rows = Page.objects.filter(run=frontier.run).order_by("url_id").values_list("duplicate_of", flat=True)
+        rows = (
+            Page.objects.filter(run=frontier.run)
+            .order_by("url_id")
+            .values_list("duplicate_of", flat=True)
+        )
         return [places.get(of) for of in rows]
 
     return recorded
@@ -49,8 +60,14 @@ def originals(transactional_db):
 
 @pytest.mark.parametrize("capacity", [0, 1, 100])
 @pytest.mark.parametrize("batch", [1, 2, 7])
-def test_a_copy_points_at_the_first_even_where_all_fingerprints_are_the_same(originals, batch, capacity):
-    found = originals([b"a", b"b", b"a", b"c", b"b", b"a", b"a"], batch=batch, memory=RecordingState(contents=KnownContents(capacity)))
+def test_a_copy_points_at_the_first_even_where_all_fingerprints_are_the_same(
+    originals, batch, capacity
+):
+    found = originals(
+        [b"a", b"b", b"a", b"c", b"b", b"a", b"a"],
+        batch=batch,
+        memory=RecordingState(contents=KnownContents(capacity)),
+    )
 
     assert found == [None, None, 0, None, 1, 0, 0]
 

@@ -1,4 +1,6 @@
-"""A host is one shift's alone, whichever crawl it serves, and rests for its delay between two of them."""
+"""A host is one shift's alone, whichever crawl it serves, and rests for its delay between two of
+them.
+"""
 
 import threading
 
@@ -23,7 +25,10 @@ def names(hosts):
 
 def pass_seconds(seconds):
     """Let the hosts' past be so many seconds longer ago."""
-    past = "due_at = due_at - make_interval(secs => %(s)s), lease_until = lease_until - make_interval(secs => %(s)s)"
+    past = (
+        "due_at = due_at - make_interval(secs => %(s)s), lease_until = lease_until - "
+        "make_interval(secs => %(s)s)"
+    )
     with connection.cursor() as cursor:
         cursor.execute(f"UPDATE crawling_host SET {past}", {"s": seconds})
 
@@ -100,7 +105,9 @@ def test_a_shift_does_not_lease_its_own_lapsed_host_a_second_time(frontier):
 
 
 def test_a_delay_once_kept_is_kept_by_the_next_lease_too(frontier):
-    """The site asked for it in robots.txt, which the next shift may not have read yet when it is lost."""
+    """The site asked for it in robots.txt, which the next shift may not have read yet when it is
+    lost.
+    """
     frontier.sow("a.test/1")
     (host,) = frontier.lease(delay=1)
     let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 7.0)])
@@ -110,7 +117,9 @@ def test_a_delay_once_kept_is_kept_by_the_next_lease_too(frontier):
 
 
 @pytest.mark.parametrize(("is_dead", "rest"), [(True, 5), (False, 15)])
-def test_a_lost_shifts_hosts_rest_for_a_delay_from_its_end_or_from_that_of_its_lease(frontier, is_dead, rest):
+def test_a_lost_shifts_hosts_rest_for_a_delay_from_its_end_or_from_that_of_its_lease(
+    frontier, is_dead, rest
+):
     other = Frontier()
     for one in (frontier, other):
         one.sow("a.test/1")
@@ -196,7 +205,8 @@ def test_a_host_that_is_locked_is_passed_over_and_not_waited_for():
 
 @pytest.mark.django_db(transaction=True)
 def test_renewing_does_not_wait_for_hosts_that_are_being_let_go():
-    """Two threads of a shift do this at the same time; waiting for each other would be a deadlock."""
+    """Two threads of a shift do this at the same time; waiting for each other would be a
+    deadlock."""
     frontier = Frontier()
     frontier.sow("a.test/1", "b.test/1")
     frontier.lease(lease=10)

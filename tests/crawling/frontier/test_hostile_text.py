@@ -15,8 +15,24 @@ from tests.crawling.frontiers import candidates
 
 
 def answer(**changes) -> ServerAnswer:
-    fields = {"status": 200, "final_url": "http://x/", "content_type": "", "charset": "", "title": "", "bytes": 1, "fingerprint": 1}
-    return ServerAnswer(**{**fields, "address": "127.0.0.1", "fetch_seconds": 0.1, "fetched_at": datetime.now(UTC), **changes})
+    fields = {
+        "status": 200,
+        "final_url": "http://x/",
+        "content_type": "",
+        "charset": "",
+        "title": "",
+        "bytes": 1,
+        "fingerprint": 1,
+    }
+    return ServerAnswer(
+        **{
+            **fields,
+            "address": "127.0.0.1",
+            "fetch_seconds": 0.1,
+            "fetched_at": datetime.now(UTC),
+            **changes,
+        }
+    )
 
 
 @pytest.fixture
@@ -29,20 +45,39 @@ def shift(order):
 
 def test_nul_and_broken_characters_are_left_out(shift):
     url = Url.objects.first()
-    outcome = UrlOutcome(url.pk, UrlState.FAILED, 500, "a\0b", answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"))
+    outcome = UrlOutcome(
+        url.pk,
+        UrlState.FAILED,
+        500,
+        "a\0b",
+        answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"),
+    )
 
     record_all(shift, [outcome], numbers=[0], memory=RecordingState(), lengths={})
 
     url.refresh_from_db()
-    assert (url.error, url.page.title, url.page.content_type, url.page.charset) == ("ab", "half ?", "text/html", "")
+    assert (url.error, url.page.title, url.page.content_type, url.page.charset) == (
+        "ab",
+        "half ?",
+        "text/html",
+        "",
+    )
 
 
-@pytest.mark.parametrize(("depth", "links"), [(1, 1), (2**70, 0)], ids=["its page", "its links, too"])
+@pytest.mark.parametrize(
+    ("depth", "links"), [(1, 1), (2**70, 0)], ids=["its page", "its links, too"]
+)
 def test_what_the_database_refuses_fails_alone(shift, depth, links):
     """No other page that leads where it led tells the frontier so again."""
     good, bad = Url.objects.order_by("pk")
     outcomes = [
-        UrlOutcome(bad.pk, UrlState.SUCCEEDED, 200, answer=answer(bytes=2**70), links=candidates("127.0.0.1:8900/c", depth=depth)),
+        UrlOutcome(
+            bad.pk,
+            UrlState.SUCCEEDED,
+            200,
+            answer=answer(bytes=2**70),
+            links=candidates("127.0.0.1:8900/c", depth=depth),
+        ),
         UrlOutcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
     ]
 
@@ -66,11 +101,22 @@ def test_what_the_database_refuses_fails_alone(shift, depth, links):
         (200, {"Content-Encoding": "gzip", "Content-Type": "text/html"}, b"not gzip"),
         (200, {"Content-Length": "99"}, "short"),
     ],
-    ids=["nul", "utf-7", "half a utf-16", "status 999", "bad location", "binary location", "false gzip", "too short"],
+    ids=[
+        "nul",
+        "utf-7",
+        "half a utf-16",
+        "status 999",
+        "bad location",
+        "binary location",
+        "false gzip",
+        "too short",
+    ],
 )
 def test_a_strange_answer_costs_one_page(page, make_site, crawl_to_the_end, monkeypatch):
     monkeypatch.setattr("crawling.web.politeness.FIRST_RETRY_SECONDS", 0.01)
-    site = make_site({"/": '<a href="/strange">x</a><a href="/fine">x</a>', "/strange": page, "/fine": "fine"})
+    site = make_site(
+        {"/": '<a href="/strange">x</a><a href="/fine">x</a>', "/strange": page, "/fine": "fine"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/", first_byte_seconds=0.2, read_seconds=0.2)
 

@@ -1,4 +1,6 @@
-"""Locks that others hold cost time: no outcome is lost, no page is blamed, and no two runs wait for each other."""
+"""Locks that others hold cost time: no outcome is lost, no page is blamed, and no two runs wait for
+each other.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def failing(*statements: str) -> OperationalError:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_outcomes_are_written_once_the_runs_row_is_free_however_often_it_was_waited_for(monkeypatch):
+def test_outcomes_are_written_once_the_runs_row_is_free_however_often_it_was_waited_for(
+    monkeypatch,
+):
     monkeypatch.setattr(run_lock, "PATIENCE", "50ms")
     frontier, tries = Frontier(), []
     frontier.sow("a.test/1")
@@ -55,7 +59,11 @@ def test_outcomes_are_written_once_the_runs_row_is_free_however_often_it_was_wai
         return execute(sql, params, many, context)
 
     with ExitStack() as held, connection.execute_wrapper(free_at_the_third):
-        held.enter_context(other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]))
+        held.enter_context(
+            other_connection(
+                ["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]
+            )
+        )
         record_all(frontier.shift, [outcome(url)], numbers=[0], memory=RecordingState(), lengths={})
 
     assert frontier.states() == {"s": 1}
@@ -75,19 +83,28 @@ def test_a_lock_that_was_waited_for_too_long_is_nobodys_fault():
 def test_resting_queues_wait_for_the_runs_lock():
     frontier = Frontier()
     frontier.sow("a.test/1")
-    with other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]):
+    with other_connection(
+        ["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]
+    ):
         assert waits(lambda: rest_queues(frontier.run.pk, dict.fromkeys(frontier.queues(), 1.0)))
 
 
 @pytest.mark.django_db(transaction=True)
 def test_hosts_of_links_and_of_traps_are_made_in_one_order():
-    """Another run has made the first of them and wants to make the second: whoever had that already would wait for it in turn."""
+    """Another run has made the first of them and wants to make the second: whoever had that already
+    would wait for it in turn.
+    """
     frontier = Frontier()
     frontier.sow("a.test/1")
     [url] = frontier.claim()
     trap = suspicion(canonical_address(TRAP), year=2026)
-    links = [Candidate(canonical_address("http://b.new/"), 1, url.id), Candidate(canonical_address(TRAP), 1, url.id, trap=trap)]
-    recording = threading.Thread(target=closing(partial(frontier.record, outcome(url, links=links))))
+    links = [
+        Candidate(canonical_address("http://b.new/"), 1, url.id),
+        Candidate(canonical_address(TRAP), 1, url.id, trap=trap),
+    ]
+    recording = threading.Thread(
+        target=closing(partial(frontier.record, outcome(url, links=links)))
+    )
     other = connections["default"].copy()
     other.set_autocommit(False)
     try:
@@ -119,7 +136,10 @@ def closing(work):
 
 def is_waiting():
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND wait_event_type = 'Lock'"
+        )
         return cursor.fetchone()[0]
 
 

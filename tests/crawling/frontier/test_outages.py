@@ -1,4 +1,5 @@
-"""A host that lets nothing be fetched costs a crawl time, and no URL a try, until it is given up."""
+"""A host that lets nothing be fetched costs a crawl time, and no URL a try, until it is given
+up."""
 
 from __future__ import annotations
 
@@ -62,7 +63,9 @@ def outage(run):
 
 
 def pass_time(run, **time):
-    """Let so much time have passed since the last try; robots.txt files that could not be had are forgotten."""
+    """Let so much time have passed since the last try; robots.txt files that could not be had are
+    forgotten.
+    """
     queue, back = HostQueue.objects.get(run=run), timedelta(**time)
     found = read_outage(queue.outage).as_json()
     found["since"] = (datetime.fromisoformat(found["since"]) - back).isoformat()
@@ -80,7 +83,9 @@ def reply(status, **headers):
 
 
 @pytest.mark.parametrize("status", [500, 503, 429, 408, 304])
-def test_without_robots_txt_one_request_is_made_a_try_and_no_url_loses_one(make_site, order, try_it, status):
+def test_without_robots_txt_one_request_is_made_a_try_and_no_url_loses_one(
+    make_site, order, try_it, status
+):
     site = make_site({"/robots.txt": reply(status), "/": "x"})
     run = start_run(create_crawl(order(*(f"{site.url}/{n}" for n in range(40)))))
 
@@ -107,7 +112,9 @@ def test_the_crawl_goes_on_as_soon_as_robots_txt_is_there_again(make_site, order
 
 
 @pytest.mark.parametrize("minutes", [55, 65])
-def test_a_host_that_never_answered_is_given_up_after_an_hour_with_a_sentence(make_site, order, try_it, work_off, minutes):
+def test_a_host_that_never_answered_is_given_up_after_an_hour_with_a_sentence(
+    make_site, order, try_it, work_off, minutes
+):
     site = make_site({"/robots.txt": reply(500)})
     run = try_it(start_run(create_crawl(order(f"{site.url}/", f"{site.url}/x"))))
     pass_time(run, minutes=minutes)
@@ -119,19 +126,25 @@ def test_a_host_that_never_answered_is_given_up_after_an_hour_with_a_sentence(ma
 
     work_off(run)
     assert (run.state, len(site.log)) == ("failed", 2)
-    assert set(Url.objects.filter(run=run).values_list("state", "status")) == {("f", FetchStatus.ROBOTS_UNAVAILABLE)}
+    assert set(Url.objects.filter(run=run).values_list("state", "status")) == {
+        ("f", FetchStatus.ROBOTS_UNAVAILABLE)
+    }
     error = Url.objects.filter(run=run).first().error
     assert "500 Internal Server Error" in error
     assert "2 tries" in error
     assert LogLine.objects.filter(run=run, message__contains="is given up. ").count() == 1
 
 
-def test_a_host_that_has_answered_is_waited_for_as_long_as_the_order_says(make_site, order, try_it, work_off):
+def test_a_host_that_has_answered_is_waited_for_as_long_as_the_order_says(
+    make_site, order, try_it, work_off
+):
     site = make_site({"/": FOUR, "/a": "a", "/b": "b", "/c": "c"})
     work_off(start_run(create_crawl(order(f"{site.url}/"))))
     RobotsFile.objects.all().delete()
     site.pages["/robots.txt"] = reply(500)
-    run = try_it(start_run(create_crawl(order(f"{site.url}/", name="later", host_patience_seconds=50_000))))
+    run = try_it(
+        start_run(create_crawl(order(f"{site.url}/", name="later", host_patience_seconds=50_000)))
+    )
 
     pass_time(run, hours=13)
     try_it(run, tries=2)
@@ -145,7 +158,9 @@ def test_a_host_that_has_answered_is_waited_for_as_long_as_the_order_says(make_s
 def test_rules_that_were_had_hold_on_while_newer_ones_cannot_be_had(make_site, order, work_off):
     site = make_site({"/robots.txt": reply(500), "/": FOUR, "/a": "a", "/b": "b", "/c": "c"})
     keep_robots(site.url, 200, b"User-agent: *\nDisallow: /c")
-    RobotsFile.objects.update(fetched_at=timezone.now() - timedelta(days=2), expires_at=timezone.now() - timedelta(days=1))
+    RobotsFile.objects.update(
+        fetched_at=timezone.now() - timedelta(days=2), expires_at=timezone.now() - timedelta(days=1)
+    )
 
     run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
 
@@ -157,7 +172,10 @@ def test_rules_that_were_had_hold_on_while_newer_ones_cannot_be_had(make_site, o
 def test_rules_of_long_ago_hold_no_longer(make_site, order, try_it):
     site = make_site({"/robots.txt": reply(500)})
     keep_robots(site.url, 200, b"")
-    RobotsFile.objects.update(fetched_at=timezone.now() - timedelta(days=31), expires_at=timezone.now() - timedelta(days=30))
+    RobotsFile.objects.update(
+        fetched_at=timezone.now() - timedelta(days=31),
+        expires_at=timezone.now() - timedelta(days=30),
+    )
 
     run = try_it(start_run(create_crawl(order(f"{site.url}/"))))
 
@@ -166,7 +184,9 @@ def test_rules_of_long_ago_hold_no_longer(make_site, order, try_it):
 
 
 def test_a_robots_txt_that_leads_to_nobody_costs_no_url(make_site, order, try_it):
-    site = make_site({"/robots.txt": (302, {"Location": "http://no-such-name.invalid/robots.txt"}, "")})
+    site = make_site(
+        {"/robots.txt": (302, {"Location": "http://no-such-name.invalid/robots.txt"}, "")}
+    )
 
     run = try_it(start_run(create_crawl(order(f"{site.url}/"))))
 
@@ -174,7 +194,9 @@ def test_a_robots_txt_that_leads_to_nobody_costs_no_url(make_site, order, try_it
     assert "name" in outage(run).error
 
 
-def test_a_name_that_nobody_answers_for_a_while_loses_nothing(make_site, order, try_it, work_off, dns_server, identified):
+def test_a_name_that_nobody_answers_for_a_while_loses_nothing(
+    make_site, order, try_it, work_off, dns_server, identified
+):
     name = "quiet.web.test"
     site = make_site({f"/{n}": "x" for n in range(5)})
     dns_server.failing.add(name)
@@ -196,8 +218,13 @@ def test_a_name_that_nobody_answers_for_a_while_loses_nothing(make_site, order, 
     assert outage(run) is None
 
 
-def test_a_host_that_takes_no_connections_for_a_while_loses_nothing(make_site, order, try_it, work_off, free_port):
-    run = try_it(start_run(create_crawl(order(*(f"http://127.0.0.1:{free_port}/{n}" for n in range(5))))), tries=1)
+def test_a_host_that_takes_no_connections_for_a_while_loses_nothing(
+    make_site, order, try_it, work_off, free_port
+):
+    run = try_it(
+        start_run(create_crawl(order(*(f"http://127.0.0.1:{free_port}/{n}" for n in range(5))))),
+        tries=1,
+    )
     pass_time(run, minutes=2)
     try_it(run, tries=2)
     assert set(states(run)) == {("q", 0)}
@@ -229,7 +256,9 @@ def test_a_handshake_that_broke_off_costs_no_url(order, try_it):
                     listening.accept()[0].close()
 
         threading.Thread(target=hang_up, daemon=True).start()
-        run = try_it(start_run(create_crawl(order(f"https://127.0.0.1:{listening.getsockname()[1]}/"))))
+        run = try_it(
+            start_run(create_crawl(order(f"https://127.0.0.1:{listening.getsockname()[1]}/")))
+        )
         listening.shutdown(socket.SHUT_RDWR)
 
     assert states(run) == [("q", 0)]
@@ -261,10 +290,14 @@ def test_a_rest_of_days_is_told_and_ends(make_site, order, try_it, work_off):
     Url.objects.update(due_at=None)
     work_off(run)
     assert run.state == "finished"
-    assert ("f", FetchStatus.HOST_BUSY) in set(Url.objects.filter(run=run).values_list("state", "status"))
+    assert ("f", FetchStatus.HOST_BUSY) in set(
+        Url.objects.filter(run=run).values_list("state", "status")
+    )
 
 
-def test_retried_by_hand_a_host_has_all_its_time_again(make_site, order, crawl_to_the_end, try_it, work_off):
+def test_retried_by_hand_a_host_has_all_its_time_again(
+    make_site, order, crawl_to_the_end, try_it, work_off
+):
     site = make_site({"/robots.txt": reply(500), "/": "x"})
     run = crawl_to_the_end(f"{site.url}/", host_patience_seconds=0)
     assert states(run) == [("f", 1)]
@@ -279,17 +312,29 @@ def test_retried_by_hand_a_host_has_all_its_time_again(make_site, order, crawl_t
 
 
 def test_pauses_grow_from_a_minute_to_hours_and_never_beyond_the_end():
-    assert [round(pause_after(tries, 0.0) / 60) for tries in (1, 2, 3, 4, 8, 60)] == [1, 2, 4, 8, 120, 120]
+    assert [round(pause_after(tries, 0.0) / 60) for tries in (1, 2, 3, 4, 8, 60)] == [
+        1,
+        2,
+        4,
+        8,
+        120,
+        120,
+    ]
     assert pause_after(60, 1.0) <= LONGEST_PAUSE_SECONDS * 1.1
 
     first = outage_after(None, -9, "x.", now=NOW, pause_seconds=60, patience_seconds=3600)
-    last = outage_after(first, -9, "y.", now=NOW + timedelta(minutes=55), pause_seconds=7200, patience_seconds=3600)
+    last = outage_after(
+        first, -9, "y.", now=NOW + timedelta(minutes=55), pause_seconds=7200, patience_seconds=3600
+    )
 
     assert (last.since, last.tries, last.error) == (NOW, 2, "y.")
     assert last.retry_at == last.gives_up_at == NOW + timedelta(hours=1)
     assert read_outage(last.as_json()) == last
     assert "2026-05-01 12:00 UTC" in last.sentence
-    assert (patience(86400, was_heard=True), patience(86400, was_heard=False)) == (86400, NEVER_HEARD_SECONDS)
+    assert (patience(86400, was_heard=True), patience(86400, was_heard=False)) == (
+        86400,
+        NEVER_HEARD_SECONDS,
+    )
 
 
 def test_a_run_that_waits_ends_by_its_limit_of_time(make_site, order, try_it):
@@ -335,12 +380,18 @@ def test_a_shift_that_is_killed_has_written_down_what_rest_its_host_needs(db):
     frontier.sow("a.test/1", "b.test/1")
     first, second = sorted(frontier.lease(), key=lambda host: host.name)
     count_requests(
-        frontier.shift, [AskedHost(first.host_id, NOTHING_SPENT, 45.0, 0.0), AskedHost(second.host_id, NOTHING_SPENT, 0.0, 900.0)]
+        frontier.shift,
+        [
+            AskedHost(first.host_id, NOTHING_SPENT, 45.0, 0.0),
+            AskedHost(second.host_id, NOTHING_SPENT, 0.0, 900.0),
+        ],
     )
 
     free_hosts(frontier.shift.pk)
 
-    rests = {host.name: (host.due_at - timezone.now()).total_seconds() for host in Host.objects.all()}
+    rests = {
+        host.name: (host.due_at - timezone.now()).total_seconds() for host in Host.objects.all()
+    }
     assert 40 < rests["a.test"] <= 45
     assert 890 < rests["b.test"] <= 900
 

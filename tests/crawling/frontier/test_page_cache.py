@@ -1,4 +1,6 @@
-"""Content that one crawl has fetched is offered to another instead of a second request, as far as its server allows."""
+"""Content that one crawl has fetched is offered to another instead of a second request, as far as
+its server allows.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def test_a_second_crawl_takes_what_may_be_taken_and_fetches_the_rest(make_site, 
             "/": links("/plain", "/packed", "/private", "/expired", "/gone", "/copy"),
             "/plain": "<title>plain</title> one text",
             "/copy": "<title>plain</title> one text",
-            "/packed": (200, {**HTML, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}, packed),
+            "/packed": (
+                200,
+                {**HTML, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"},
+                packed,
+            ),
             "/private": (200, {**HTML, "Cache-Control": "private, max-age=600"}, "mine"),
             "/expired": (200, {**HTML, "Cache-Control": "max-age=0"}, "old at once"),
         }
@@ -42,7 +48,9 @@ def test_a_second_crawl_takes_what_may_be_taken_and_fetches_the_rest(make_site, 
 
     assert sorted(site.paths[asked:]) == ["/expired", "/gone", "/private"]
     assert pages_of(second) == pages_of(first)
-    assert {page.url.url.removeprefix(site.url) for page in second.pages.exclude(reused_from=None)} == {"/", "/plain", "/packed", "/copy"}
+    assert {
+        page.url.url.removeprefix(site.url) for page in second.pages.exclude(reused_from=None)
+    } == {"/", "/plain", "/packed", "/copy"}
     counts = counts_of([second.pk])[second.pk]
     assert (counts.fetched, counts.reused) == (7, 4)
     call_command("archive", "check", str(second.crawl_id))
@@ -55,7 +63,10 @@ def test_a_second_crawl_takes_what_may_be_taken_and_fetches_the_rest(make_site, 
 
 def pages_of(run: Run) -> dict[str, tuple[object, ...]]:
     facts = ("status", "title", "bytes", "digest", "links", "is_revisit", "content_type")
-    return {page.url.url: tuple(getattr(page, fact) for fact in facts) for page in run.pages.select_related("url")}
+    return {
+        page.url.url: tuple(getattr(page, fact) for fact in facts)
+        for page in run.pages.select_related("url")
+    }
 
 
 @pytest.mark.parametrize("who", ["first", "second"])
@@ -63,7 +74,9 @@ def test_a_crawl_that_shows_who_it_is_takes_none_and_gives_none(make_site, crawl
     site = make_site({"/": "for members"})
     shown = {"headers": {"X-Member": "7"}}
     crawl_to_the_end(f"{site.url}/", name="first", **(shown if who == "first" else {}))
-    crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=60, **(shown if who == "second" else {}))
+    crawl_to_the_end(
+        f"{site.url}/", name="second", reuse_seconds=60, **(shown if who == "second" else {})
+    )
 
     assert site.paths == ["/", "/"]
 
@@ -77,7 +90,9 @@ def test_every_page_is_asked_for_when_there_is_no_fresh_copy(make_site, crawl_to
     elif why == "spoilt":
         for row in first.archive_files.all():
             row.path.unlink()
-    second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=0 if why == "not wanted" else 60)
+    second = crawl_to_the_end(
+        f"{site.url}/", name="second", reuse_seconds=0 if why == "not wanted" else 60
+    )
 
     assert site.paths == ["/", "/a", "/", "/a"]
     assert counts_of([second.pk])[second.pk].reused == 0
@@ -88,7 +103,10 @@ def test_every_page_is_asked_for_when_there_is_no_fresh_copy(make_site, crawl_to
     [
         ({}, REQUEST, True),
         ({"Cache-Control": "public, max-age=60", "Vary": "Accept-Encoding, Accept"}, REQUEST, True),
-        *(({"Cache-Control": word}, REQUEST, False) for word in ("no-store", "max-age=60, No-Cache", 'private="x"', "must-revalidate")),
+        *(
+            ({"Cache-Control": word}, REQUEST, False)
+            for word in ("no-store", "max-age=60, No-Cache", 'private="x"', "must-revalidate")
+        ),
         ({"Pragma": "no-cache"}, REQUEST, False),
         ({"Vary": "*"}, REQUEST, False),
         ({"Vary": "Accept, Cookie"}, REQUEST, False),
@@ -105,7 +123,12 @@ def test_a_count_halves_and_the_order_of_heats_is_that_of_counts():
     busy = heated(heated(None, 0.0), 0.0, by=7)
     late = heated(None, 2 * HALF_LIFE_SECONDS, by=3)
 
-    assert [round(count_at(busy, hours * HALF_LIFE_SECONDS), 6) for hours in range(4)] == [8, 4, 2, 1]
+    assert [round(count_at(busy, hours * HALF_LIFE_SECONDS), 6) for hours in range(4)] == [
+        8,
+        4,
+        2,
+        1,
+    ]
     assert late > busy
     assert round(count_at(heated(busy, 3 * HALF_LIFE_SECONDS), 3 * HALF_LIFE_SECONDS), 6) == 2
 

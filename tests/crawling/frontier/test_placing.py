@@ -62,7 +62,9 @@ def test_as_many_hosts_as_processes_have_one_each(hosts, data):
 @given(st.integers(0, EVEN_FROM * 4), processes)
 def test_hosts_placed_in_two_goes_are_where_they_would_be_after_one(first, numbers):
     loads = Counter()
-    placed = place_each(HOSTS[:first], numbers, loads) + place_each(HOSTS[first : EVEN_FROM * 4], numbers, loads)
+    placed = place_each(HOSTS[:first], numbers, loads) + place_each(
+        HOSTS[first : EVEN_FROM * 4], numbers, loads
+    )
 
     assert placed == place_each(HOSTS[: EVEN_FROM * 4], numbers, Counter())
 

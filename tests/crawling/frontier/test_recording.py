@@ -11,7 +11,18 @@ from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows
 
-ANSWER = ServerAnswer(200, "http://a.test/1", "text/html", "utf-8", "Title", 1234, -5, "192.0.2.1", 0.25, timezone.now())
+ANSWER = ServerAnswer(
+    200,
+    "http://a.test/1",
+    "text/html",
+    "utf-8",
+    "Title",
+    1234,
+    -5,
+    "192.0.2.1",
+    0.25,
+    timezone.now(),
+)
 
 
 @pytest.fixture
@@ -23,20 +34,38 @@ def test_a_fetched_page_is_kept_with_its_links_and_counted(frontier):
     frontier.sow("a.test/1")
     (url,) = frontier.claim()
 
-    kept = frontier.record(outcome(url, answer=ANSWER, links=candidates("a.test/2", "b.test/1", "a.test/1", depth=1, via=url.id)))
+    kept = frontier.record(
+        outcome(
+            url,
+            answer=ANSWER,
+            links=candidates("a.test/2", "b.test/1", "a.test/1", depth=1, via=url.id),
+        )
+    )
 
     page = Page.objects.get()
     assert list(kept) == [url.id]
     assert (page.url_id, page.run_id, page.address) == (url.id, frontier.run.pk, "192.0.2.1")
     assert (page.status, page.title, page.bytes) == (200, "Title", 1234)
     assert frontier.urls() == ["a.test/1", "a.test/2", "b.test/1"]
-    assert list(Url.objects.order_by("pk").values_list("state", "depth", "via")) == [("s", 0, None), ("q", 1, url.id), ("q", 1, url.id)]
-    assert frontier.counts() == {"discovered": 3, "fetched": 1, "succeeded": 1, "failed": 0, "excluded": 0, "bytes": 1234}
+    assert list(Url.objects.order_by("pk").values_list("state", "depth", "via")) == [
+        ("s", 0, None),
+        ("q", 1, url.id),
+        ("q", 1, url.id),
+    ]
+    assert frontier.counts() == {
+        "discovered": 3,
+        "fetched": 1,
+        "succeeded": 1,
+        "failed": 0,
+        "excluded": 0,
+        "bytes": 1234,
+    }
     frontier.check()
 
 
 @pytest.mark.parametrize(
-    ("state", "status", "count"), [("s", 301, "succeeded"), ("f", -4, "failed"), ("f", 404, "failed"), ("x", -8, "excluded")]
+    ("state", "status", "count"),
+    [("s", 301, "succeeded"), ("f", -4, "failed"), ("f", 404, "failed"), ("x", -8, "excluded")],
 )
 def test_every_end_is_kept_with_its_status_and_reason(frontier, state, status, count):
     frontier.sow("a.test/1")
@@ -57,7 +86,13 @@ def test_what_may_end_better_goes_back_to_its_queue_with_its_time(frontier):
     frontier.record(outcome(url, "q", status=503, error="busy", retry_seconds=60))
 
     row, queue = Url.objects.get(), HostQueue.objects.get()
-    assert (row.state, row.status, row.error, row.shift_id, row.attempts) == ("q", 503, "busy", None, 1)
+    assert (row.state, row.status, row.error, row.shift_id, row.attempts) == (
+        "q",
+        503,
+        "busy",
+        None,
+        1,
+    )
     assert 55 < (row.due_at - timezone.now()).total_seconds() <= 60
     assert (queue.queued, queue.due_at) == (1, row.due_at)
     frontier.check()
@@ -77,7 +112,10 @@ def test_a_batch_may_hold_every_kind_of_outcome(frontier):
     done, failed, excluded, again = frontier.claim()
 
     frontier.record(
-        outcome(done, answer=ANSWER), outcome(failed, "f", status=-5), outcome(excluded, "x"), outcome(again, "q", retry_seconds=5)
+        outcome(done, answer=ANSWER),
+        outcome(failed, "f", status=-5),
+        outcome(excluded, "x"),
+        outcome(again, "q", retry_seconds=5),
     )
 
     assert frontier.states() == {"s": 1, "f": 1, "x": 1, "q": 1}
@@ -111,7 +149,9 @@ def test_a_stale_shift_writes_nothing_at_all(frontier, loss):
     before = rows()
 
     kept = frontier.record(
-        outcome(urls[0], answer=ANSWER, links=candidates("a.test/3", "new.test/")), outcome(urls[1], "f", status=-4), shift=shift
+        outcome(urls[0], answer=ANSWER, links=candidates("a.test/3", "new.test/")),
+        outcome(urls[1], "f", status=-4),
+        shift=shift,
     )
 
     assert list(kept) == []
@@ -125,7 +165,8 @@ def test_of_a_batch_only_what_is_still_the_shifts_is_written(frontier):
     Url.objects.filter(pk=taken.id).update(shift=Frontier().shift)
 
     kept = frontier.record(
-        outcome(mine, answer=ANSWER, links=candidates("a.test/3")), outcome(taken, answer=ANSWER, links=candidates("a.test/4"))
+        outcome(mine, answer=ANSWER, links=candidates("a.test/3")),
+        outcome(taken, answer=ANSWER, links=candidates("a.test/4")),
     )
 
     assert list(kept) == [mine.id]
@@ -180,7 +221,9 @@ operations = st.lists(
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations)
 def test_whatever_happens_in_whatever_order_the_counts_add_up(db, operations):
-    """discovered = queued + in process + succeeded + failed + excluded, and each queue counts its own (`Frontier.check`)."""
+    """discovered = queued + in process + succeeded + failed + excluded, and each queue counts its
+    own (`Frontier.check`).
+    """
     frontier = Frontier()
     held, stale = [], []
 

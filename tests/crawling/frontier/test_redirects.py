@@ -27,14 +27,22 @@ def check_counts(run):
     """The counts are those of the rows."""
     states = Counter(Url.objects.filter(run=run).values_list("state", flat=True))
     totals = run.total
-    assert (totals.succeeded, totals.failed, totals.discovered) == (states["s"], states["f"], states.total())
+    assert (totals.succeeded, totals.failed, totals.discovered) == (
+        states["s"],
+        states["f"],
+        states.total(),
+    )
     by_status = {(row.state, row.status): row.urls for row in run.status_counts.exclude(urls=0)}
     assert by_status == Counter(Url.objects.filter(run=run).values_list("state", "status"))
     assert sum(RunCount.objects.filter(run=run).values_list("failed", flat=True)) == states["f"]
 
 
-def test_a_redirect_to_itself_or_to_nowhere_has_failed_and_is_asked_for_once(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/self", "/nowhere"), "/self": moved("/self"), "/nowhere": moved("")})
+def test_a_redirect_to_itself_or_to_nowhere_has_failed_and_is_asked_for_once(
+    make_site, crawl_to_the_end
+):
+    site = make_site(
+        {"/": links("/self", "/nowhere"), "/self": moved("/self"), "/nowhere": moved("")}
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -44,7 +52,9 @@ def test_a_redirect_to_itself_or_to_nowhere_has_failed_and_is_asked_for_once(mak
 
 
 @pytest.mark.parametrize("batch_size", [1, 100])
-def test_a_loop_has_failed_as_a_whole_with_what_leads_into_it(make_site, crawl_to_the_end, batch_size):
+def test_a_loop_has_failed_as_a_whole_with_what_leads_into_it(
+    make_site, crawl_to_the_end, batch_size
+):
     pages = {"/in": moved("/a"), "/a": moved("/b"), "/b": moved("/c"), "/c": moved("/a")}
     site = make_site({"/": links("/in", "/c"), **pages})
 
@@ -102,7 +112,14 @@ def test_a_loop_that_no_cookie_opens_ends(make_site, crawl_to_the_end, batch_siz
 
 
 def test_a_redirect_to_a_page_that_is_known_is_a_success(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/page", "/old", "/older"), "/page": "x", "/old": moved("/page"), "/older": moved("/old")})
+    site = make_site(
+        {
+            "/": links("/page", "/old", "/older"),
+            "/page": "x",
+            "/old": moved("/page"),
+            "/older": moved("/old"),
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 

@@ -15,7 +15,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def checks(*days_ago_and_digest):
-    return [RevisitCheck(NOW - timedelta(days=days), digest) for days, digest in days_ago_and_digest]
+    return [
+        RevisitCheck(NOW - timedelta(days=days), digest) for days, digest in days_ago_and_digest
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,8 @@ def test_a_page_is_left_alone_for_as_long_as_it_has_stayed_the_same(seen, due_in
 
 @pytest.fixture
 def news(make_site):
-    """A page that is another each time, and two that are not; one of these answers "not modified"."""
+    """A page that is another each time, and two that are not; one of these answers "not
+    modified"."""
     count = iter(range(1000))
 
     def tagged(request):
@@ -77,15 +80,19 @@ def test_a_run_asks_for_what_changes_and_carries_over_what_stays(news, crawl_to_
     _, asked_fourth = again(first, work_off, news)
 
     assert (asked_second, asked_third, asked_fourth) == (everything, ["/"], everything)
-    assert {url.removeprefix(news.url): state for url, state in third.urls.values_list("url", "state")} == dict.fromkeys(everything, "s")
+    assert {
+        url.removeprefix(news.url): state for url, state in third.urls.values_list("url", "state")
+    } == dict.fromkeys(everything, "s")
     assert third.pages.exclude(reused_from=None).count() == 3
     assert not HotPage.objects.exists()  # which counts what several crawls want
-    assert dict(third.pages.values_list("url__url", "digest")).items() - dict(second.pages.values_list("url__url", "digest")).items() == {
-        (f"{news.url}/", third.pages.get(url__url=f"{news.url}/").digest)
-    }
+    assert dict(third.pages.values_list("url__url", "digest")).items() - dict(
+        second.pages.values_list("url__url", "digest")
+    ).items() == {(f"{news.url}/", third.pages.get(url__url=f"{news.url}/").digest)}
 
 
-def test_without_a_word_in_the_order_every_run_asks_for_every_page(news, crawl_to_the_end, work_off):
+def test_without_a_word_in_the_order_every_run_asks_for_every_page(
+    news, crawl_to_the_end, work_off
+):
     first = crawl_to_the_end(f"{news.url}/")
     ago(days=10)
     again(first, work_off, news)

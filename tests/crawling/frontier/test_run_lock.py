@@ -1,4 +1,6 @@
-"""All writes to a run's part of the frontier take turns at the run's row; two runs never wait for each other."""
+"""All writes to a run's part of the frontier take turns at the run's row; two runs never wait for
+each other.
+"""
 
 import threading
 
@@ -23,11 +25,15 @@ def test_every_write_to_a_runs_frontier_waits_for_the_runs_lock(write, monkeypat
         "record": lambda: frontier.record(outcome(url)),
         "give_back": frontier.give_back,
         "begin": lambda: begin_shift(frontier.processes[0], epoch=9, worker="w"),
-        "lose": lambda: lose_shift(frontier.processes[0], frontier.shift.epoch, "killed", is_dead=True),
+        "lose": lambda: lose_shift(
+            frontier.processes[0], frontier.shift.epoch, "killed", is_dead=True
+        ),
     }
     before = rows()
 
-    with other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]):
+    with other_connection(
+        ["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]
+    ):
         assert waits(writes[write])
     assert rows() == before
 
@@ -49,7 +55,8 @@ def waits(write):
     with connection.cursor() as cursor:
         while thread.is_alive():
             cursor.execute(
-                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND wait_event_type = 'Lock'"
             )
             if cursor.rowcount:
                 thread.join(20)
@@ -60,7 +67,9 @@ def waits(write):
 def test_another_runs_frontier_does_not_wait():
     frontier, other = Frontier(), Frontier()
 
-    with other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [other.run.pk]]):
+    with other_connection(
+        ["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [other.run.pk]]
+    ):
         assert frontier.sow("a.test/1") == 1
         assert len(frontier.claim()) == 1
 

@@ -16,7 +16,9 @@ from tests.crawling.frontiers import Frontier, outcome
 
 
 def lines(level=Level.INFO):
-    return list(LogLine.objects.filter(level__gte=level).order_by("pk").values_list("message", flat=True))
+    return list(
+        LogLine.objects.filter(level__gte=level).order_by("pk").values_list("message", flat=True)
+    )
 
 
 @pytest.fixture
@@ -44,7 +46,8 @@ def test_a_robots_txt_that_cannot_be_had_is_a_warning(make_site, order):
     robots = LogLine.objects.filter(url=f"{site.url}/robots.txt").earliest("pk")
     assert (robots.level, robots.message) == (
         Level.WARNING,
-        "robots.txt unavailable (500 Internal Server Error): nothing is fetched there until it answers.",
+        "robots.txt unavailable (500 Internal Server Error): nothing is fetched there until it "
+        "answers.",
     )
 
 
@@ -66,14 +69,19 @@ def test_a_host_that_cannot_be_reached_is_told_of_once_a_shift(frontier):
         trouble = outcome(url, "f", status=-4, error="The server did not accept a connection.")
         record(frontier.shift, [trouble], numbers=frontier.numbers, memory=shifts_own)
 
-    assert lines() == ["a.test: The server did not accept a connection.", "b.test: The server did not accept a connection."]
+    assert lines() == [
+        "a.test: The server did not accept a connection.",
+        "b.test: The server did not accept a connection.",
+    ]
 
 
 def test_what_the_machine_says_of_a_failure_does_not_repeat_its_sentence(frontier):
     frontier.sow("a.test/1")
     (url,) = frontier.claim()
 
-    frontier.record(outcome(url, "f", status=-1, error="The host's name does not exist. (a.test: nxdomain)"))
+    frontier.record(
+        outcome(url, "f", status=-1, error="The host's name does not exist. (a.test: nxdomain)")
+    )
 
     assert lines(Level.WARNING) == ["a.test: The host's name does not exist. (a.test: nxdomain)"]
 
@@ -82,9 +90,13 @@ def test_a_try_that_will_be_repeated_tells_of_its_host_at_once(frontier):
     frontier.sow("a.test/1")
     (url,) = frontier.claim()
 
-    frontier.record(outcome(url, "q", status=-2, error="No name server answered.", retry_seconds=60))
+    frontier.record(
+        outcome(url, "q", status=-2, error="No name server answered.", retry_seconds=60)
+    )
 
-    assert lines(Level.WARNING) == ["a.test: No name server answered for the host's name. (No name server answered.)"]
+    assert lines(Level.WARNING) == [
+        "a.test: No name server answered for the host's name. (No name server answered.)"
+    ]
 
 
 def test_a_broken_site_cannot_fill_the_log(frontier, monkeypatch):
@@ -95,7 +107,9 @@ def test_a_broken_site_cannot_fill_the_log(frontier, monkeypatch):
     for url in urls:
         frontier.record(outcome(url, "f", status=404, error="404 Not Found"))
 
-    assert lines() == ["404 Not Found"] * 3 + ["3 URLs have failed within this minute; what else fails in it is counted, but not logged."]
+    assert lines() == ["404 Not Found"] * 3 + [
+        "3 URLs have failed within this minute; what else fails in it is counted, but not logged."
+    ]
     frontier.check()
 
 
@@ -110,8 +124,12 @@ def test_a_batch_that_is_refused_leaves_no_line(frontier):
 
 
 def test_a_wait_at_the_bank_is_told_of_once_with_its_reason(order):
-    start_run(create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})))
-    waiter = start_run(create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000})))
+    start_run(
+        create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
+    )
+    waiter = start_run(
+        create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    )
 
     told = [line.message for line in waiter.log.order_by("pk")]
     assert len(told) == 2

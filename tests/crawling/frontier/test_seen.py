@@ -59,7 +59,14 @@ def test_it_remembers_no_more_than_it_has_room_for():
 def test_a_shorter_way_to_a_url_is_news_and_a_longer_one_is_not():
     seen, url = SeenUrls(), ADDRESSES[:1]
 
-    assert [bool(tell(seen, url, depth)) for depth in (3, 3, 4, 2, 3, 2)] == [True, False, False, True, False, False]
+    assert [bool(tell(seen, url, depth)) for depth in (3, 3, 4, 2, 3, 2)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_what_was_refused_is_asked_of_again():

@@ -59,9 +59,19 @@ def test_a_url_that_is_tried_keeps_the_depth_that_it_is_tried_at(frontier):
 
 def test_of_one_batch_the_shortest_way_counts_too(frontier):
     with locked_run(frontier.run.pk) as run:
-        schedule_urls(run, [*candidates("a.test/1", "a.test/2", depth=4, via=7), *candidates("a.test/1", depth=2, via=8)], numbers=[0])
+        schedule_urls(
+            run,
+            [
+                *candidates("a.test/1", "a.test/2", depth=4, via=7),
+                *candidates("a.test/1", depth=2, via=8),
+            ],
+            numbers=[0],
+        )
 
-    assert list(Url.objects.order_by("pk").values_list("url", "depth", "via")) == [("http://a.test/1", 2, 8), ("http://a.test/2", 4, 7)]
+    assert list(Url.objects.order_by("pk").values_list("url", "depth", "via")) == [
+        ("http://a.test/1", 2, 8),
+        ("http://a.test/2", 4, 7),
+    ]
 
 
 def test_two_runs_have_their_own_urls_and_queues_and_share_the_hosts(frontier):
@@ -109,7 +119,11 @@ def test_urls_with_one_fingerprint_all_come_in_once(frontier):
     assert frontier.sow("a.test/1", "a.test/2", "a.test/3", "a.test/1") == 3
 
     assert frontier.urls() == ["a.test/1", "a.test/2", "a.test/3"]
-    assert list(Url.objects.order_by("pk").values_list("fingerprint", flat=True)) == [2**63 - 1, -(2**63), -(2**63) + 1]
+    assert list(Url.objects.order_by("pk").values_list("fingerprint", flat=True)) == [
+        2**63 - 1,
+        -(2**63),
+        -(2**63) + 1,
+    ]
 
 
 @pytest.mark.usefixtures("one_fingerprint")
@@ -121,12 +135,16 @@ def test_urls_with_one_fingerprint_are_known_again_in_any_company(frontier, agai
     added = frontier.sow(*(f"a.test/{number}" for number in again))
 
     assert added == len(set(again) - {"1", "2"})
-    assert sorted(frontier.urls()) == sorted({"a.test/1", "a.test/2", *(f"a.test/{number}" for number in again)})
+    assert sorted(frontier.urls()) == sorted(
+        {"a.test/1", "a.test/2", *(f"a.test/{number}" for number in again)}
+    )
     frontier.check()
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=8), max_size=6))
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=8), max_size=6)
+)
 def test_however_fingerprints_collide_the_urls_are_those_of_a_set(db, monkeypatch, batches):
     """Only three fingerprints for twenty URLs: their ways to a free one cross."""
     monkeypatch.setattr(schedule, "fingerprint", lambda url: int(url[-1]) % 3)

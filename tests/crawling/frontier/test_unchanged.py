@@ -1,4 +1,6 @@
-"""On a re-crawl the site is asked whether pages have changed; what has not is carried over (RFC 9110, section 13)."""
+"""On a re-crawl the site is asked whether pages have changed; what has not is carried over (RFC
+9110, section 13).
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,15 @@ def versioned(body, tag):
 
 
 def by_path(run, site):
-    return {page.url.url.removeprefix(site.url): page for page in Page.objects.filter(run=run).select_related("url")}
+    return {
+        page.url.url.removeprefix(site.url): page
+        for page in Page.objects.filter(run=run).select_related("url")
+    }
 
 
-def test_what_has_not_changed_is_not_sent_again_and_the_crawl_goes_on_from_it(make_site, crawl_to_the_end, work_off):
+def test_what_has_not_changed_is_not_sent_again_and_the_crawl_goes_on_from_it(
+    make_site, crawl_to_the_end, work_off
+):
     site = make_site({"/": versioned(HOME, '"1"'), "/a": versioned("old", '"a"'), "/b": "no tag"})
     first = crawl_to_the_end(f"{site.url}/")
     site.pages["/a"] = versioned("new", '"a2"')
@@ -50,7 +57,10 @@ def test_what_has_not_changed_is_not_sent_again_and_the_crawl_goes_on_from_it(ma
         its["/"].digest,
         its["/"].pk,
     )
-    assert (latest["/"].unchanged_since, latest["/a"].unchanged_since) == (its["/"].pk, mine["/a"].pk)
+    assert (latest["/"].unchanged_since, latest["/a"].unchanged_since) == (
+        its["/"].pk,
+        mine["/a"].pk,
+    )
     assert second.urls.filter(state="s").count() == 3
 
 
@@ -62,16 +72,24 @@ def test_the_archive_says_of_which_record_it_holds(make_site, crawl_to_the_end, 
 
     judge(second)
     with files_of(second)[0].path.open("rb") as stream:
-        revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
+        revisit = next(
+            record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit"
+        )
     with files_of(first)[0].path.open("rb") as stream:
-        heads = [record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "response"]
+        heads = [
+            record.rec_headers
+            for record in ArchiveIterator(stream)
+            if record.rec_type == "response"
+        ]
     response = next(head for head in heads if head.get_header("WARC-Target-URI") == f"{site.url}/")
     assert revisit.get_header("WARC-Profile").endswith("/server-not-modified")
     assert revisit.get_header("WARC-Refers-To") == response.get_header("WARC-Record-ID")
 
 
 @pytest.mark.parametrize("trouble", ["it is gone", "it is another", "its run goes"])
-def test_what_this_machine_cannot_read_again_is_fetched_whole(make_site, crawl_to_the_end, work_off, trouble):
+def test_what_this_machine_cannot_read_again_is_fetched_whole(
+    make_site, crawl_to_the_end, work_off, trouble
+):
     site = make_site({"/": versioned(HOME, '"1"'), "/a": "x", "/b": "y"})
     first = crawl_to_the_end(f"{site.url}/")
     if trouble == "it is gone":
@@ -91,12 +109,26 @@ def test_what_this_machine_cannot_read_again_is_fetched_whole(make_site, crawl_t
 def test_a_date_asks_as_well_as_a_tag():
     changed = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
-    assert questions('W/"x"', changed) == {"If-None-Match": 'W/"x"', "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT"}
+    assert questions('W/"x"', changed) == {
+        "If-None-Match": 'W/"x"',
+        "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT",
+    }
     assert questions("", None) == {}
-    assert [read_etag(tag) for tag in (' "a" ', '"a\r\nX: y"', "x" * 600, "")] == ['"a"', "", "", ""]
+    assert [read_etag(tag) for tag in (' "a" ', '"a\r\nX: y"', "x" * 600, "")] == [
+        '"a"',
+        "",
+        "",
+        "",
+    ]
 
 
 def test_the_answer_renews_what_it_says_and_leaves_the_rest():
-    stored = read_head("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nVary: a\r\nVary: b\r\nExpires: old\r\n\r\n")
+    stored = read_head(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nVary: a\r\nVary: b\r\nExpires: old\r\n\r\n"
+    )
 
-    assert renewed(stored, [("Expires", "new"), ("Content-Length", "0")]) == {"content-type": "text/html", "vary": "a, b", "expires": "new"}
+    assert renewed(stored, [("Expires", "new"), ("Content-Length", "0")]) == {
+        "content-type": "text/html",
+        "vary": "a, b",
+        "expires": "new",
+    }

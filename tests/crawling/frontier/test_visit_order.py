@@ -1,4 +1,6 @@
-"""The order of visits (SEEDS B3): the book's graph on a real web, through the real frontier and a real shift."""
+"""The order of visits (SEEDS B3): the book's graph on a real web, through the real frontier and a
+real shift.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ EDGES = {"A": "BCDEF", "B": "", "C": "", "D": "", "E": "H", "F": "G", "G": "", "
 
 
 def web_of(edges):
-    return {f"/{page}": "".join(f'<a href="/{target}">{target}</a>' for target in targets) for page, targets in edges.items()}
+    return {
+        f"/{page}": "".join(f'<a href="/{target}">{target}</a>' for target in targets)
+        for page, targets in edges.items()
+    }
 
 
 def test_breadth_first_visits_the_books_graph_in_the_books_order(make_site, crawl_to_the_end):
@@ -36,21 +41,36 @@ IMPORTANCE = {f"/{page}$": 9 - place for place, page in enumerate("DBCAEFIGH")}
 def test_best_first_visits_the_books_graph_in_the_books_order(make_site, crawl_to_the_end):
     site = make_site(web_of(EDGES))
 
-    crawl_to_the_end(f"{site.url}/A", order="best_first", importance=IMPORTANCE, batch_size=1, claim={"fetch_slots": 1})
+    crawl_to_the_end(
+        f"{site.url}/A",
+        order="best_first",
+        importance=IMPORTANCE,
+        batch_size=1,
+        claim={"fetch_slots": 1},
+    )
 
     assert "".join(path.removeprefix("/") for path in site.paths) == "ADBCEFGHI"
 
 
 class TrapSite(dict):
-    """Twenty pages that link to each other, and a trap: whatever is asked for in it is there, and leads to ten more."""
+    """Twenty pages that link to each other, and a trap: whatever is asked for in it is there, and
+    leads to ten more.
+    """
 
     def __init__(self):
-        pages = {f"/real/{number}": [f"/real/{(number * 3 + step) % 20}" for step in range(1, 7)] for number in range(20)}
+        pages = {
+            f"/real/{number}": [f"/real/{(number * 3 + step) % 20}" for step in range(1, 7)]
+            for number in range(20)
+        }
         pages["/"] = ["/trap/x", *list(pages)[:3]]
         super().__init__({path: linking(links) for path, links in pages.items()})
 
     def get(self, path, default=None):
-        return linking(f"{path}{letter}" for letter in "ghijklmnop") if path.startswith("/trap/") else super().get(path, default)
+        return (
+            linking(f"{path}{letter}" for letter in "ghijklmnop")
+            if path.startswith("/trap/")
+            else super().get(path, default)
+        )
 
 
 def linking(links):
@@ -58,17 +78,27 @@ def linking(links):
 
 
 @pytest.mark.parametrize(("visits", "real"), [("breadth_first", range(5, 15)), ("opic", [20])])
-def test_opic_starves_a_trap_that_breadth_first_falls_into(visits, real, make_site, crawl_to_the_end):
+def test_opic_starves_a_trap_that_breadth_first_falls_into(
+    visits, real, make_site, crawl_to_the_end
+):
     site = make_site({})
     site.pages = TrapSite()
 
-    crawl_to_the_end(f"{site.url}/", order=visits, max_pages=24, batch_size=1, claim={"fetch_slots": 1})
+    crawl_to_the_end(
+        f"{site.url}/", order=visits, max_pages=24, batch_size=1, claim={"fetch_slots": 1}
+    )
 
     assert sum(path.startswith("/real/") for path in site.paths) in real
 
 
 def test_path_ascending_also_fetches_the_directories_above_each_page(make_site, crawl_to_the_end):
-    site = make_site({"/a/b/page": "a page that nothing links from", "/a/": '<a href="/a/c/x">x</a>', "/a/c/x": "x"})
+    site = make_site(
+        {
+            "/a/b/page": "a page that nothing links from",
+            "/a/": '<a href="/a/c/x">x</a>',
+            "/a/c/x": "x",
+        }
+    )
 
     crawl_to_the_end(f"{site.url}/a/b/page", path_ascending=True)
 

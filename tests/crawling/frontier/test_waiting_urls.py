@@ -1,4 +1,6 @@
-"""An operator looks through the frontier and changes it by hand; the next claim goes by it, and no URL is lost on the way."""
+"""An operator looks through the frontier and changes it by hand; the next claim goes by it, and no
+URL is lost on the way.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from crawling.models import HostQueue, LogLine, Run, UrlState
 from crawling.models.jobs import RunState
 from crawling.runs import manual_order
 from crawling.runs.manual_order import handle_all, handle_urls
-from crawling.runs.waiting_urls import TAKEN_OUT, FrontierFilter, as_text, frontier_of, waiting_count
+from crawling.runs.waiting_urls import (
+    TAKEN_OUT,
+    FrontierFilter,
+    as_text,
+    frontier_of,
+    waiting_count,
+)
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
@@ -31,7 +39,11 @@ def listed(run, wanted=FrontierFilter(), most=100):  # noqa: B008  # frozen
 
 
 def ids(frontier, *urls):
-    return list(frontier.run.urls.filter(url__in=[f"http://{url}" for url in urls]).values_list("pk", flat=True))
+    return list(
+        frontier.run.urls.filter(url__in=[f"http://{url}" for url in urls]).values_list(
+            "pk", flat=True
+        )
+    )
 
 
 def claimed(frontier):
@@ -58,7 +70,9 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
     monkeypatch.setattr(manual_order, "handle_", manual_order.handle, raising=False)
     monkeypatch.setattr(manual_order, "handle", handle_and_end)
     with pytest.raises(WrongState):
-        handle_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1"))
+        handle_urls(
+            frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1")
+        )
 
     assert frontier.run.urls.filter(state=UrlState.EXCLUDED).count() == 2
     assert LogLine.objects.latest("pk").message.startswith("2 URLs taken out of the frontier")
@@ -74,7 +88,9 @@ def test_pages_of_the_list_go_on_where_the_last_ended(frontier):
         if after is None:
             break
 
-    assert found == [f"http://{url}" for url in ("a.test/3", "a.test/1", "a.test/2", "b.test/News", "b.test/1")]
+    assert found == [
+        f"http://{url}" for url in ("a.test/3", "a.test/1", "a.test/2", "b.test/News", "b.test/1")
+    ]
     assert "".join(as_text(frontier.run, FrontierFilter(), batch=2)).split() == found
 
 
@@ -121,9 +137,15 @@ def test_what_a_rule_excluded_is_not_for_a_hand_to_put_back(frontier):
 def test_all_that_is_found_is_changed_and_the_log_tells_who_asked(frontier, django_user_model):
     ada = django_user_model.objects.create_user("ada")
 
-    assert handle_all(frontier.run, UrlAction.TAKE_OUT, FrontierFilter(host="a.test"), by=ada) == (3, False)
+    assert handle_all(frontier.run, UrlAction.TAKE_OUT, FrontierFilter(host="a.test"), by=ada) == (
+        3,
+        False,
+    )
     assert listed(frontier.run) == ["b.test/1", "b.test/News"]
-    assert LogLine.objects.get(run=frontier.run).message == "3 URLs taken out of the frontier, asked for by ada."
+    assert (
+        LogLine.objects.get(run=frontier.run).message
+        == "3 URLs taken out of the frontier, asked for by ada."
+    )
 
 
 def test_a_run_that_is_over_is_left_alone(frontier):
@@ -134,10 +156,17 @@ def test_a_run_that_is_over_is_left_alone(frontier):
 
 
 def test_an_operator_does_it_on_the_page_and_all_that_is_found_is_asked_about_first(frontier):
-    operator, address = browser("operator"), reverse("crawling:frontier", args=[frontier.run.crawl_id])
+    operator, address = (
+        browser("operator"),
+        reverse("crawling:frontier", args=[frontier.run.crawl_id]),
+    )
     [news] = ids(frontier, "b.test/News")
 
-    said = operator.post(address, {"place": "waiting", "deed": "first", "url": news, "query": "host=b.test"}, follow=True)
+    said = operator.post(
+        address,
+        {"place": "waiting", "deed": "first", "url": news, "query": "host=b.test"},
+        follow=True,
+    )
     assert "1 URL sent ahead of all others of the host." in said.content.decode()
     rows = [row.get_text(" ", strip=True) for row in soup(said).select("tbody tr")]
     assert "b.test/News" in rows[0]
@@ -165,8 +194,12 @@ def test_programs_do_the_same(frontier):
 
     first = operator.get(f"{path}?limit=3").json()
     rest = operator.get(f"{path}?limit=3&cursor={first['next']}").json()
-    assert [item["url"] for item in first["items"] + rest["items"]] == operator.get(f"{path}/text").getvalue().decode().split()
+    assert [item["url"] for item in first["items"] + rest["items"]] == operator.get(
+        f"{path}/text"
+    ).getvalue().decode().split()
     assert (first["waiting"], rest["next"]) == (5, None)
-    done = operator.post(path, {"deed": "take_out", "q": "news"}, content_type="application/json").json()
+    done = operator.post(
+        path, {"deed": "take_out", "q": "news"}, content_type="application/json"
+    ).json()
     assert done == {"changed": 1, "is_more": False}
     assert operator.get(f"{path}?place=taken out").json()["items"][0]["host"] == "b.test"

@@ -1,4 +1,6 @@
-"""No host sees two requests closer together than its delay, however many crawls and workers there are: the servers' own log says so."""
+"""No host sees two requests closer together than its delay, however many crawls and workers there
+are: the servers' own log says so.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ pytestmark = pytest.mark.usefixtures("identified")
 
 
 class Web:
-    """Hosts by name on one server: each has a page that leads to `pages` more. Counts requests that are answered at the same time."""
+    """Hosts by name on one server: each has a page that leads to `pages` more.
+
+    Counts requests that are answered at the same time.
+    """
 
     def __init__(self, hosts, pages):
         self.pages, self.names = pages, [f"h{number}.shared.test" for number in range(hosts)]
@@ -51,7 +56,10 @@ class Web:
         at = defaultdict(list)
         for request in log:
             at[request.host.partition(":")[0]].append(request.at)
-        return {name: [later - earlier for earlier, later in pairwise(sorted(times))] for name, times in at.items()}
+        return {
+            name: [later - earlier for earlier, later in pairwise(sorted(times))]
+            for name, times in at.items()
+        }
 
     def seeds(self, site):
         return [f"http://{name}:{site.port}/" for name in self.names]
@@ -59,30 +67,47 @@ class Web:
 
 @contextmanager
 def serving(web, elsewhere=()):
-    """The web on loopback, and a name server that knows its hosts. elsewhere: addresses of those that others serve."""
+    """The web on loopback, and a name server that knows its hosts.
+
+    elsewhere: addresses of those that others serve.
+    """
     with ExitStack() as stack:
         names = stack.enter_context(serve_names())
         site = stack.enter_context(serve_site({}))
-        names.hosts = {name: ["127.0.0.1"] for name in web.names} | {name: [address] for name, address in dict(elsewhere).items()}
+        names.hosts = {name: ["127.0.0.1"] for name in web.names} | {
+            name: [address] for name, address in dict(elsewhere).items()
+        }
         site.reply = web.reply
         yield site, "{}:{}".format(*names.address)
 
 
 def crawl(order, web, site, *, name, processes, **fields):
     # All hosts are at one address, whose own clock is not what is measured here.
-    fields = {"delay_seconds": DELAY, "address_delay_seconds": 0, "archive": False, "batch_size": 10, **fields}
+    fields = {
+        "delay_seconds": DELAY,
+        "address_delay_seconds": 0,
+        "archive": False,
+        "batch_size": 10,
+        **fields,
+    }
     claim = {"fetch_slots": 8, "bandwidth": 5000, "memory": 8, "dns_slots": 8}
-    return start_run(create_crawl(order(*web.seeds(site), name=name, processes=processes, claim=claim, **fields)))
+    return start_run(
+        create_crawl(order(*web.seeds(site), name=name, processes=processes, claim=claim, **fields))
+    )
 
 
 def ended(runs):
-    return all(run.state in ENDED_STATES for run in Run.objects.filter(pk__in=[run.pk for run in runs]))
+    return all(
+        run.state in ENDED_STATES for run in Run.objects.filter(pk__in=[run.pk for run in runs])
+    )
 
 
 def crawl_together(order, tmp_path, web, *, workers, processes):
     """Two crawls of the same hosts at once; returns the server's log."""
     with serving(web) as (site, names), running_stack(tmp_path, DNS_SERVERS=names) as stack:
-        runs = [crawl(order, web, site, name=name, processes=processes) for name in ("one", "other")]
+        runs = [
+            crawl(order, web, site, name=name, processes=processes) for name in ("one", "other")
+        ]
         for command in [KEEPER, *[WORKER] * workers]:
             stack.start(command)
         eventually_moving(lambda: ended(runs), Page.objects.count, 60)

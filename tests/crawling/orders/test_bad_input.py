@@ -1,4 +1,5 @@
-"""Bad input: one clear sentence for each field, the same through every door, and nothing half made."""
+"""Bad input: one clear sentence for each field, the same through every door, and nothing half
+made."""
 
 from __future__ import annotations
 
@@ -17,20 +18,40 @@ from crawling.runs import steering
 SEED = "http://127.0.0.1:8900/"
 BAD = {
     "a seed that is no URL": ({"seeds": ["nonsense"]}, "seeds", "not a URL"),
-    "an unknown scheme": ({"seeds": ["gopher://127.0.0.1/"]}, "seeds", "'gopher' cannot be crawled"),
-    "a password in a URL": ({"seeds": ["http://me:secret@127.0.0.1/"]}, "seeds", "remove the user name"),
+    "an unknown scheme": (
+        {"seeds": ["gopher://127.0.0.1/"]},
+        "seeds",
+        "'gopher' cannot be crawled",
+    ),
+    "a password in a URL": (
+        {"seeds": ["http://me:secret@127.0.0.1/"]},
+        "seeds",
+        "remove the user name",
+    ),
     "a name that never resolves": ({"seeds": ["http://localhost/"]}, "seeds", "localhost"),
     "no seeds": ({"seeds": []}, "seeds", "at least one"),
-    "ten thousand seeds": ({"seeds": [f"{SEED}{n}" for n in range(10_000)]}, "seeds", "at most 5000"),
+    "ten thousand seeds": (
+        {"seeds": [f"{SEED}{n}" for n in range(10_000)]},
+        "seeds",
+        "at most 5000",
+    ),
     "a negative limit": ({"max_pages": -1}, "max_pages", "1 or more"),
     "a negative delay": ({"delay_seconds": -0.5}, "delay_seconds", "0 or more"),
     "a negative claim": ({"claim": {"memory": -1}}, "claim.memory", "0 or more"),
-    "a claim above capacity": ({"claim": {"fetch_slots": 65}}, "claim.fetch_slots", "more than the pool has (64)"),
+    "a claim above capacity": (
+        {"claim": {"fetch_slots": 65}},
+        "claim.fetch_slots",
+        "more than the pool has (64)",
+    ),
     "a claim on no class": ({"claim": {"gold": 1}}, "claim.gold", "no such resource class"),
     "a claim no shift can work with": ({"claim": {"memory": 0}}, "claim.memory", "1 or more"),
     "two workers for one shift": ({"claim": {"worker": 2}}, "claim.worker", "must be 1"),
     "an unknown field": ({"colour": "blue"}, "colour", "not a field"),
-    "an unknown order": ({"order": "sideways"}, "order", "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'"),
+    "an unknown order": (
+        {"order": "sideways"},
+        "order",
+        "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'",
+    ),
     "a truth value for a number": ({"max_pages": True}, "max_pages", "whole number"),
     "a truth value for units": ({"claim": {"memory": True}}, "claim.memory", "whole number"),
     "a number for a name": ({"name": "2"}, "name", "must not be a number"),
@@ -77,7 +98,11 @@ def test_a_second_crawl_of_the_same_name_is_refused(order, refused):
 def test_a_taken_name_is_told_together_with_the_other_mistakes(order, refused):
     create_crawl(order(SEED, name="twin"))
 
-    assert set(refused(name=" twin ", max_pages=0, seeds=["nonsense"])) == {"name", "max_pages", "seeds"}
+    assert set(refused(name=" twin ", max_pages=0, seeds=["nonsense"])) == {
+        "name",
+        "max_pages",
+        "seeds",
+    }
 
 
 def test_a_real_site_is_not_crawled_before_we_say_who_we_are(refused, identified):
@@ -117,7 +142,11 @@ class TestCommandLine:
         with pytest.raises(CommandError) as caught:
             call_command("crawl", "nonsense", "--max-pages", "-3", "--claim", "gold=1")
 
-        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"seeds", "max_pages", "claim.gold"}
+        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {
+            "seeds",
+            "max_pages",
+            "claim.gold",
+        }
         assert not CrawlJob.objects.exists()
 
     def test_a_taken_name_is_printed_with_the_other_mistakes(self, order):
@@ -126,7 +155,10 @@ class TestCommandLine:
         with pytest.raises(CommandError) as caught:
             call_command("crawl", SEED, "--name", "twin", "--max-depth", "-1")
 
-        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"name", "max_depth"}
+        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {
+            "name",
+            "max_depth",
+        }
 
     def test_an_order_file_with_an_unknown_field_is_refused(self, order, tmp_path):
         file = tmp_path / "order.json"
@@ -137,7 +169,12 @@ class TestCommandLine:
 
     @pytest.mark.parametrize(
         ("text", "sentence"),
-        [("{", "is not JSON"), ("[" * 200_000, "nested too deep"), ("[1]", "must hold one JSON object"), (None, "No such file")],
+        [
+            ("{", "is not JSON"),
+            ("[" * 200_000, "nested too deep"),
+            ("[1]", "must hold one JSON object"),
+            (None, "No such file"),
+        ],
     )
     def test_an_order_file_that_cannot_be_read_is_refused(self, order, tmp_path, text, sentence):
         file = tmp_path / "order.json"
@@ -148,10 +185,19 @@ class TestCommandLine:
             call_command("crawl", "--file", str(file))
 
     @pytest.mark.parametrize(
-        "words", [["show", "nothing"], ["show", "\udcff"], ["pause", "99999999999999999999"], ["stop"], ["resume", "a", "b"]]
+        "words",
+        [
+            ["show", "nothing"],
+            ["show", "\udcff"],
+            ["pause", "99999999999999999999"],
+            ["stop"],
+            ["resume", "a", "b"],
+        ],
     )
     def test_a_crawl_that_is_not_there_is_said_so(self, pool, words):
-        with pytest.raises(CommandError, match=r"There is no crawl|required: CRAWL|unrecognized arguments: b"):
+        with pytest.raises(
+            CommandError, match=r"There is no crawl|required: CRAWL|unrecognized arguments: b"
+        ):
             call_command("crawl", *words)
 
     def test_without_seeds_nothing_happens(self, pool, loopback):

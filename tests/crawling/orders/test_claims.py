@@ -4,9 +4,24 @@ import re
 
 import pytest
 
-from crawling.orders.claims import MIB, NEEDED, USUAL_CLAIM, complete_claim, largest_document, memory_share, start_amounts
+from crawling.orders.claims import (
+    MIB,
+    NEEDED,
+    USUAL_CLAIM,
+    complete_claim,
+    largest_document,
+    memory_share,
+    start_amounts,
+)
 
-CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512, "dns_slots": 64, "archive_writers": 4}
+CAPACITY = {
+    "worker": 4,
+    "fetch_slots": 64,
+    "bandwidth": 100_000,
+    "memory": 512,
+    "dns_slots": 64,
+    "archive_writers": 4,
+}
 
 
 def test_classes_left_out_take_their_usual_claim_and_unknown_ones_nothing():
@@ -45,22 +60,45 @@ def test_each_claim_that_cannot_be_is_told_by_name(wanted, field, words):
 
 
 def test_all_mistakes_are_told_at_once():
-    _, errors = complete_claim({"printers": 1, "memory": 9999, "bandwidth": 0, "dns_slots": 3}, CAPACITY)
+    _, errors = complete_claim(
+        {"printers": 1, "memory": 9999, "bandwidth": 0, "dns_slots": 3}, CAPACITY
+    )
 
     assert set(errors) == {"claim.printers", "claim.memory", "claim.bandwidth"}
 
 
 def test_a_shift_begins_with_one_toe_its_memory_and_no_archive_but_asks_for_all_else_at_once():
-    claim = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 1}
+    claim = {
+        "worker": 1,
+        "fetch_slots": 8,
+        "bandwidth": 25_600,
+        "memory": 64,
+        "dns_slots": 8,
+        "archive_writers": 1,
+    }
 
-    assert start_amounts(claim) == {"worker": 1, "fetch_slots": 1, "bandwidth": 25_600, "memory": 8, "dns_slots": 1}
+    assert start_amounts(claim) == {
+        "worker": 1,
+        "fetch_slots": 1,
+        "bandwidth": 25_600,
+        "memory": 8,
+        "dns_slots": 1,
+    }
 
 
 @pytest.mark.parametrize(
     ("slots", "memory", "at_first", "share", "largest"),
-    [(8, 64, 8, MIB, 57 * MIB), (8, 8, 8, MIB, MIB), (8, 4, 4, MIB // 2, MIB // 2), (1, 1, 1, MIB, MIB), (32, 1024, 32, MIB, 64 * MIB)],
+    [
+        (8, 64, 8, MIB, 57 * MIB),
+        (8, 8, 8, MIB, MIB),
+        (8, 4, 4, MIB // 2, MIB // 2),
+        (1, 1, 1, MIB, MIB),
+        (32, 1024, 32, MIB, 64 * MIB),
+    ],
 )
-def test_every_toe_has_its_share_of_memory_from_the_start_and_one_may_have_all_the_rest(slots, memory, at_first, share, largest):
+def test_every_toe_has_its_share_of_memory_from_the_start_and_one_may_have_all_the_rest(
+    slots, memory, at_first, share, largest
+):
     claim = {"fetch_slots": slots, "memory": memory}
 
     assert start_amounts(claim)["memory"] == at_first

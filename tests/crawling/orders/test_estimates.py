@@ -20,13 +20,28 @@ def foreseen(**fields) -> str:
     ("fields", "says"),
     [
         ({"delay_seconds": 2}, "at most 30 requests a minute and 43,200 a day"),
-        ({"delay_seconds": 2, "host_requests_a_minute": 6}, "at most 6 requests a minute and 8,640 a day"),
-        ({"delay_seconds": 2, "host_requests_a_day": 100}, "at most 30 requests a minute and 100 a day"),
+        (
+            {"delay_seconds": 2, "host_requests_a_minute": 6},
+            "at most 6 requests a minute and 8,640 a day",
+        ),
+        (
+            {"delay_seconds": 2, "host_requests_a_day": 100},
+            "at most 30 requests a minute and 100 a day",
+        ),
         ({"delay_seconds": 600}, "at most 1 requests a minute and 144 a day"),
         ({"delay_seconds": 0}, "as fast as it answers"),
-        ({"delay_seconds": 0, "host_requests_a_minute": 6}, "at most 6 requests a minute and 8,640 a day"),
-        ({"max_pages": 1000}, "On 2 hosts each gets about 500 requests, which takes at least 8 minutes."),
-        ({"max_pages": 1000, "host_max_pages": 30}, "On 2 hosts each gets about 30 requests, which takes at least 30 s."),
+        (
+            {"delay_seconds": 0, "host_requests_a_minute": 6},
+            "at most 6 requests a minute and 8,640 a day",
+        ),
+        (
+            {"max_pages": 1000},
+            "On 2 hosts each gets about 500 requests, which takes at least 8 minutes.",
+        ),
+        (
+            {"max_pages": 1000, "host_max_pages": 30},
+            "On 2 hosts each gets about 30 requests, which takes at least 30 s.",
+        ),
         ({"max_pages": 1000, "scope": "domain"}, "with more hosts, fewer"),
         ({}, "It begins with 2 hosts. No limit on pages is set"),
     ],

@@ -1,4 +1,6 @@
-"""Credit flows along links and none is lost (SEEDS W15): the worked example, and the same through the real frontier."""
+"""Credit flows along links and none is lost (SEEDS W15): the worked example, and the same through
+the real frontier.
+"""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +11,9 @@ from crawling.orders.opic import LambdaPage
 from tests.crawling.frontiers import Frontier, candidates, outcome
 
 PAGES = "ABCDEF"
-graphs = st.fixed_dictionaries({page: st.sets(st.sampled_from(PAGES)).map(sorted) for page in PAGES})
+graphs = st.fixed_dictionaries(
+    {page: st.sets(st.sampled_from(PAGES)).map(sorted) for page in PAGES}
+)
 
 
 def test_of_100_credits_10_go_to_the_lambda_page_and_9_to_each_of_10_links():
@@ -37,7 +41,10 @@ def frontier(db):
 def credits(frontier):
     """What each URL holds that is not done, and the Lambda page."""
     row = LambdaRow.objects.filter(run=frontier.run).first() or LambdaRow(credit=0.0, level=0.0)
-    held = {url.url.rsplit("/", 1)[1]: row.level - url.rank for url in frontier.run.urls.filter(state__in="qpt")}
+    held = {
+        url.url.rsplit("/", 1)[1]: row.level - url.rank
+        for url in frontier.run.urls.filter(state__in="qpt")
+    }
     return {**held, "Lambda": row.credit}
 
 
@@ -47,7 +54,14 @@ def visit(frontier, links_of):
     if url is None:
         return None
     page = url.url.rsplit("/", 1)[1]
-    frontier.record(outcome(url, links=candidates(*(f"a.test/{link}" for link in links_of(page)), depth=url.depth + 1, via=url.id)))
+    frontier.record(
+        outcome(
+            url,
+            links=candidates(
+                *(f"a.test/{link}" for link in links_of(page)), depth=url.depth + 1, via=url.id
+            ),
+        )
+    )
     return page
 
 
@@ -55,12 +69,16 @@ def test_the_frontier_moves_credit_as_the_example_does(frontier):
     frontier.sow("a.test/start")
 
     visit(frontier, lambda page: [f"{number}" for number in range(10)])
-    assert credits(frontier) == pytest.approx({**{f"{number}": 9.0 for number in range(10)}, "Lambda": 10.0})
+    assert credits(frontier) == pytest.approx(
+        {**{f"{number}": 9.0 for number in range(10)}, "Lambda": 10.0}
+    )
 
-    visit(frontier, lambda page: ["3", "start"])  # the Lambda page had more: its turn was first, and gave 1 to each
+    # the Lambda page had more: its turn was first, and gave 1 to each
+    visit(frontier, lambda page: ["3", "start"])
     held = credits(frontier)
     assert held["3"] == pytest.approx(10.0 + 4.5)
-    assert held["Lambda"] == pytest.approx(1.0 + 4.5)  # the start page was fetched before, and would not spend its share
+    # the start page was fetched before, and would not spend its share
+    assert held["Lambda"] == pytest.approx(1.0 + 4.5)
     assert frontier.run.urls.get(url__endswith="/start").credit == pytest.approx(100.0)
 
     assert visit(frontier, lambda page: []) == "3"

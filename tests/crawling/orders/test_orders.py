@@ -1,4 +1,6 @@
-"""Bad orders are refused with a sentence for each field, and nothing is half made (issue 2, item 7)."""
+"""Bad orders are refused with a sentence for each field, and nothing is half made (issue 2, item
+7).
+"""
 
 import re
 from math import inf, nan
@@ -20,17 +22,27 @@ def test_a_name_and_a_seed_are_enough():
     order, errors = read_order(GOOD)
 
     assert errors == {}
-    assert (order.max_pages, order.max_depth, order.delay_seconds, order.processes, order.claim) == (None, None, 1.0, 1, {})
+    assert (
+        order.max_pages,
+        order.max_depth,
+        order.delay_seconds,
+        order.processes,
+        order.claim,
+    ) == (None, None, 1.0, 1, {})
 
 
 def test_seeds_are_kept_in_canonical_form_in_their_order_and_once():
-    order, _ = read_order({**GOOD, "seeds": ["http://B.test", "http://a.test/#x", "http://b.test/", "http://a.test/"]})
+    order, _ = read_order(
+        {**GOOD, "seeds": ["http://B.test", "http://a.test/#x", "http://b.test/", "http://a.test/"]}
+    )
 
     assert order.seeds == ["http://b.test/", "http://a.test/"]
 
 
 def test_numbers_may_come_as_text_as_forms_send_them():
-    order, _ = read_order({**GOOD, "max_pages": "5", "delay_seconds": "0.5", "claim": {"memory": "64"}})
+    order, _ = read_order(
+        {**GOOD, "max_pages": "5", "delay_seconds": "0.5", "claim": {"memory": "64"}}
+    )
 
     assert (order.max_pages, order.delay_seconds, order.claim) == (5, 0.5, {"memory": 64})
 
@@ -50,7 +62,11 @@ MISTAKES = [
     ("seeds", "http://a.test/", "must be a list"),
     ("seeds", ["http://a.test/"] * 10_000, f"has 10000 entries, at most {MAX_SEEDS} are taken"),
     ("seeds", ["example.org"], "'example.org' is not a URL"),
-    ("seeds", ["gopher://a.test/"], "scheme 'gopher' cannot be crawled; use https or http or ftp or file"),
+    (
+        "seeds",
+        ["gopher://a.test/"],
+        "scheme 'gopher' cannot be crawled; use https or http or ftp or file",
+    ),
     ("seeds", ["http://me:secret@a.test/"], "user name and password"),
     ("seeds", ["{0}", "{url}"], "'{0}' is not a URL.*'{url}' is not"),
     ("seeds", ["x"] * 5, "and 2 more"),
@@ -96,18 +112,28 @@ def test_what_is_missing_is_told():
 
 
 def test_all_mistakes_are_told_at_once():
-    _, errors = read_order({"name": "", "seeds": ["x"], "max_pages": -1, "claim": {"memory": -1}, "colour": "red"})
+    _, errors = read_order(
+        {"name": "", "seeds": ["x"], "max_pages": -1, "claim": {"memory": -1}, "colour": "red"}
+    )
 
     assert set(errors) == {"name", "seeds", "max_pages", "claim.memory", "colour"}
 
 
 def test_the_sentence_about_unknown_fields_names_the_fields_there_are():
-    assert {"name", "seeds", "claim", "exclude", "host_max_pages"} <= set(SENTENCES["extra_forbidden"].rpartition(": ")[2].split(", "))
+    assert {"name", "seeds", "claim", "exclude", "host_max_pages"} <= set(
+        SENTENCES["extra_forbidden"].rpartition(": ")[2].split(", ")
+    )
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -141,10 +167,16 @@ def test_every_kind_of_nonsense_has_a_sentence_of_ours_in_every_field(field):
     for value in NONSENSE:
         _, errors = read_order({**GOOD, field: value})
 
-        assert all(sentence and "Input should" not in sentence for sentence in errors.values()), value
+        assert all(sentence and "Input should" not in sentence for sentence in errors.values()), (
+            value
+        )
 
 
-@given(st.dictionaries(st.sampled_from(sorted(CrawlOrder.model_fields)) | st.text(max_size=5), anything))
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted(CrawlOrder.model_fields)) | st.text(max_size=5), anything
+    )
+)
 def test_whatever_comes_is_an_order_or_a_sentence_for_each_field(fields):
     order, errors = read_order(fields)
 
@@ -160,7 +192,11 @@ def test_whatever_comes_is_an_order_or_a_sentence_for_each_field(fields):
         ({"name": "taken"}, "name", "there is a crawl named 'taken' already"),
         ({"seeds": ["http://a..b/"]}, "seeds", "http://a\\.\\.b/"),
         ({"seeds": ["http://localhost/"]}, "seeds", "localhost"),
-        ({"seeds": ["http://example.org/"]}, "contact_url", "needed before the first crawl of a real site"),
+        (
+            {"seeds": ["http://example.org/"]},
+            "contact_url",
+            "needed before the first crawl of a real site",
+        ),
         ({"max_pages": -1}, "max_pages", "must be 1 or more"),
     ],
 )

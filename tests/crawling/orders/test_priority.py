@@ -1,4 +1,6 @@
-"""An order's priority is the bank's: who waits with more of it starts first, and urgent crawls may use what is reserved."""
+"""An order's priority is the bank's: who waits with more of it starts first, and urgent crawls may
+use what is reserved.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from django.db import connection
 
 from allocation.errors import BankBusy
 from allocation.models import Process, Request, RequestState
-from allocation.services import change_process, finish_process, register_process, request_resources, set_reserved
+from allocation.services import (
+    change_process,
+    finish_process,
+    register_process,
+    request_resources,
+    set_reserved,
+)
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
@@ -43,19 +51,28 @@ def started(run):
 def test_of_two_that_wait_the_one_of_higher_priority_starts_first(order, pool, hog):
     ordinary, ahead = begin(order, "ordinary"), begin(order, "ahead", priority=5)
 
-    turns = Request.objects.filter(state=RequestState.WAITING).order_by("turn").values_list("process__label", flat=True)
+    turns = (
+        Request.objects.filter(state=RequestState.WAITING)
+        .order_by("turn")
+        .values_list("process__label", flat=True)
+    )
     assert list(turns) == ["ahead", "ordinary"]
     finish_process(process=hog.pk)
 
     assert started(ordinary)
     assert started(ahead)
-    assert [process for process, _ in granted_starts()] == [Process.objects.get(label=name).pk for name in ("ahead", "ordinary")]
+    assert [process for process, _ in granted_starts()] == [
+        Process.objects.get(label=name).pk for name in ("ahead", "ordinary")
+    ]
 
 
 def test_an_urgent_crawl_starts_out_of_what_is_reserved_and_others_do_not(order, pool):
     set_reserved(pool=pool.pk, units={"worker": 3})
 
-    runs = [begin(order, name, priority=priority) for name, priority in (("one", 0), ("another", 9), ("urgent", 10))]
+    runs = [
+        begin(order, name, priority=priority)
+        for name, priority in (("one", 0), ("another", 9), ("urgent", 10))
+    ]
 
     assert [started(run) for run in runs] == [True, False, True]
 
@@ -65,7 +82,11 @@ def test_a_start_that_waits_takes_the_turn_of_its_new_priority(order, hog):
 
     edit_crawl(second.crawl, {"priority": 3})
 
-    turns = Request.objects.filter(state=RequestState.WAITING).order_by("turn").values_list("process__label", flat=True)
+    turns = (
+        Request.objects.filter(state=RequestState.WAITING)
+        .order_by("turn")
+        .values_list("process__label", flat=True)
+    )
     assert list(turns) == ["second", "first"]
     assert not started(first)
     assert CrawlJob.objects.get(name="second").priority == 3
@@ -107,19 +128,30 @@ def test_form_command_and_page_have_it(pool, loopback, client, admin_user):
     assert crawl.priority == 10
     assert "10: urgent" in client.get(f"/crawls/{crawl.pk}/").content.decode()
     assert 'name="priority" value="10"' in client.get(f"/crawls/{crawl.pk}/scope/").content.decode()
-    assert 'name="priority" value="10"' in client.get(f"/crawls/new/?clone={crawl.pk}").content.decode()
+    assert (
+        'name="priority" value="10"'
+        in client.get(f"/crawls/new/?clone={crawl.pk}").content.decode()
+    )
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_edits_at_once_cannot_each_have_the_last_word_at_one_place(order, pool):
     run = begin(order, "one")
 
-    with other_connection(["SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"edit/{run.crawl_id}"]]):
+    with other_connection(
+        ["SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"edit/{run.crawl_id}"]]
+    ):
         assert waits(lambda: edit_crawl(run.crawl, {"priority": 5}))
 
-    assert Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 0
+    assert (
+        Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 0
+    )
     edit_crawl(run.crawl, {"priority": 5})
-    assert Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 5
+    assert (
+        Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 5
+    )
     with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+        cursor.execute(
+            "SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+        )
         assert cursor.rowcount == 0

@@ -10,7 +10,9 @@ from crawling.orders.retention import RetainedRun, Retention, fates, read_retent
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 #: five runs, the latest first, each of 100 bytes, a day apart
-RUNS = [RetainedRun(number, NOW - timedelta(days=5 - number), 100, {}) for number in (5, 4, 3, 2, 1)]
+RUNS = [
+    RetainedRun(number, NOW - timedelta(days=5 - number), 100, {}) for number in (5, 4, 3, 2, 1)
+]
 
 
 def going(rules, runs=RUNS):
@@ -33,10 +35,17 @@ def test_runs_go_as_soon_as_one_rule_says_so_and_the_latest_stays(rules, gone):
 
 
 def test_a_run_stays_while_one_that_stays_needs_it_and_goes_with_one_that_goes():
-    needed = [*RUNS[:3], RetainedRun(2, RUNS[3].ended_at, 100, {3: 7}), RetainedRun(1, RUNS[4].ended_at, 100, {5: 9})]
+    needed = [
+        *RUNS[:3],
+        RetainedRun(2, RUNS[3].ended_at, 100, {3: 7}),
+        RetainedRun(1, RUNS[4].ended_at, 100, {5: 9}),
+    ]
 
     assert going(Retention(keep_runs=2), needed) == [3, 2]
-    assert "run 5 has 9 unchanged pages in its archive" in fates(Retention(keep_runs=2), needed, NOW)[4].sentence
+    assert (
+        "run 5 has 9 unchanged pages in its archive"
+        in fates(Retention(keep_runs=2), needed, NOW)[4].sentence
+    )
 
 
 def test_the_day_on_which_a_run_goes_is_told_before():
@@ -57,4 +66,6 @@ def test_wrong_rules_are_told_by_field():
 
 
 def test_what_is_no_rule_is_told_which_there_are():
-    assert read_retention({"keep": 1})[1] == {"keep": "is no rule for what is kept; these are: keep_runs, keep_days, max_bytes"}
+    assert read_retention({"keep": 1})[1] == {
+        "keep": "is no rule for what is kept; these are: keep_runs, keep_days, max_bytes"
+    }

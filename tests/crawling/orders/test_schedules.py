@@ -19,7 +19,9 @@ def utc(text: str) -> datetime:
 
 def times(timing: ScheduleTiming, now: str, count: int = 3) -> list[str]:
     anchor = utc("2026-01-01T00:00")
-    return [f"{time.astimezone(UTC):%m-%d %H:%M}" for time in timing.upcoming(utc(now), anchor, count)]
+    return [
+        f"{time.astimezone(UTC):%m-%d %H:%M}" for time in timing.upcoming(utc(now), anchor, count)
+    ]
 
 
 def test_a_nightly_time_keeps_to_the_clock_on_the_wall():
@@ -33,17 +35,27 @@ def test_a_time_that_the_clock_jumps_over_comes_right_after_the_jump():
 
 def test_a_time_that_the_clock_shows_twice_comes_once():
     assert times(EVERY_NIGHT, "2026-10-24T12:00", 2) == ["10-25 00:30", "10-26 01:30"]
-    assert times(EVERY_NIGHT, "2026-10-25T01:10", 1) == ["10-26 01:30"]  # asked while the clock shows 2:10 for the second time
+    # asked while the clock shows 2:10 for the second time
+    assert times(EVERY_NIGHT, "2026-10-25T01:10", 1) == ["10-26 01:30"]
 
 
 def test_every_hour_goes_by_time_that_passes():
     hourly = ScheduleTiming(cron="0 * * * *", time_zone="Europe/Berlin")
 
-    assert times(hourly, "2026-10-24T23:30", 4) == ["10-25 00:00", "10-25 01:00", "10-25 02:00", "10-25 03:00"]
+    assert times(hourly, "2026-10-24T23:30", 4) == [
+        "10-25 00:00",
+        "10-25 01:00",
+        "10-25 02:00",
+        "10-25 03:00",
+    ]
 
 
 def test_an_interval_is_counted_from_its_beginning_not_from_the_last_start():
-    assert times(ScheduleTiming(every_minutes=90), "2026-01-01T03:10") == ["01-01 04:30", "01-01 06:00", "01-01 07:30"]
+    assert times(ScheduleTiming(every_minutes=90), "2026-01-01T03:10") == [
+        "01-01 04:30",
+        "01-01 06:00",
+        "01-01 07:30",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,19 +65,31 @@ def test_an_interval_is_counted_from_its_beginning_not_from_the_last_start():
         ("2026-02-02T01:34", CatchUp.SKIP, "2026-02-02T01:30", True),
         ("2026-02-02T02:00", CatchUp.SKIP, "2026-02-02T01:30", False),
         ("2026-02-02T02:00", CatchUp.ONCE, "2026-02-02T01:30", True),
-        ("2026-02-12T02:00", CatchUp.ONCE, "2026-02-12T01:30", True),  # eleven were missed, one is made up for
-        ("2026-02-12T01:31", CatchUp.SKIP, "2026-02-12T01:30", True),  # ten were missed, this one is in time
+        # eleven were missed, one is made up for
+        ("2026-02-12T02:00", CatchUp.ONCE, "2026-02-12T01:30", True),
+        # ten were missed, this one is in time
+        ("2026-02-12T01:31", CatchUp.SKIP, "2026-02-12T01:30", True),
     ],
 )
 def test_of_the_times_that_have_come_the_last_may_start_a_run(now, catch_up, at, starts):
-    due = settle(EVERY_NIGHT.model_copy(update={"catch_up": catch_up}), due_at=utc("2026-02-02T01:30"), anchor=utc(now), now=utc(now))
+    due = settle(
+        EVERY_NIGHT.model_copy(update={"catch_up": catch_up}),
+        due_at=utc("2026-02-02T01:30"),
+        anchor=utc(now),
+        now=utc(now),
+    )
 
     assert (due.at, due.starts) == (utc(at), starts)
     assert utc(now) < due.next_at <= utc(now) + timedelta(days=1)
 
 
 def test_the_last_time_of_the_hour_shown_twice_is_found_in_its_second_pass_too():
-    due = settle(EVERY_NIGHT, due_at=utc("2026-10-25T00:30"), anchor=utc("2026-10-25T00:30"), now=utc("2026-10-25T01:10"))
+    due = settle(
+        EVERY_NIGHT,
+        due_at=utc("2026-10-25T00:30"),
+        anchor=utc("2026-10-25T00:30"),
+        now=utc("2026-10-25T01:10"),
+    )
 
     assert due == (utc("2026-10-25T00:30"), True, utc("2026-10-26T01:30"))
 

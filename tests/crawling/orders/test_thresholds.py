@@ -1,4 +1,6 @@
-"""Thresholds: a run that fails too much, or whose disk is too full, rests or ends by itself, says why, and tells who wants to know."""
+"""Thresholds: a run that fails too much, or whose disk is too full, rests or ends by itself, says
+why, and tells who wants to know.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ def rests(run) -> bool:
     return run.state in (*ENDED_STATES, RunState.PAUSED)
 
 
-def test_a_run_that_fails_too_much_pauses_says_why_and_tells_and_can_be_resumed(broken, order, work_off):
-    Listener.objects.create(name="Chat", url="https://chat.example/", secret="s", events=["trouble"])
+def test_a_run_that_fails_too_much_pauses_says_why_and_tells_and_can_be_resumed(
+    broken, order, work_off
+):
+    Listener.objects.create(
+        name="Chat", url="https://chat.example/", secret="s", events=["trouble"]
+    )
     crawl = create_crawl(order(f"{broken.url}/", max_error_percent=50, batch_size=25))
     run = work_off(start_run(crawl), until=rests)
 
@@ -42,15 +48,23 @@ def test_a_run_that_fails_too_much_pauses_says_why_and_tells_and_can_be_resumed(
     assert run.reason.startswith("Paused by its threshold: ")
     assert "of the last 10 minutes failed, 9" in run.reason
     assert json.loads(Delivery.objects.get().body)["sentence"] == run.reason
-    assert run.reason in soup(browser("viewer").get(reverse("crawling:crawl", args=[crawl.pk]))).get_text()
+    assert (
+        run.reason
+        in soup(browser("viewer").get(reverse("crawling:crawl", args=[crawl.pk]))).get_text()
+    )
 
     resume(crawl)
-    assert enforce_thresholds(crawl.runs.get(), timezone.now()) == ""  # the errors of before are no reason to rest again
+    # the errors of before are no reason to rest again
+    assert enforce_thresholds(crawl.runs.get(), timezone.now()) == ""
 
 
 def test_a_disk_with_too_little_room_stops_a_run_that_is_to_stop(broken, order, work_off, settings):
     free = shutil.disk_usage(settings.ARCHIVE_DIR).free
-    run = work_off(start_run(create_crawl(order(f"{broken.url}/", min_free_bytes=2 * free, at_threshold="stop"))))
+    run = work_off(
+        start_run(
+            create_crawl(order(f"{broken.url}/", min_free_bytes=2 * free, at_threshold="stop"))
+        )
+    )
 
     assert run.state == RunState.STOPPED
     assert run.reason.startswith(f"Stopped by its threshold: {settings.ARCHIVE_DIR} has ")
@@ -66,7 +80,10 @@ def test_thresholds_are_edited_while_a_run_is_at_work_and_obeyed(order, db):
     page = reverse("crawling:scope", args=[crawl.pk])
     operator = browser("operator")
     form = soup(operator.get(page)).find("form", class_="order")
-    typed = {field["name"]: field.get("value", "") for field in form.select("input[name]")} | {"max_error_percent": "40", "scope": "host"}
+    typed = {field["name"]: field.get("value", "") for field in form.select("input[name]")} | {
+        "max_error_percent": "40",
+        "scope": "host",
+    }
     operator.post(page, typed | {"delay_seconds": "0", "at_threshold": "stop"})
 
     assert OrderRevision.objects.get().changes["max_error_percent"] == [None, 40]
@@ -76,16 +93,24 @@ def test_thresholds_are_edited_while_a_run_is_at_work_and_obeyed(order, db):
     assert run.state == RunState.STOPPING
 
 
-@pytest.mark.parametrize(("ended", "failed", "says"), [(LEAST_ENDED - 1, 19, False), (LEAST_ENDED, 10, False), (LEAST_ENDED, 11, True)])
+@pytest.mark.parametrize(
+    ("ended", "failed", "says"),
+    [(LEAST_ENDED - 1, 19, False), (LEAST_ENDED, 10, False), (LEAST_ENDED, 11, True)],
+)
 def test_more_than_the_share_of_enough_urls_must_have_failed(ended, failed, says):
-    assert bool(too_many_errors(ThresholdsPart(max_error_percent=50), ended=ended, failed=failed)) is says
+    assert (
+        bool(too_many_errors(ThresholdsPart(max_error_percent=50), ended=ended, failed=failed))
+        is says
+    )
 
 
 def test_room_is_too_little_below_the_threshold_only():
     part = ThresholdsPart(min_free_bytes=5 * MIB)
 
     assert too_little_room(part, free=5 * MIB, where="/archive") == ""
-    assert "/archive has 4 MiB free where 5 MiB must be" in too_little_room(part, free=5 * MIB - 1, where="/archive")
+    assert "/archive has 4 MiB free where 5 MiB must be" in too_little_room(
+        part, free=5 * MIB - 1, where="/archive"
+    )
 
 
 @pytest.mark.parametrize(

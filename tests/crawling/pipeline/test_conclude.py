@@ -21,7 +21,13 @@ def concluded(status, *, body=b"", headers=HTML, depth=0, attempts=1, max_depth=
     scope = Scope(Reach.HOST, frozenset({"a.test"}), max_depth)
     context = make_fetch_context(scope=scope)
     claimed = ClaimedUrl(1, 5, "http://a.test/", depth, attempts, 0.0)
-    return conclude(claimed, read_address(claimed.url), "192.0.2.1", Fetched(status, headers, body, **fields), context)
+    return conclude(
+        claimed,
+        read_address(claimed.url),
+        "192.0.2.1",
+        Fetched(status, headers, body, **fields),
+        context,
+    )
 
 
 def found(outcome):
@@ -29,16 +35,28 @@ def found(outcome):
 
 
 def test_a_page_brings_its_links_in_scope_one_deeper():
-    outcome = concluded(200, body=b"<title>T</title><a href=/x><a href=http://b.test/><a href=/y>", depth=3)
+    outcome = concluded(
+        200, body=b"<title>T</title><a href=/x><a href=http://b.test/><a href=/y>", depth=3
+    )
 
     assert (outcome.state, outcome.status, outcome.error) == (UrlState.SUCCEEDED, 200, "")
     assert found(outcome) == [("http://a.test/x", 4, 5), ("http://a.test/y", 4, 5)]
-    assert (outcome.answer.title, outcome.answer.final_url, outcome.answer.address) == ("T", "http://a.test/", "192.0.2.1")
+    assert (outcome.answer.title, outcome.answer.final_url, outcome.answer.address) == (
+        "T",
+        "http://a.test/",
+        "192.0.2.1",
+    )
 
 
 @pytest.mark.parametrize(
     ("status", "headers"),
-    [(404, HTML), (501, HTML), (200, {"Content-Type": "image/png"}), (200, {"Content-Type": "application/pdf"}), (200, {})],
+    [
+        (404, HTML),
+        (501, HTML),
+        (200, {"Content-Type": "image/png"}),
+        (200, {"Content-Type": "application/pdf"}),
+        (200, {}),
+    ],
 )
 def test_errors_and_other_documents_are_leaves(status, headers):
     outcome = concluded(status, headers=headers, body=b"<a href=/x>")
@@ -86,7 +104,10 @@ def test_a_redirect_that_leads_to_no_other_address_has_failed(location, status):
 
 @pytest.mark.parametrize("status", sorted(TRANSIENT))
 def test_what_may_be_different_in_a_moment_goes_back_until_it_had_enough(status):
-    again, last = concluded(status, attempts=MAX_ATTEMPTS - 1), concluded(status, attempts=MAX_ATTEMPTS)
+    again, last = (
+        concluded(status, attempts=MAX_ATTEMPTS - 1),
+        concluded(status, attempts=MAX_ATTEMPTS),
+    )
 
     assert (again.state, again.answer) == (UrlState.QUEUED, None)
     assert again.retry_seconds > 0
@@ -105,13 +126,26 @@ def test_what_will_not_change_ends_at_once_without_a_page(status):
 latin = st.text(st.characters(max_codepoint=255), max_size=20)
 
 
-@given(st.integers(100, 999), st.sampled_from(["text/html", "text/html; charset=", ""]), latin, latin, st.binary(max_size=100))
+@given(
+    st.integers(100, 999),
+    st.sampled_from(["text/html", "text/html; charset=", ""]),
+    latin,
+    latin,
+    st.binary(max_size=100),
+)
 def test_whatever_a_server_sends_can_be_stored(status, content_type, charset, location, body):
-    outcome = concluded(status, headers={"Content-Type": content_type + charset, "Location": location}, body=body)
+    outcome = concluded(
+        status, headers={"Content-Type": content_type + charset, "Location": location}, body=body
+    )
 
     texts = [outcome.error, *(link.address.url for link in outcome.links)]
     if outcome.answer:
-        texts += [outcome.answer.content_type, outcome.answer.charset, outcome.answer.title, outcome.answer.final_url]
+        texts += [
+            outcome.answer.content_type,
+            outcome.answer.charset,
+            outcome.answer.title,
+            outcome.answer.final_url,
+        ]
         assert -(2**63) <= outcome.answer.fingerprint < 2**63
     assert not any("\0" in text for text in texts)
     "".join(texts).encode()

@@ -22,16 +22,35 @@ def links(*targets: str) -> str:
 
 
 def test_every_page_in_scope_is_fetched_once_and_kept(make_site, crawl_to_the_end):
-    site = make_site({"/": "<title>Home</title>" + links("/a", "/b", "/a#top"), "/a": links("/b", "/"), "/b": links("/lost")})
+    site = make_site(
+        {
+            "/": "<title>Home</title>" + links("/a", "/b", "/a#top"),
+            "/a": links("/b", "/"),
+            "/b": links("/lost"),
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
     assert sorted(site.paths) == ["/", "/a", "/b", "/lost"]
     assert (run.state, run.reason) == ("finished", "Every URL in scope is done.")
     counts = crawl_view(run.crawl).counts
-    assert (counts.discovered, counts.fetched, counts.succeeded, counts.failed, counts.queued, counts.in_process) == (4, 4, 3, 1, 0, 0)
+    assert (
+        counts.discovered,
+        counts.fetched,
+        counts.succeeded,
+        counts.failed,
+        counts.queued,
+        counts.in_process,
+    ) == (4, 4, 3, 1, 0, 0)
     home = Page.objects.get(url__url=f"{site.url}/")
-    assert (home.status, home.title, home.content_type, home.charset, home.address) == (200, "Home", "text/html", "utf-8", site.address)
+    assert (home.status, home.title, home.content_type, home.charset, home.address) == (
+        200,
+        "Home",
+        "text/html",
+        "utf-8",
+        site.address,
+    )
 
 
 def test_at_the_end_nothing_is_held(make_site, crawl_to_the_end):
@@ -62,7 +81,9 @@ def test_a_seed_that_redirects_to_another_host_takes_the_crawl_there(make_site, 
     assert real.paths == ["/", "/inside"]
 
 
-@pytest.mark.parametrize(("depth", "fetched"), [(0, ["/"]), (1, ["/", "/1"]), (None, ["/", "/1", "/2", "/3"])])
+@pytest.mark.parametrize(
+    ("depth", "fetched"), [(0, ["/"]), (1, ["/", "/1"]), (None, ["/", "/1", "/2", "/3"])]
+)
 def test_links_are_followed_as_deep_as_ordered(make_site, crawl_to_the_end, depth, fetched):
     site = make_site({"/": links("/1"), "/1": links("/2"), "/2": links("/3"), "/3": ""})
 
@@ -73,7 +94,9 @@ def test_links_are_followed_as_deep_as_ordered(make_site, crawl_to_the_end, dept
 
 @pytest.mark.parametrize("batch_size", [1, 7, 100])
 def test_the_page_limit_is_exact(make_site, crawl_to_the_end, batch_size):
-    site = make_site({"/": links(*(f"/{n}" for n in range(50))), **{f"/{n}": "x" for n in range(50)}})
+    site = make_site(
+        {"/": links(*(f"/{n}" for n in range(50))), **{f"/{n}": "x" for n in range(50)}}
+    )
 
     run = crawl_to_the_end(f"{site.url}/", max_pages=10, batch_size=batch_size)
 
@@ -82,7 +105,14 @@ def test_the_page_limit_is_exact(make_site, crawl_to_the_end, batch_size):
 
 
 def test_robots_txt_is_asked_for_once_and_obeyed(make_site, crawl_to_the_end):
-    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private/", "/": links("/private/a", "/b"), "/b": "", "/private/a": ""})
+    site = make_site(
+        {
+            "/robots.txt": "User-agent: *\nDisallow: /private/",
+            "/": links("/private/a", "/b"),
+            "/b": "",
+            "/private/a": "",
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -126,7 +156,9 @@ def test_a_crawl_delay_in_robots_txt_counts_if_it_is_longer(make_site, crawl_to_
     assert gaps(site)[-1] >= 0.4
 
 
-def test_the_next_crawl_of_a_host_keeps_the_delay_that_the_last_one_owes(make_site, crawl_to_the_end):
+def test_the_next_crawl_of_a_host_keeps_the_delay_that_the_last_one_owes(
+    make_site, crawl_to_the_end
+):
     site = make_site({"/": ""})
     crawl_to_the_end(f"{site.url}/", name="first", delay_seconds=0.5)
 
@@ -182,7 +214,9 @@ def test_our_own_services_are_never_fetched_even_if_allowed(make_site, order, wo
     assert "a service of this site itself" in Url.objects.get(run=run).error
 
 
-def test_a_name_is_resolved_through_the_cache_and_its_address_vetted(make_site, dns_server, order, work_off, identified):
+def test_a_name_is_resolved_through_the_cache_and_its_address_vetted(
+    make_site, dns_server, order, work_off, identified
+):
     site = make_site({"/": ""})
     dns_server.hosts["site.test"] = [site.address]
 
@@ -206,7 +240,13 @@ def test_two_processes_share_the_hosts_of_a_run(make_site, crawl_to_the_end):
 def test_a_crawl_by_path_stays_in_the_directory_its_seed_redirects_to(make_site, crawl_to_the_end):
     page = '<a href="/docs/new/a">a</a><a href="/docs/old">old</a><a href="/">home</a>'
     site = make_site(
-        {"/docs/new/": page, "/docs/new/a": page, "/docs/old": page, "/": page, "/start/": (302, {"Location": "/docs/new/"}, "")}
+        {
+            "/docs/new/": page,
+            "/docs/new/a": page,
+            "/docs/old": page,
+            "/": page,
+            "/start/": (302, {"Location": "/docs/new/"}, ""),
+        }
     )
 
     crawl_to_the_end(f"{site.url}/start/", scope="path")
@@ -241,7 +281,9 @@ def test_a_link_begins_a_new_chain(make_site, crawl_to_the_end):
     assert not run.urls.exclude(state="s").exists()
 
 
-def test_of_a_host_with_several_addresses_one_that_answers_is_enough(make_site, crawl_to_the_end, dns_server, identified):
+def test_of_a_host_with_several_addresses_one_that_answers_is_enough(
+    make_site, crawl_to_the_end, dns_server, identified
+):
     site = make_site({"/": links("/a"), "/a": "here"})
     dns_server.hosts["two.test"] = ["127.0.0.8", "127.0.0.9", "127.0.0.1"]
     home = site.url.replace("127.0.0.1", "two.test")
@@ -253,6 +295,20 @@ def test_of_a_host_with_several_addresses_one_that_answers_is_enough(make_site, 
 
 
 def test_each_address_that_does_not_answer_is_left_once():
-    route = HostRoute(Resolution("two.test", DnsStatus.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, AnswerSource.LOOKUP, 0))
+    route = HostRoute(
+        Resolution(
+            "two.test",
+            DnsStatus.OK,
+            ("192.0.2.1", "::ffff:192.0.2.2"),
+            60,
+            0,
+            AnswerSource.LOOKUP,
+            0,
+        )
+    )
 
-    assert [route.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [True, False, False]
+    assert [route.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [
+        True,
+        False,
+        False,
+    ]

@@ -41,7 +41,9 @@ def tries(run):
     return Url.objects.get(run=run, url__endswith="/slow").attempts
 
 
-def test_a_page_that_slices_cut_off_counts_its_tries_and_is_let_end(contended, slow, order, work_off):
+def test_a_page_that_slices_cut_off_counts_its_tries_and_is_let_end(
+    contended, slow, order, work_off
+):
     run = start_run(create_crawl(order(f"{slow.url}/", archive=False)))
     work_off(run, until=lambda run: slow.paths.count("/slow") == 2 and tries(run) == 2)
 
@@ -52,7 +54,9 @@ def test_a_page_that_slices_cut_off_counts_its_tries_and_is_let_end(contended, s
     assert Url.objects.get(run=run, url__endswith="/slow").state == "s"
 
 
-def test_a_page_that_never_ends_does_not_keep_a_run_for_ever(contended, slow, order, work_off, monkeypatch):
+def test_a_page_that_never_ends_does_not_keep_a_run_for_ever(
+    contended, slow, order, work_off, monkeypatch
+):
     monkeypatch.setattr(work, "LET_END_SECONDS", 0.5)
     monkeypatch.setattr(work, "LONGEST_SLICES", 1)
 

@@ -25,12 +25,25 @@ def frontier(db):
 
 
 def live(machine="m"):
-    return send_heartbeat(machine, slots=8, lanes=LaneState(0, 0, 0, 0, {}), names=0, threads_saved=0.0)
+    return send_heartbeat(
+        machine, slots=8, lanes=LaneState(0, 0, 0, 0, {}), names=0, threads_saved=0.0
+    )
 
 
 def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60, age=0):
     now = time.time()
-    store.write([DnsAnswer(name, reply, now - age, now + lives, None if retry_in is None else now + retry_in, fails)])
+    store.write(
+        [
+            DnsAnswer(
+                name,
+                reply,
+                now - age,
+                now + lives,
+                None if retry_in is None else now + retry_in,
+                fails,
+            )
+        ]
+    )
 
 
 def broken(name, retry_in=40, fails=1):
@@ -82,7 +95,15 @@ def test_a_shift_does_not_sit_and_wait_for_a_name_that_rests(frontier):
 
 
 def test_names_to_ask_are_those_due_soon_and_unsettled_the_earliest_first(frontier):
-    frontier.sow("old.test/1", "new.test/1", "b.test/1", "b.test:81/1", "resting.test/1", "later.test/1", "127.0.0.1/1")
+    frontier.sow(
+        "old.test/1",
+        "new.test/1",
+        "b.test/1",
+        "b.test:81/1",
+        "resting.test/1",
+        "later.test/1",
+        "127.0.0.1/1",
+    )
     settle("old.test")
     broken("resting.test")
     Host.objects.filter(name="later.test").update(due_at="2100-01-01T00:00Z")
@@ -99,7 +120,10 @@ def test_machines_share_the_names_out(frontier):
     assert live("m") == (0, 1)
     assert live("n") == (1, 2)
 
-    shares = [{name for name, _ in names_due(time.time() + 10, place=place, machines=2)} for place in (0, 1)]
+    shares = [
+        {name for name, _ in names_due(time.time() + 10, place=place, machines=2)}
+        for place in (0, 1)
+    ]
 
     assert shares[0] & shares[1] == set()
     assert len(shares[0] | shares[1]) == 20

@@ -1,4 +1,6 @@
-"""A shift that PostgreSQL does not answer any more asks nothing of any site once its lease may be another's."""
+"""A shift that PostgreSQL does not answer any more asks nothing of any site once its lease may be
+another's.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LEASE_SECONDS = 6
 
 
 class StallingServer:
-    """A way to the tests' PostgreSQL that can be stopped: nothing comes through then, and nothing says so."""
+    """A way to the tests' PostgreSQL that can be stopped: nothing comes through then, and nothing
+    says so.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.open = threading.Event()
@@ -34,7 +38,10 @@ class StallingServer:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / ".s.PGSQL.5432"))
         self._listener.listen(50)
-        self.url = f"postgresql://{parts['USER']}@/{parts['NAME']}?host={quote(str(folder), safe='')}&port=5432"
+        self.url = (
+            f"postgresql://{parts['USER']}@/{parts['NAME']}?host={quote(str(folder), safe='')}&"
+            "port=5432"
+        )
         self._threads: list[threading.Thread] = []
         self._begin(self._accept)
 
@@ -77,7 +84,9 @@ def server(transactional_db):
     shutil.rmtree(folder)
 
 
-def test_no_request_is_made_after_the_lease_though_the_shift_waits_for_postgresql(server, make_site, order, tmp_path):
+def test_no_request_is_made_after_the_lease_though_the_shift_waits_for_postgresql(
+    server, make_site, order, tmp_path
+):
     def slow(request):
         time.sleep(0.1)
         return 200, {"Content-Type": "text/html"}, "x"
@@ -93,7 +102,9 @@ def test_no_request_is_made_after_the_lease_though_the_shift_waits_for_postgresq
         wait_until(lambda: len(site.log) > 20)
         server.open.clear()
         stalled_at = time.monotonic()
-        wait_until(lambda: time.monotonic() > stalled_at + LEASE_SECONDS + 3, seconds=LEASE_SECONDS + 9)
+        wait_until(
+            lambda: time.monotonic() > stalled_at + LEASE_SECONDS + 3, seconds=LEASE_SECONDS + 9
+        )
         asked = [request.at - stalled_at for request in site.log]
         os.kill(worker.pid, 9)
         server.open.set()

@@ -1,4 +1,6 @@
-"""A host that has too much to do is left alone by all crawls, across shifts, and costs nobody anything meanwhile."""
+"""A host that has too much to do is left alone by all crawls, across shifts, and costs nobody
+anything meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,12 @@ from tests.crawling.frontiers import Frontier
 from tests.crawling.pipeline.test_crawl_path import links
 
 
-def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_everything_back(make_site, order, work_off):
-    site = make_site({"/": links("/busy", "/later"), "/busy": (429, {"Retry-After": "90"}, ""), "/later": "x"})
+def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_everything_back(
+    make_site, order, work_off
+):
+    site = make_site(
+        {"/": links("/busy", "/later"), "/busy": (429, {"Retry-After": "90"}, ""), "/later": "x"}
+    )
     run = start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.01, batch_size=2)))
 
     work_off(run, until=lambda run: Url.objects.filter(run=run, status=429).exists())
@@ -31,7 +37,11 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
     rest = (host.due_at - timezone.now()).total_seconds()
     assert (host.shift_id, host.backoffs) == (None, 1)
     assert 80 < rest <= 90 * 1.1
-    assert sorted(Url.objects.filter(run=run).values_list("state", "attempts")) == [("q", 0), ("q", 1), ("s", 1)]
+    assert sorted(Url.objects.filter(run=run).values_list("state", "attempts")) == [
+        ("q", 0),
+        ("q", 1),
+        ("s", 1),
+    ]
     assert not Process.objects.filter(holding=True).exists()
     other = Frontier()
     other.sow(f"{site.address}:{site.port}/x")
@@ -45,7 +55,15 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
 
 
 def test_a_slow_answer_makes_the_rest_longer(make_site, order, work_off):
-    site = make_site({"/": lambda request: (time.sleep(0.2), (200, {"Content-Type": "text/html"}, links("/a")))[1], "/a": "x"})
+    site = make_site(
+        {
+            "/": lambda request: (
+                time.sleep(0.2),
+                (200, {"Content-Type": "text/html"}, links("/a")),
+            )[1],
+            "/a": "x",
+        }
+    )
 
     work_off(start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.05))))
 
@@ -65,7 +83,9 @@ def test_names_with_and_without_the_roots_dot_share_a_clock(db):
 def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, encoding):
     text = b"so much of the same " * 50_000
     body = gzip.compress(text) if encoding == "gzip" else text
-    site = make_site({"/": (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, body)})
+    site = make_site(
+        {"/": (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, body)}
+    )
     counted = []
     client = make_client()
     client.bandwidth.take = lambda count: counted.append(count) or 0.0
@@ -79,18 +99,31 @@ def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, en
 def test_the_cache_of_robots_txt_has_a_fixed_size_and_forgets_the_oldest(db):
     for number in range(5):
         keep_robots(f"http://{number}.test", 200, b"x" * 100)
-        RobotsFile.objects.filter(origin=f"http://{number}.test").update(fetched_at=timezone.now() - timedelta(hours=number))
+        RobotsFile.objects.filter(origin=f"http://{number}.test").update(
+            fetched_at=timezone.now() - timedelta(hours=number)
+        )
 
     assert trim_robots(most_files=4) == 1
     assert trim_robots(most_files=4, most_bytes=250) == 2
-    assert set(RobotsFile.objects.values_list("origin", flat=True)) == {"http://0.test", "http://1.test"}
+    assert set(RobotsFile.objects.values_list("origin", flat=True)) == {
+        "http://0.test",
+        "http://1.test",
+    }
     assert trim_robots() == 0
 
 
 @pytest.mark.parametrize(
-    ("seconds", "known"), [(55, {200, 404, 503, -5}), (61, {200, 404}), (24 * 3600 - 5, {200, 404}), (24 * 3600 + 1, set())]
+    ("seconds", "known"),
+    [
+        (55, {200, 404, 503, -5}),
+        (61, {200, 404}),
+        (24 * 3600 - 5, {200, 404}),
+        (24 * 3600 + 1, set()),
+    ],
 )
-def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_minute(db, seconds, known):
+def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_minute(
+    db, seconds, known
+):
     origins = {f"http://{status}.test": status for status in (200, 404, 503, -5)}
     for origin, status in origins.items():
         keep_robots(origin, status, b"")

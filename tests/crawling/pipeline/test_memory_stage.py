@@ -1,4 +1,6 @@
-"""Memory for a large document is asked of the bank with the document in hand, and that can neither hang nor lose anything."""
+"""Memory for a large document is asked of the bank with the document in hand, and that can neither
+hang nor lose anything.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,23 @@ LARGE = b"x" * (3 * MIB)
 
 
 def memory_stages(run):
-    return list(Request.objects.filter(process__run_process__run=run, kind="stage", amounts__3__gt=0).order_by("pk"))
+    return list(
+        Request.objects.filter(
+            process__run_process__run=run, kind="stage", amounts__3__gt=0
+        ).order_by("pk")
+    )
 
 
-def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/large", "/small"), "/large": (200, {"Content-Type": "text/plain"}, LARGE), "/small": "x"})
+def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(
+    make_site, crawl_to_the_end
+):
+    site = make_site(
+        {
+            "/": links("/large", "/small"),
+            "/large": (200, {"Content-Type": "text/plain"}, LARGE),
+            "/small": "x",
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/", claim=CLAIM)
 
@@ -40,7 +54,9 @@ def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(make
     assert not Process.objects.filter(holding=True).exists()
 
 
-def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(make_site, order, work_off, pool, monkeypatch):
+def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
+    make_site, order, work_off, pool, monkeypatch
+):
     monkeypatch.setattr(memory_budget, "DEADLINE_SECONDS", 0.5)
     set_capacity(pool=pool.pk, capacity={"memory": 6})
     hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"memory": 4})
@@ -51,9 +67,14 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(m
     run = start_run(create_crawl(order(f"{site.url}/", claim=CLAIM)))
 
     work_off(run, until=lambda run: Url.objects.get().status is not None)
-    assert Url.objects.values_list("status", "error").get() == (FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence)
+    assert Url.objects.values_list("status", "error").get() == (
+        FetchStatus.MEMORY_BUSY,
+        FetchStatus.MEMORY_BUSY.sentence,
+    )
 
-    release_resources(process=hog.pk, epoch=hog.epoch, release_id=uuid4(), amounts=None, reason="done")
+    release_resources(
+        process=hog.pk, epoch=hog.epoch, release_id=uuid4(), amounts=None, reason="done"
+    )
     Url.objects.update(due_at=timezone.now())
     HostQueue.objects.update(due_at=timezone.now())
     work_off(run)
@@ -74,7 +95,8 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
     threads = [threading.Thread(target=toe, args=("first", 90))]
     threads[0].start()
     wait_for(lambda: got == ["first"])
-    for waiting, (name, size) in enumerate((("large", 110), ("small", 20)), start=1):  # the small one would fit, but it isn't its turn
+    # the small one would fit, but it isn't its turn
+    for waiting, (name, size) in enumerate((("large", 110), ("small", 20)), start=1):
         threads.append(threading.Thread(target=toe, args=(name, size)))
         threads[-1].start()
         wait_for(lambda waiting=waiting: len(room._waits) == waiting)
@@ -101,7 +123,9 @@ def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
     assert answers == [False]
 
 
-def test_each_toe_shows_its_step_and_since_when_until_its_shift_ends(make_site, order, work_off, client, admin_user):
+def test_each_toe_shows_its_step_and_since_when_until_its_shift_ends(
+    make_site, order, work_off, client, admin_user
+):
     shown = []
 
     def page(request):

@@ -42,7 +42,12 @@ def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("127.0.0.1", DnsStatus.OK), ("[::1]", DnsStatus.OK), ("a..b", DnsStatus.REFUSED_NAME), ("localhost", DnsStatus.REFUSED_NAME)],
+    [
+        ("127.0.0.1", DnsStatus.OK),
+        ("[::1]", DnsStatus.OK),
+        ("a..b", DnsStatus.REFUSED_NAME),
+        ("localhost", DnsStatus.REFUSED_NAME),
+    ],
 )
 def test_a_host_of_any_kind_comes_back(names, delivered, name, status):
     names.ask(visit(name))
@@ -82,7 +87,10 @@ def test_silent_names_hold_up_nobody_even_where_nothing_was_resolved_ahead(names
 def break_other_connections():
     """End all sessions of the test's database but this one, as a restart of PostgreSQL would."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid()"
+        )
         pids = [pid for (pid,) in cursor.fetchall()]
         assert pids
         cursor.execute("SELECT pg_terminate_backend(pid, 5000) FROM unnest(%s) AS pid", [pids])

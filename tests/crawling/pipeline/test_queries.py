@@ -1,4 +1,6 @@
-"""Toes ask the database and name servers by one thread each, which is counted, and never hear of a connection that is gone."""
+"""Toes ask the database and name servers by one thread each, which is counted, and never hear of a
+connection that is gone.
+"""
 
 from __future__ import annotations
 

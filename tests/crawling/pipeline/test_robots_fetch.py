@@ -105,7 +105,9 @@ def test_rules_found_elsewhere_hold_for_the_origin_that_sent_there(make_site, le
 def test_a_hop_to_an_address_whose_turns_are_given_out_holds_its_host_for_nobody(make_site, learn):
     other = make_site({"/rules": RULES}, address="127.0.0.2")
     site = make_site({"/robots.txt": moved(f"{other.url}/rules")})
-    AddressClock.objects.create(address=other.address, due_at=timezone.now() + timedelta(seconds=AHEAD_SECONDS + 20))
+    AddressClock.objects.create(
+        address=other.address, due_at=timezone.now() + timedelta(seconds=AHEAD_SECONDS + 20)
+    )
 
     begun = time.monotonic()
     visit, kept = learn(site, delay_seconds=1)
@@ -139,7 +141,9 @@ def test_a_hop_to_a_host_that_others_have_waits_and_asks_nothing_twice(make_site
 def test_a_host_that_is_never_to_be_had_counts_as_silent(make_site, learn):
     other = make_site({"/rules": RULES}, address="127.0.0.2")
     site = make_site({"/robots.txt": moved(f"{other.url}/rules")})
-    Host.objects.create(name=read_address(other.url).host_key, due_at=timezone.now() + timedelta(minutes=1))
+    Host.objects.create(
+        name=read_address(other.url).host_key, due_at=timezone.now() + timedelta(minutes=1)
+    )
 
     visit, _ = learn(site)
     visit.robots.tries = MOST_TRIES
@@ -180,7 +184,9 @@ def test_a_hop_to_another_port_of_the_same_host_is_vetted_too(make_site, learn):
 
 
 def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
-    """Both are the same host, and only here does a fetcher stand in: the ports are those that tests may not have."""
+    """Both are the same host, and only here does a fetcher stand in: the ports are those that tests
+    may not have.
+    """
     fetched = []
 
     class Redirected(Client):
@@ -192,7 +198,9 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
     client = Redirected(RequestPolicy("t/1"), DialPolicy(tuple(allowed)), Bandwidth(1), 1)
     visit = Visit.of(LeasedHost(1, 1, "x", 0.0))
 
-    learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", make_fetch_context(client=client))
+    learn_robots(
+        visit, read_address("https://127.0.0.1/x"), "127.0.0.1", make_fetch_context(client=client)
+    )
 
     assert fetched == ["https://127.0.0.1/robots.txt"]
     assert waits_for_robots(visit, "not public")
@@ -236,7 +244,9 @@ def test_an_error_page_that_is_too_big_is_still_an_error(make_site, learn, statu
 
 
 def test_a_redirect_with_a_body_that_is_too_big_is_followed(make_site, learn):
-    site = make_site({"/robots.txt": (302, {"Location": "/1"}, "#" * (MAX_ROBOTS_BYTES + 1)), "/1": RULES})
+    site = make_site(
+        {"/robots.txt": (302, {"Location": "/1"}, "#" * (MAX_ROBOTS_BYTES + 1)), "/1": RULES}
+    )
 
     visit, _ = learn(site)
 

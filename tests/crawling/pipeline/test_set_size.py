@@ -24,7 +24,9 @@ SEED = "http://127.0.0.1:8900/"
 
 
 class Web:
-    """Pages that lead to more of their kind, on several hosts; `together` is how many are being served now."""
+    """Pages that lead to more of their kind, on several hosts; `together` is how many are being
+    served now.
+    """
 
     def __init__(self):
         self.lock, self.together = threading.Lock(), 0
@@ -38,13 +40,19 @@ class Web:
         with self.lock:
             self.together -= 1
         number = int(request.path.strip("/") or 0)
-        return 200, {"Content-Type": "text/html"}, links(*(f"/{10 * number + n}" for n in range(1, 11)))
+        return (
+            200,
+            {"Content-Type": "text/html"},
+            links(*(f"/{10 * number + n}" for n in range(1, 11))),
+        )
 
 
 def held(run):
     """Fetch slots held, and Max, as the bank has them."""
     process = Process.objects.get(run_process__run=run)
-    units = {holding.key: holding.units for holding in holdings_of([process.pk]).get(process.pk, ())}
+    units = {
+        holding.key: holding.units for holding in holdings_of([process.pk]).get(process.pk, ())
+    }
     return units.get("fetch_slots"), process.max_claim[1]
 
 
@@ -54,7 +62,11 @@ def test_toes_retire_and_come_back_while_the_shift_goes_on(make_site, order, wor
     sites = [make_site({}, address=f"127.0.0.{n}") for n in range(2, 10)]
     for site in sites:
         site.reply = web.page
-    run = start_run(create_crawl(order(*(f"{site.url}/" for site in sites), claim={"fetch_slots": 6}, archive=False)))
+    run = start_run(
+        create_crawl(
+            order(*(f"{site.url}/" for site in sites), claim={"fetch_slots": 6}, archive=False)
+        )
+    )
 
     def operate():
         try:
@@ -81,8 +93,12 @@ def test_toes_retire_and_come_back_while_the_shift_goes_on(make_site, order, wor
 def test_max_is_changed_for_all_processes_or_for_none(pool, order):
     crawl = create_crawl(order(SEED, processes=2, claim={"fetch_slots": 10}))
     run = start_run(crawl)
-    hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"fetch_slots": 60, "bandwidth": 30_000})
-    request_resources(process=hog.pk, amounts={"fetch_slots": 30, "bandwidth": 20_000}, request_id=uuid4())
+    hog = register_process(
+        pool=pool.pk, label="another", run_ref="", maximum={"fetch_slots": 60, "bandwidth": 30_000}
+    )
+    request_resources(
+        process=hog.pk, amounts={"fetch_slots": 30, "bandwidth": 20_000}, request_id=uuid4()
+    )
 
     with pytest.raises(BadOrder, match="fetch_slots"):
         edit_crawl(crawl, {"claim": {"fetch_slots": 65}})
@@ -110,7 +126,11 @@ def test_the_page_changes_it_and_says_what_is_wrong(order, client, admin_user):
 
     client.post(f"/crawls/{crawl.pk}/max/", {"fetch_slots": "3"})
     assert CrawlJob.objects.get().claim["fetch_slots"] == 3
-    answer = client.post(f"/crawls/{crawl.pk}/max/", {"fetch_slots": "many", "next": f"/crawls/{crawl.pk}/"}, follow=True)
+    answer = client.post(
+        f"/crawls/{crawl.pk}/max/",
+        {"fetch_slots": "many", "next": f"/crawls/{crawl.pk}/"},
+        follow=True,
+    )
 
     assert "claim.fetch_slots: must be a whole number" in answer.content.decode()
     assert CrawlJob.objects.get().claim["fetch_slots"] == 3

@@ -1,4 +1,6 @@
-"""AC8 with real workers: killed or stopped at each step of giving back and writing; nothing is lost, and a ghost changes nothing."""
+"""AC8 with real workers: killed or stopped at each step of giving back and writing; nothing is
+lost, and a ghost changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +32,47 @@ LOSSES = [
 
 @pytest.fixture
 def halted_crawl(make_site, order, tmp_path, monkeypatch):
-    """Return a function that yields a stack, its worker and the horse that stopped at a step, in the middle of a crawl."""
+    """Return a function that yields a stack, its worker and the horse that stopped at a step, in
+    the middle of a crawl.
+    """
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20, delay_seconds=0.04)))
     mark = tmp_path / "halted"
-    with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", HALTED=str(mark)) as stack:
+    with running_stack(
+        tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", HALTED=str(mark)
+    ) as stack:
 
         def halt(step: str):
             stack.env["HALT_AT"] = step
-            if "run" not in step:  # the shift ends at its first look, and has to be followed by another
+            # the shift ends at its first look, and has to be followed by another
+            if "run" not in step:
                 stack.env["CRAWL_SLICE_SECONDS"] = "0.01"
             stack.start(KEEPER)
             worker = stack.start(HALTING_WORKER)
-            wait_until(lambda: mark.exists() and horse_of(worker) and horse_of(worker).status() == psutil.STATUS_STOPPED)
+            wait_until(
+                lambda: (
+                    mark.exists()
+                    and horse_of(worker)
+                    and horse_of(worker).status() == psutil.STATUS_STOPPED
+                )
+            )
             return stack, run, site, worker, psutil.Process(horse_of(worker).pid)
 
         yield halt
-        for child in [child for process in stack.processes if process.poll() is None for child in psutil.Process(process.pid).children()]:
-            child.send_signal(signal.SIGCONT)  # a worker waits for its horse, however long that stands still
+        for child in [
+            child
+            for process in stack.processes
+            if process.poll() is None
+            for child in psutil.Process(process.pid).children()
+        ]:
+            # a worker waits for its horse, however long that stands still
+            child.send_signal(signal.SIGCONT)
 
 
 def everything_is_there_once(run, site):
-    assert set(Url.objects.filter(run=run).values_list("url", "state")) == {(f"{site.url}{path}", "s") for path in site.pages}
+    assert set(Url.objects.filter(run=run).values_list("url", "state")) == {
+        (f"{site.url}{path}", "s") for path in site.pages
+    }
     assert Page.objects.filter(run=run).count() == PAGES
     assert not Process.objects.filter(holding=True).exists()
     assert not Host.objects.exclude(shift=None).exists()
@@ -64,7 +85,9 @@ def has_ended(run):
 
 @pytest.mark.parametrize(("victim", "step"), LOSSES)
 def test_kill_at_any_step_of_giving_back_loses_nothing(halted_crawl, victim, step):
-    """Where the parent is the victim, the kernel ends the horse too: a stopped process group without a parent gets SIGHUP."""
+    """Where the parent is the victim, the kernel ends the horse too: a stopped process group
+    without a parent gets SIGHUP.
+    """
     stack, run, site, worker, horse = halted_crawl(step)
 
     if victim != "horse":
@@ -74,12 +97,20 @@ def test_kill_at_any_step_of_giving_back_loses_nothing(halted_crawl, victim, ste
         os.kill(horse.pid, signal.SIGKILL)
     if victim != "horse":
         stack.start(WORKER)
-    wait_until(lambda: has_ended(run) and not Process.objects.filter(holding=True).exists(), seconds=40)
+    wait_until(
+        lambda: has_ended(run) and not Process.objects.filter(holding=True).exists(), seconds=40
+    )
 
     everything_is_there_once(run, site)
 
 
-@pytest.mark.parametrize("step", ["between two batches of pages", pytest.param("while it records pages", marks=pytest.mark.drill)])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "between two batches of pages",
+        pytest.param("while it records pages", marks=pytest.mark.drill),
+    ],
+)
 def test_what_a_shift_writes_that_was_stopped_past_its_lease_changes_nothing(halted_crawl, step):
     stack, run, site, _, horse = halted_crawl(step)
     stack.start(WORKER)

@@ -1,8 +1,10 @@
 """One tar pit among a thousand hosts costs the rest at most a twentieth of the toes.
 
-Every toe always has a host to go to: each page of the rest takes a moment on its server, and each of the pit's as long as it is let.
-What the pit costs is the toes' time that it has, as its own server sees it, and whatever else stands still meanwhile: so its toe is the
-only one that the rest may lack. Medians and shares of time, and no count of work done, or a busy machine would be the judge.
+Every toe always has a host to go to: each page of the rest takes a moment on its server, and each
+of the pit's as long as it is let. What the pit costs is the toes' time that it has, as its own
+server sees it, and whatever else stands still meanwhile: so its toe is the only one that the rest
+may lack. Medians and shares of time, and no count of work done, or a busy machine would be the
+judge.
 """
 
 import socket
@@ -23,11 +25,16 @@ from tests.stack import KEEPER, WORKER, running_stack, wait_until
 pytestmark = pytest.mark.usefixtures("identified")
 
 TOES = 8
-#: what one page of the rest takes, how long and how often is looked, and what one document of the pit may take
+#: what one page of the rest takes, how long and how often is looked, and what one document of the
+#: pit may take
 ANSWER_SECONDS, WINDOW_SECONDS, LOOK_SECONDS, DOCUMENT_SECONDS = 0.4, 150.0, 0.05, 10.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
 ROBOTS = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-LINKS = HEAD + b"".join(b'<a href="/%s%s">x</a>' % (one, other) for one in map(b"%c".__mod__, range(97, 123)) for other in (b"a", b"b"))
+LINKS = HEAD + b"".join(
+    b'<a href="/%s%s">x</a>' % (one, other)
+    for one in map(b"%c".__mod__, range(97, 123))
+    for other in (b"a", b"b")
+)
 
 
 class SlowWeb(Web):
@@ -47,7 +54,9 @@ class SlowWeb(Web):
 
 
 class TarPit:
-    """A server whose pages do what `talk` does with their connections; `held` has when each of them began and ended."""
+    """A server whose pages do what `talk` does with their connections; `held` has when each of them
+    began and ended.
+    """
 
     def __init__(self, talk, listener):
         self.talk, self.listener, self.held = talk, listener, []
@@ -79,7 +88,9 @@ class TarPit:
 
     def seconds(self, since, until):
         """How long it kept toes between two moments."""
-        return sum(max(0.0, min(end or until, until) - max(begin, since)) for begin, end in list(self.held))
+        return sum(
+            max(0.0, min(end or until, until) - max(begin, since)) for begin, end in list(self.held)
+        )
 
 
 def says_nothing(connection):
@@ -118,8 +129,8 @@ def tar_pit(talk, port):
 
 @dataclass
 class Looks:
-    """kept: the part of the toes' time that the pit had. beside, alone: how many toes were with the rest at each look while the pit had
-    one, and while it had none."""
+    """kept: the part of the toes' time that the pit had. beside, alone: how many toes were with the
+    rest at each look while the pit had one, and while it had none."""
 
     kept: float
     beside: list[int]
@@ -135,7 +146,15 @@ def look_at(order, tmp_path, name, talk, *, hosts):
         tar_pit(talk, site.port) as pit,
         running_stack(tmp_path, DNS_SERVERS=names) as stack,
     ):
-        run = crawl(order, web, site, name=name, processes=1, delay_seconds=0.2, document_seconds=DOCUMENT_SECONDS)
+        run = crawl(
+            order,
+            web,
+            site,
+            name=name,
+            processes=1,
+            delay_seconds=0.2,
+            document_seconds=DOCUMENT_SECONDS,
+        )
         for command in (KEEPER, WORKER):
             stack.start(command)
         wait_until(lambda: pit.held and web.at_work >= TOES - 1, seconds=120)
@@ -144,7 +163,9 @@ def look_at(order, tmp_path, name, talk, *, hosts):
             (beside if pit.has_a_toe else alone).append(web.at_work)
             time.sleep(LOOK_SECONDS)
         kept = pit.seconds(since, time.monotonic()) / (TOES * (time.monotonic() - since))
-        assert not Shift.objects.exclude(ended_at=None).exists(), "a shift has ended, so what was seen says nothing of the pit"
+        assert not Shift.objects.exclude(ended_at=None).exists(), (
+            "a shift has ended, so what was seen says nothing of the pit"
+        )
         stop(run.crawl)
         wait_until(lambda: ended([run]), seconds=60)
     return Looks(kept, beside, alone)
@@ -153,15 +174,22 @@ def look_at(order, tmp_path, name, talk, *, hosts):
 @pytest.mark.drill
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("talk", TALKS)
-def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(order, pool, tmp_path, talk):
+def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(
+    order, pool, tmp_path, talk
+):
     judge(look_at(order, tmp_path, "a.pit.test", talk, hosts=1000), talk)
 
 
 @pytest.mark.drill
 @pytest.mark.timeout(600)
 def test_a_tar_pit_among_a_few_hosts_costs_the_rest_no_more(order, pool, tmp_path):
-    """With no long line of others before it, only standing aside keeps it from having a toe half of the time."""
-    judge(look_at(order, tmp_path, "a.pit.test", drips_and_ends_in_time, hosts=30), drips_and_ends_in_time)
+    """With no long line of others before it, only standing aside keeps it from having a toe half of
+    the time.
+    """
+    judge(
+        look_at(order, tmp_path, "a.pit.test", drips_and_ends_in_time, hosts=30),
+        drips_and_ends_in_time,
+    )
 
 
 def judge(looks, talk):

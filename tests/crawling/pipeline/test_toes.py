@@ -44,7 +44,9 @@ def pool(bench, context):
 
 def visit_of(site, *paths, delay=0.0):
     """A visit to a site whose robots.txt is known to allow everything."""
-    urls = deque(ClaimedUrl(1, number, f"{site.url}{path}", 0, 1, 0.0) for number, path in enumerate(paths))
+    urls = deque(
+        ClaimedUrl(1, number, f"{site.url}{path}", 0, 1, 0.0) for number, path in enumerate(paths)
+    )
     visit = Visit.of(LeasedHost(1, 1, "x", 0.0), delay_seconds=delay)
     visit.urls, visit.route.resolution = urls, HERE
     visit.robots.by_origin[site.url] = RobotsRules(None, "crawlsite")
@@ -65,7 +67,8 @@ def wait_for(condition, seconds=10):
 
 def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_site):
     together = threading.Barrier(3)
-    page = lambda request: (together.wait(10), (200, {}, "x"))[1]  # noqa: E731 - goes on when three are there
+    # goes on when three are there
+    page = lambda request: (together.wait(10), (200, {}, "x"))[1]  # noqa: E731
     sites = [make_site({"/": page}) for _ in range(3)]
 
     pool.set_size(3)
@@ -75,10 +78,16 @@ def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_s
     assert [pool.outcomes.get(timeout=10).state for _ in sites] == [UrlState.SUCCEEDED] * 3
 
 
-def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(pool, bench, make_site, monkeypatch):
+def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
+    pool, bench, make_site, monkeypatch
+):
     asked, read = threading.Event(), toes.read
     site = make_site({"/0": "x", "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
-    monkeypatch.setattr(toes, "read", lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others))
+    monkeypatch.setattr(
+        toes,
+        "read",
+        lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others),
+    )
 
     pool.set_size(2)
     bench.put(visit_of(site, "/0", "/1"))
@@ -86,9 +95,13 @@ def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(pool, ben
     assert {pool.outcomes.get(timeout=10).state for _ in range(2)} == {UrlState.SUCCEEDED}
 
 
-def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
+def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(
+    pool, bench, make_site, monkeypatch, caplog
+):
     site, read = make_site({"/0": "x", "/1": "x"}), toes.read
-    monkeypatch.setattr(toes, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others))
+    monkeypatch.setattr(
+        toes, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others)
+    )
 
     pool.set_size(1)
     with caplog.at_level(logging.CRITICAL, logger="crawling.shift.fetch_threads"):
@@ -123,7 +136,9 @@ def test_a_toe_that_retired_in_the_middle_is_replaced_under_its_own_number(pool,
     begun = threading.Semaphore(0)
     releases = [threading.Event() for _ in range(3)]
     for number, release in enumerate(releases):
-        page = lambda request, release=release: (begun.release(), release.wait(10), (200, {}, "x"))[2]  # noqa: E731
+        page = lambda request, release=release: (begun.release(), release.wait(10), (200, {}, "x"))[  # noqa: E731
+            2
+        ]
         bench.put(visit_of(make_site({"/": page}), "/"))
         pool.set_size(number + 1)
         assert begun.acquire(timeout=10)
@@ -138,7 +153,9 @@ def test_a_toe_that_retired_in_the_middle_is_replaced_under_its_own_number(pool,
         release.set()
 
 
-def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
+def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(
+    pool, bench, make_site, monkeypatch, caplog
+):
     site = make_site({f"/{number}": "x" for number in range(3)})
     get = Client.get
 
@@ -158,10 +175,15 @@ def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, make_si
         (1, UrlState.FAILED),
         (2, UrlState.SUCCEEDED),
     ]
-    assert (outcomes[1].status, outcomes[1].error) == (FetchStatus.OUR_FAULT, "ZeroDivisionError: so sorry")
+    assert (outcomes[1].status, outcomes[1].error) == (
+        FetchStatus.OUR_FAULT,
+        "ZeroDivisionError: so sorry",
+    )
 
 
-def test_a_fault_before_the_url_was_taken_costs_it_too_and_keeps_the_delay(pool, bench, make_site, monkeypatch):
+def test_a_fault_before_the_url_was_taken_costs_it_too_and_keeps_the_delay(
+    pool, bench, make_site, monkeypatch
+):
     def stumble(*args):
         raise ZeroDivisionError("in the first stage")
 
@@ -190,7 +212,9 @@ def test_whoever_sees_a_host_drained_finds_all_its_outcomes(pool, bench, make_si
 
 def test_a_host_is_free_again_one_delay_after_the_end_of_a_fetch(pool, bench, make_site):
     ends = []
-    site = make_site({"/": lambda request: (time.sleep(0.1), ends.append(time.monotonic()), (200, {}, "x"))[2]})
+    site = make_site(
+        {"/": lambda request: (time.sleep(0.1), ends.append(time.monotonic()), (200, {}, "x"))[2]}
+    )
     pool.set_size(2)
 
     bench.put(visit_of(site, "/?1", "/?2", "/?3", delay=0.1))
@@ -202,7 +226,15 @@ def test_a_host_is_free_again_one_delay_after_the_end_of_a_fetch(pool, bench, ma
 
 def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench, make_site):
     order = []
-    slow = make_site({"/": lambda request: (order.append("slow"), time.sleep(SHORT_SECONDS + 0.1), (200, {}, "x"))[2]})
+    slow = make_site(
+        {
+            "/": lambda request: (
+                order.append("slow"),
+                time.sleep(SHORT_SECONDS + 0.1),
+                (200, {}, "x"),
+            )[2]
+        }
+    )
     other = make_site({"/": lambda request: (order.append("other"), (200, {}, "x"))[1]})
     bench.put(visit_of(slow, "/?1", "/?2"))
     bench.put(visit_of(other, "/?1", "/?2", "/?3"))
@@ -214,12 +246,23 @@ def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench,
     assert order == ["slow", "other", "other", "other", "slow"]
 
 
-def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, bench, make_site, monkeypatch):
+def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(
+    pool, bench, make_site, monkeypatch
+):
     order, read = [], toes.read
-    slow, other = (make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]}) for name in ("slow", "other"))
-    monkeypatch.setattr("crawling.pipeline.visit.penalty_seconds", lambda held, toes: 60.0 if held > 0.1 else 0.0)
+    slow, other = (
+        make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]})
+        for name in ("slow", "other")
+    )
     monkeypatch.setattr(
-        toes, "read", lambda catch, *others: (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+        "crawling.pipeline.visit.penalty_seconds", lambda held, toes: 60.0 if held > 0.1 else 0.0
+    )
+    monkeypatch.setattr(
+        toes,
+        "read",
+        lambda catch, *others: (
+            (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+        ),
     )
     bench.put(visit_of(slow, "/?1", "/?2"))
     bench.put(visit_of(other, "/?1", "/?2", "/?3"))
@@ -231,7 +274,9 @@ def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, 
     assert order == ["slow", "other", "other", "other", "slow"]
 
 
-def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, bench, make_site, monkeypatch):
+def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(
+    pool, bench, make_site, monkeypatch
+):
     site = make_site({f"/{number}": "x" for number in range(2)})
     get = Client.get
 
@@ -245,5 +290,9 @@ def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, benc
     bench.put(visit_of(site, "/0", "/1"))
     first, second = (pool.outcomes.get(timeout=10) for _ in range(2))
 
-    assert (first.state, first.status, first.retry_seconds is None) == (UrlState.QUEUED, FetchStatus.MEMORY_SPENT, False)
+    assert (first.state, first.status, first.retry_seconds is None) == (
+        UrlState.QUEUED,
+        FetchStatus.MEMORY_SPENT,
+        False,
+    )
     assert second.state == UrlState.SUCCEEDED

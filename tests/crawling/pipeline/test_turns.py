@@ -1,4 +1,6 @@
-"""What a shift does with the hosts that it has leased: their names hold for as long as DNS says, and no host is had twice."""
+"""What a shift does with the hosts that it has leased: their names hold for as long as DNS says,
+and no host is had twice.
+"""
 
 import time
 from collections import Counter
@@ -63,8 +65,12 @@ def test_however_quick_the_toes_a_host_is_let_go_once_and_after_its_last_url(tur
 
 
 @pytest.mark.parametrize(("hosts", "visits"), [(2, 2), (6, 12)])
-def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_stay(turns, monkeypatch, hosts, visits):
-    """A turn is over at once here, and there is room for two: none waits for another's last URL, and none goes for nobody's sake."""
+def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_stay(
+    turns, monkeypatch, hosts, visits
+):
+    """A turn is over at once here, and there is room for two: none waits for another's last URL,
+    and none goes for nobody's sake.
+    """
     monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
     monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_TOE", 2)
     turns.frontier.run.crawl.batch_size = 100
@@ -80,7 +86,8 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
 
     assert Counter(name for name, *_ in turns.bench.brought) == dict.fromkeys(names, 12 // hosts)
     assert len({id(visit) for visit in turns.bench.visits}) == visits
-    assert {urls for *_, urls in turns.bench.brought} == {5}  # so that none has many when others wait
+    # so that none has many when others wait
+    assert {urls for *_, urls in turns.bench.brought} == {5}
 
 
 def test_nobody_makes_room_for_a_host_that_is_left_to_another_crawl(turns, monkeypatch):
@@ -111,7 +118,10 @@ def test_an_address_is_asked_for_again_once_it_has_expired(turns, dns_server):
         turns.refill()
         time.sleep(0.02)
 
-    assert [addresses for _, addresses, _ in turns.bench.brought] == [("192.0.2.1",), ("192.0.2.9",)]
+    assert [addresses for _, addresses, _ in turns.bench.brought] == [
+        ("192.0.2.1",),
+        ("192.0.2.9",),
+    ]
 
 
 def test_a_host_that_stands_aside_does_so_when_it_was_let_go_and_is_leased_again(turns):

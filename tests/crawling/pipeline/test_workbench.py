@@ -12,7 +12,9 @@ from crawling.shift.workbench import MOST_UNREAD, Workbench
 
 
 def visit(name="a.test", *, due_in=0.0, urls=1):
-    waiting = deque(ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls))
+    waiting = deque(
+        ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls)
+    )
     visit = Visit.of(LeasedHost(1, 1, name, due_in))
     visit.urls = waiting
     return visit
@@ -164,7 +166,9 @@ def test_who_waits_until_toes_have_nothing_to_do_is_told_when_the_last_document_
         bench.put(each)
         take(bench).urls.popleft()
     woken_by = []
-    thread, _ = in_thread(lambda: (bench.await_idleness(60, is_enough=lambda: True), woken_by.append("idleness")))
+    thread, _ = in_thread(
+        lambda: (bench.await_idleness(60, is_enough=lambda: True), woken_by.append("idleness"))
+    )
 
     bench.give_back(one)
     bench.give_back(two, is_unread=True)

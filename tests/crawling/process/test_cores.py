@@ -10,7 +10,9 @@ import pytest
 from crawling.process import cpu_affinity
 from crawling.process.cpu_affinity import CORES, on_any_core, on_one_core
 
-pytestmark = pytest.mark.skipif(len(CORES) < 2, reason="a machine with one core has nothing to share out")
+pytestmark = pytest.mark.skipif(
+    len(CORES) < 2, reason="a machine with one core has nothing to share out"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -80,4 +82,6 @@ def hold(name):
         f"import {cpu_affinity.__name__} as cores; cores.NAME = {name!r}\n"
         "with cores.on_one_core() as core: print(core, flush=True); input()"
     )
-    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    )

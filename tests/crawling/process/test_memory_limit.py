@@ -1,4 +1,6 @@
-"""A work process has the memory that the bank granted and a fixed amount beside it; a document that wants more costs nobody else."""
+"""A work process has the memory that the bank granted and a fixed amount beside it; a document that
+wants more costs nobody else.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def largest(worker, over, sizes):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes_on(make_site, order, tmp_path):
+def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes_on(
+    make_site, order, tmp_path
+):
     pages = {f"/{n}": "x" for n in range(50)}
     links = "".join(f'<a href="{path}">x</a>' for path in ["/swells", *pages])
     site = make_site({"/": links, "/swells": (200, {"Content-Type": SWELLS}, "x"), **pages})
@@ -72,6 +76,8 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // 50)
 
 def test_the_memory_of_a_page_is_used_for_the_next():
     """To give it back and take it anew takes a hundred page faults and 0.3 ms."""
-    told = subprocess.run([sys.executable, "-c", READ_PAGES], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", READ_PAGES], capture_output=True, text=True, check=True
+    )
 
     assert int(told.stdout) < 70  # 114 without a threshold of its own

@@ -1,4 +1,6 @@
-"""A shift whose process and worker were both killed is found on its machine at once, by the lock that its process held."""
+"""A shift whose process and worker were both killed is found on its machine at once, by the lock
+that its process held.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,8 @@ def test_the_next_sign_of_life_of_a_worker_frees_what_a_killed_one_held(order, k
     shift.refresh_from_db()
     assert "were killed" in shift.ending
     assert not Host.objects.exclude(shift=None).exists()
-    assert Process.objects.get(pk=process.bank_process_id).epoch == 2  # it has asked for the next shift, and got it
+    # it has asked for the next shift, and got it
+    assert Process.objects.get(pk=process.bank_process_id).epoch == 2
 
 
 class Watching(ShiftWorker):
@@ -90,7 +93,9 @@ class Watching(ShiftWorker):
 
 
 @pytest.mark.django_db
-def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_knows_whom_to_blame(order, killed):
+def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_knows_whom_to_blame(
+    order, killed
+):
     worker = Watching([django_rq.get_queue(QUEUE)])
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
@@ -102,7 +107,8 @@ def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_
 
     shift.refresh_from_db()
     assert shift.ended_at is None
-    assert [lost.worker for lost in absent()] == [worker.name]  # another worker finds it all the same
+    # another worker finds it all the same
+    assert [lost.worker for lost in absent()] == [worker.name]
 
 
 @pytest.mark.django_db

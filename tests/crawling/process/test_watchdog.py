@@ -1,4 +1,6 @@
-"""A work process that stands still is killed by the worker above it, and the page that did it is blamed alone."""
+"""A work process that stands still is killed by the worker above it, and the page that did it is
+blamed alone.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,17 @@ FREEZING = [*WORKER[:4], "tests.freezing.FreezingWorker", *WORKER[5:]]
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", [FREEZES, BURNS])
-def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(make_site, order, tmp_path, kind):
+def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
+    make_site, order, tmp_path, kind
+):
     pages = {f"/{n}": "x" for n in range(50)}
     links = [f'<a href="{path}">x</a>' for path in pages]
     site = make_site(
-        {"/": "".join([*links[:25], '<a href="/worst">x</a>', *links[25:]]), "/worst": (200, {"Content-Type": kind}, "x"), **pages}
+        {
+            "/": "".join([*links[:25], '<a href="/worst">x</a>', *links[25:]]),
+            "/worst": (200, {"Content-Type": kind}, "x"),
+            **pages,
+        }
     )
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
@@ -29,7 +37,9 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(make_site,
         stack.start(FREEZING)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=100)
 
-    assert list(run.urls.exclude(state="s").values_list("url", "status")) == [(f"{site.url}/worst", FetchStatus.WORKER_DIED)]
+    assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
+        (f"{site.url}/worst", FetchStatus.WORKER_DIED)
+    ]
     assert site.paths.count("/worst") == 2
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=0).exists()
     assert run.log.filter(message__contains="one page").count() == 2

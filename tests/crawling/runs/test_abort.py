@@ -46,7 +46,9 @@ def states(run):
 
 
 @pytest.mark.parametrize("is_stopping", [False, True])
-def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(order, work_off, no_more, is_stopping):
+def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(
+    order, work_off, no_more, is_stopping
+):
     """The page that is cut off says nothing of its length, so that its end looks like any other."""
     hung_up = threading.Event()
 
@@ -61,9 +63,14 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(order, w
             if path == b"/robots.txt":
                 connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             elif path == b"/":
-                connection.sendall(OK + b"Content-Type: text/html\r\nContent-Length: 20\r\n\r\n<a href='/big'>x</a>")
+                connection.sendall(
+                    OK
+                    + b"Content-Type: text/html\r\nContent-Length: 20\r\n\r\n<a href='/big'>x</a>"
+                )
             else:
-                connection.sendall(OK + b"Content-Type: text/html\r\n\r\n<a href='/more'>half of it")
+                connection.sendall(
+                    OK + b"Content-Type: text/html\r\n\r\n<a href='/more'>half of it"
+                )
                 acting(abort_it)(None)
                 connection.recv(1)
                 hung_up.set()
@@ -74,7 +81,11 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(order, w
         work_off(run)
 
         assert hung_up.is_set()
-    assert run.reason == "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
+    assert (
+        run.reason
+        == "Aborted by an operator; its pages are kept, and what was being fetched counts "
+        "for nothing."
+    )
     assert (run.state, states(run)) == ("stopped", {url: "s", f"{url}big": "q"})
     assert Url.objects.get(url=f"{url}big").attempts == 0
     assert Page.objects.filter(run=run).count() == 1
@@ -85,7 +96,9 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(order, w
     assert Shift.objects.get(process__run=run).ending == "an operator aborted the run"
 
 
-def test_stop_lets_what_is_being_fetched_end_however_little_time_other_ends_give(order, work_off, make_site, no_more, monkeypatch):
+def test_stop_lets_what_is_being_fetched_end_however_little_time_other_ends_give(
+    order, work_off, make_site, no_more, monkeypatch
+):
     monkeypatch.setattr(work, "JOIN_SECONDS", 0.0)
 
     def page(request):

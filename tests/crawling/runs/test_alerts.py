@@ -1,4 +1,6 @@
-"""Alerts: told of what happened, once it is true, signed, tried again, and to permitted addresses only."""
+"""Alerts: told of what happened, once it is true, signed, tried again, and to permitted addresses
+only.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def server(make_site):
 
 @pytest.fixture
 def listener(server, db) -> Listener:
-    return Listener.objects.create(name="Chat", url=f"{server.url}/hook", secret="s3cret", events=["started", "stopped"])
+    return Listener.objects.create(
+        name="Chat", url=f"{server.url}/hook", secret="s3cret", events=["started", "stopped"]
+    )
 
 
 @pytest.fixture
@@ -52,7 +56,10 @@ def test_a_run_tells_of_its_start_and_end_and_of_nothing_else(started):
     stop(started.crawl)
 
     told = [json.loads(delivery.body) for delivery in Delivery.objects.order_by("pk")]
-    assert [(one["event"], one["name"], one["run"]) for one in told] == [("started", "a crawl", 1), ("stopped", "a crawl", 1)]
+    assert [(one["event"], one["name"], one["run"]) for one in told] == [
+        ("started", "a crawl", 1),
+        ("stopped", "a crawl", 1),
+    ]
 
 
 def test_what_is_told_under_the_runs_lock_loads_none_of_the_sites_views(listener, order):
@@ -82,14 +89,23 @@ def test_a_delivery_is_signed_and_sent_once(started, server):
     assert send_due() == 0
 
     [request] = server.log
-    assert (request.method, request.path, json.loads(request.body)["event"]) == ("POST", "/hook", "started")
+    assert (request.method, request.path, json.loads(request.body)["event"]) == (
+        "POST",
+        "/hook",
+        "started",
+    )
     signed = f"{request.headers['X-Crawlsite-Timestamp']}.".encode() + request.body
-    assert request.headers["X-Crawlsite-Signature"] == "sha256=" + hmac.new(b"s3cret", signed, sha256).hexdigest()
+    assert (
+        request.headers["X-Crawlsite-Signature"]
+        == "sha256=" + hmac.new(b"s3cret", signed, sha256).hexdigest()
+    )
     delivery = Delivery.objects.get()
     assert (delivery.outcome, delivery.next_try_at, delivery.attempts) == ("Answered 204.", None, 1)
 
 
-def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it_at_once(started, server):
+def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it_at_once(
+    started, server
+):
     server.pages["/hook"] = (500, {}, "")
     send_due()
     delivery = Delivery.objects.get()
@@ -98,7 +114,10 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     assert send_due() == 0
 
     server.pages["/hook"] = (200, {}, "")
-    administrator, page = browser("administrator"), reverse("alerts:listener", args=[delivery.listener_id])
+    administrator, page = (
+        browser("administrator"),
+        reverse("alerts:listener", args=[delivery.listener_id]),
+    )
     assert "Answered 500." in soup(administrator.get(page)).get_text()
     administrator.post(reverse("alerts:again", args=[delivery.listener_id, delivery.pk]))
     assert send_due() == 1
@@ -124,25 +143,39 @@ def test_an_address_that_no_administrator_allowed_is_not_asked(started, server):
 
 
 def test_a_round_that_somebody_else_has_taken_up_is_left_to_them(started, server):
-    Delivery.objects.update(next_try_at=timezone.now() + timedelta(minutes=2))  # as taking it up does
+    # as taking it up does
+    Delivery.objects.update(next_try_at=timezone.now() + timedelta(minutes=2))
 
     assert send_due() == 0
     assert server.log == []
 
 
-def test_a_server_that_fails_is_asked_once_a_round_and_others_need_not_wait(started, listener, server, make_site):
+def test_a_server_that_fails_is_asked_once_a_round_and_others_need_not_wait(
+    started, listener, server, make_site
+):
     server.pages["/hook"] = (500, {}, "")
-    other = Listener.objects.create(name="Other", url=f"{make_site({'/hook': (204, {}, '')}).url}/hook", secret="s", events=["started"])
+    other = Listener.objects.create(
+        name="Other",
+        url=f"{make_site({'/hook': (204, {}, '')}).url}/hook",
+        secret="s",
+        events=["started"],
+    )
     for told in (listener, other, other):
-        Delivery.objects.create(listener=told, event="started", body="{}", next_try_at=timezone.now())
+        Delivery.objects.create(
+            listener=told, event="started", body="{}", next_try_at=timezone.now()
+        )
 
     assert send_due() == 3
     assert len(server.log) == 1
     assert Delivery.objects.filter(listener=other, outcome="Answered 204.").count() == 2
 
 
-def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_hand(started, listener, server):
-    Delivery.objects.create(listener=listener, event="started", body="{}", next_try_at=timezone.now())
+def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_hand(
+    started, listener, server
+):
+    Delivery.objects.create(
+        listener=listener, event="started", body="{}", next_try_at=timezone.now()
+    )
     taken = sending._take(())
 
     assert send_due() == 1
@@ -168,7 +201,9 @@ def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started
         Listener.objects.update(url=url)
         send_due()
 
-    assert Delivery.objects.get().outcome == "Not sent: The server's answer broke off or was not HTTP."
+    assert (
+        Delivery.objects.get().outcome == "Not sent: The server's answer broke off or was not HTTP."
+    )
 
 
 def test_the_keeper_wakes_the_chores_again_once_their_worker_was_killed(started):
@@ -209,7 +244,10 @@ def test_an_administrator_makes_changes_and_removes_a_webhook_in_the_browser(db)
     wrong = soup(administrator.post(page, {"name": "Chat", "url": "ftp:/x", "is_on": "on"}))
     assert len(wrong.select(".error")) == 2
 
-    administrator.post(page, {"name": "Chat", "url": "https://chat.example/hook", "events": ["failed"], "is_on": "on"})
+    administrator.post(
+        page,
+        {"name": "Chat", "url": "https://chat.example/hook", "events": ["failed"], "is_on": "on"},
+    )
     listener = Listener.objects.get()
     assert (listener.events, len(listener.secret)) == (["failed"], 64)
     own = reverse("alerts:listener", args=[listener.pk])
@@ -226,12 +264,16 @@ def test_what_was_removed_meanwhile_does_not_come_back(listener, django_user_mod
 
     with pytest.raises(BadOrder, match="removed meanwhile"):
         save_listener(
-            {"name": "Chat", "url": listener.url, "events": ["failed"]}, by=django_user_model.objects.create_user("ada"), listener=listener
+            {"name": "Chat", "url": listener.url, "events": ["failed"]},
+            by=django_user_model.objects.create_user("ada"),
+            listener=listener,
         )
     assert not Listener.objects.exists()
 
 
-def test_who_may_change_listeners_need_not_be_one_who_may_remove_them(listener, client, django_user_model):
+def test_who_may_change_listeners_need_not_be_one_who_may_remove_them(
+    listener, client, django_user_model
+):
     ada = django_user_model.objects.create_user("ada")
     ada.user_permissions.add(Permission.objects.get(codename="change_listener"))
     client.force_login(ada)
@@ -245,12 +287,25 @@ def test_who_may_change_listeners_need_not_be_one_who_may_remove_them(listener, 
 def test_waits_grow_until_a_delivery_is_given_up():
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
-    assert [try_again_at(attempts, now) for attempts in range(1, 7)] == [*(now + wait for wait in WAITS), None]
+    assert [try_again_at(attempts, now) for attempts in range(1, 7)] == [
+        *(now + wait for wait in WAITS),
+        None,
+    ]
 
 
 def test_a_signature_holds_for_its_time_and_body_only():
     assert signature("key", 1, b"{}") == "sha256=" + hmac.new(b"key", b"1.{}", sha256).hexdigest()
-    assert len({signature("key", 1, b"{}"), signature("key", 2, b"{}"), signature("key", 1, b"[]"), signature("yek", 1, b"{}")}) == 4
+    assert (
+        len(
+            {
+                signature("key", 1, b"{}"),
+                signature("key", 2, b"{}"),
+                signature("key", 1, b"[]"),
+                signature("yek", 1, b"{}"),
+            }
+        )
+        == 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -264,7 +319,9 @@ def test_a_signature_holds_for_its_time_and_body_only():
     ],
 )
 def test_what_is_wrong_with_a_webhook_is_said_at_its_field(fields, field, sentence):
-    order, errors = read_listener({"name": "Chat", "url": "https://chat.example/", "events": ["failed"], **fields})
+    order, errors = read_listener(
+        {"name": "Chat", "url": "https://chat.example/", "events": ["failed"], **fields}
+    )
 
     assert order is None
     assert sentence in errors[field]

@@ -8,7 +8,14 @@ from collections import Counter
 
 import django_rq
 import pytest
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connections, transaction
+from django.db import (
+    DatabaseError,
+    DataError,
+    InterfaceError,
+    OperationalError,
+    connections,
+    transaction,
+)
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,7 +110,9 @@ def test_what_is_tried_alone_does_not_join_others(frontier, lose):
     assert [url.url for url in frontier.claim()] == ["http://a.test/1"]
 
 
-def test_a_queue_whose_suspects_are_kept_back_is_due_though_another_of_its_urls_rests(frontier, lose):
+def test_a_queue_whose_suspects_are_kept_back_is_due_though_another_of_its_urls_rests(
+    frontier, lose
+):
     frontier.sow("a.test/1", "a.test/2", "a.test/3")
     frontier.claim()
     lose()
@@ -124,7 +133,11 @@ def test_no_page_is_blamed_when_postgresql_was_started_anew(frontier, lose):
 
 
 @pytest.mark.django_db
-@given(st.lists(st.sampled_from(["claim", "claim one", "record", "lose", "sow"]), min_size=6, max_size=16))
+@given(
+    st.lists(
+        st.sampled_from(["claim", "claim one", "record", "lose", "sow"]), min_size=6, max_size=16
+    )
+)
 @settings(max_examples=12, deadline=None)
 def test_whatever_is_lost_only_what_was_alone_twice_fails_and_all_others_get_their_turn(deeds):
     with transaction.atomic():
@@ -143,7 +156,10 @@ def test_whatever_is_lost_only_what_was_alone_twice_fails_and_all_others_get_the
             else:
                 frontier.claim(1 if deed == "claim one" else 100)
             judge_hand([url.losses for url in frontier.run.urls.filter(state="p")])
-            assert all(alone_losses[url] >= 2 for url in frontier.run.urls.filter(state="f").values_list("url", flat=True))
+            assert all(
+                alone_losses[url] >= 2
+                for url in frontier.run.urls.filter(state="f").values_list("url", flat=True)
+            )
             frontier.check()
         assert not frontier.run.urls.filter(state__in="qp").exists()
         transaction.set_rollback(True)
@@ -156,9 +172,14 @@ def judge_hand(losses):
 
 @pytest.fixture
 def broken_errors():
-    """What a statement raises whose session an operator has ended, and what one does that takes too long."""
+    """What a statement raises whose session an operator has ended, and what one does that takes too
+    long.
+    """
     errors = []
-    for statements in (["SELECT pg_terminate_backend(pg_backend_pid())"], ["SET statement_timeout = 10", "SELECT pg_sleep(9)"]):
+    for statements in (
+        ["SELECT pg_terminate_backend(pg_backend_pid())"],
+        ["SET statement_timeout = 10", "SELECT pg_sleep(9)"],
+    ):
         other = connections["default"].copy()
         try:
             with other.cursor() as cursor:
@@ -175,12 +196,19 @@ def broken_errors():
 def test_a_server_that_went_away_is_told_from_what_a_page_may_bring_about(broken_errors):
     ended, too_slow = broken_errors
 
-    assert [lost_a_server(error) for error in (ended, InterfaceError("closed"), RedisGone())] == [True] * 3
-    assert [lost_a_server(error) for error in (too_slow, DataError("too long"), MemoryError(), None)] == [False] * 4
+    assert [lost_a_server(error) for error in (ended, InterfaceError("closed"), RedisGone())] == [
+        True
+    ] * 3
+    assert [
+        lost_a_server(error) for error in (too_slow, DataError("too long"), MemoryError(), None)
+    ] == [False] * 4
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("error", "losses"), [(OperationalError("the connection is closed"), 0), (DataError("too long"), 1)])
+@pytest.mark.parametrize(
+    ("error", "losses"),
+    [(OperationalError("the connection is closed"), 0), (DataError("too long"), 1)],
+)
 def test_a_worker_whose_horse_lost_its_server_blames_no_page(order, error, losses):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
@@ -230,4 +258,6 @@ def test_a_crawl_gets_past_a_page_that_kills_its_worker(make_site, order, tmp_pa
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=110)
 
     assert len(killed) == 4
-    assert list(run.urls.exclude(state="s").values_list("url", "status")) == [(f"{site.url}/killer", FetchStatus.WORKER_DIED)]
+    assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
+        (f"{site.url}/killer", FetchStatus.WORKER_DIED)
+    ]

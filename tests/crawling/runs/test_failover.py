@@ -1,4 +1,6 @@
-"""After a failover that lost commits a shift and its successor have one epoch; neither touches what is the other's."""
+"""After a failover that lost commits a shift and its successor have one epoch; neither touches what
+is the other's.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ BANDWIDTH = 40_000
 
 @pytest.fixture
 def pausing_site(make_site):
-    """The site's first page pauses the crawl that fetches it, as an operator would at that moment."""
+    """The site's first page pauses the crawl that fetches it, as an operator would at that
+    moment."""
 
     def make(**options):
         def home(request):
@@ -50,7 +51,9 @@ def order_of(order):
 @pytest.fixture
 def kept(make_site, order_of) -> Run:
     """A run that was paused, to keep what it holds, before its first shift had begun to fetch."""
-    run = start_run(create_crawl(order_of(make_site({"/": '<a href="/after">after</a>', "/after": "the end"}))))
+    run = start_run(
+        create_crawl(order_of(make_site({"/": '<a href="/after">after</a>', "/after": "the end"})))
+    )
     steering.pause(run.crawl, keep_seconds=600)
     work_once()
     run.refresh_from_db()
@@ -70,7 +73,10 @@ def run_out(process: Process) -> None:
 
 
 def reserved_sentence(run: Run) -> str:
-    return f"Paused by an operator; what it held is reserved until {bank_process(run).kept_until:%Y-%m-%d %H:%M} UTC."
+    return (
+        "Paused by an operator; what it held is reserved until "
+        f"{bank_process(run).kept_until:%Y-%m-%d %H:%M} UTC."
+    )
 
 
 def test_a_shift_that_is_paused_to_keep_leaves_its_units_reserved(pausing_site, order_of):
@@ -88,19 +94,28 @@ def test_a_shift_that_is_paused_without_keeping_gives_everything_back(pausing_si
     work_once()
 
     run.refresh_from_db()
-    assert (run.state, run.reason) == ("paused", "Paused by an operator; everything it held is given back.")
+    assert (run.state, run.reason) == (
+        "paused",
+        "Paused by an operator; everything it held is given back.",
+    )
     assert not bank_process(run).holding
 
 
 def test_units_are_said_to_be_given_back_only_once_they_are(make_site, order_of):
     run = start_run(create_crawl(order_of(make_site({"/": "home"}))))
 
-    assert steering.pause(run.crawl).reason == "Paused by an operator; what it holds is being given back."
+    assert (
+        steering.pause(run.crawl).reason
+        == "Paused by an operator; what it holds is being given back."
+    )
     assert bank_process(run).holding
     work_once()
 
     run.refresh_from_db()
-    assert (run.state, run.reason) == ("paused", "Paused by an operator; everything it held is given back.")
+    assert (run.state, run.reason) == (
+        "paused",
+        "Paused by an operator; everything it held is given back.",
+    )
     assert not bank_process(run).holding
 
 
@@ -133,7 +148,9 @@ def test_the_keeper_resumes_what_a_crash_left_kept(kept):
     assert bank_process(run).kept_until is None
 
 
-def test_a_reservation_that_ran_out_leaves_the_run_paused_and_an_ordinary_start_resumes_it(kept, work_off):
+def test_a_reservation_that_ran_out_leaves_the_run_paused_and_an_ordinary_start_resumes_it(
+    kept, work_off
+):
     run = kept
     run_out(bank_process(run))
     reap_expired()
@@ -155,8 +172,12 @@ def test_stopping_a_kept_run_gives_everything_back(kept):
 def test_what_cannot_be_kept_safely_is_given_back_and_said(pausing_site, order_of, pool):
     run = start_run(create_crawl(order_of(pausing_site(keep_seconds=600))))
     # What it may still need is there only once the crawl has given its bandwidth back.
-    other = register_process(pool=pool.pk, label="other", run_ref="other", maximum={"bandwidth": 90_000})
-    assert request_resources(process=other.pk, amounts={"bandwidth": 1_000}, request_id=uuid4()).granted
+    other = register_process(
+        pool=pool.pk, label="other", run_ref="other", maximum={"bandwidth": 90_000}
+    )
+    assert request_resources(
+        process=other.pk, amounts={"bandwidth": 1_000}, request_id=uuid4()
+    ).granted
 
     process, epoch = granted_starts()[0]
     run_shift(process, epoch)

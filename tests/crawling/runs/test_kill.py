@@ -1,4 +1,6 @@
-"""Kill -9 in the middle of a crawl: nothing is lost, nothing counted twice, nothing stays held (DESIGN, section 9)."""
+"""Kill -9 in the middle of a crawl: nothing is lost, nothing counted twice, nothing stays held
+(DESIGN, section 9).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ PAGES = 240
 def ladder(count: int) -> dict[str, str]:
     """A web in which each page links to ten more."""
     children = {n: range(10 * n + 1, min(10 * n + 11, count)) for n in range(count)}
-    return {f"/{n or ''}": "".join(f'<a href="/{child}">x</a>' for child in children[n]) for n in range(count)}
+    return {
+        f"/{n or ''}": "".join(f'<a href="/{child}">x</a>' for child in children[n])
+        for n in range(count)
+    }
 
 
 def kill_horse(worker):
@@ -55,7 +60,9 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
             stack.start(WORKER)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=40)
 
-    assert set(Url.objects.filter(run=run).values_list("url", "state")) == {(f"{site.url}{path}", "s") for path in site.pages}
+    assert set(Url.objects.filter(run=run).values_list("url", "state")) == {
+        (f"{site.url}{path}", "s") for path in site.pages
+    }
     assert Page.objects.filter(run=run).count() == PAGES
     counts = crawl_view(run.crawl).counts
     assert (counts.discovered, counts.fetched, counts.succeeded) == (PAGES, PAGES, PAGES)
@@ -64,7 +71,9 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
     assert not Host.objects.exclude(shift=None).exists()
 
 
-def test_a_worker_that_is_told_to_stop_ends_its_shift_in_order_and_the_next_goes_on(make_site, order, tmp_path):
+def test_a_worker_that_is_told_to_stop_ends_its_shift_in_order_and_the_next_goes_on(
+    make_site, order, tmp_path
+):
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 

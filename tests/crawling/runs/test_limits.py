@@ -1,4 +1,6 @@
-"""Limits on bytes and time end a run with a sentence; that on pages is in test_claiming and test_crawl_path."""
+"""Limits on bytes and time end a run with a sentence; that on pages is in test_claiming and
+test_crawl_path.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from tests.crawling.frontiers import Frontier, candidates
 
 
 def many(count: int) -> dict[str, str]:
-    return {"/": "".join(f'<a href="/{n}">x</a>' for n in range(count)), **{f"/{n}": "x" * 1000 for n in range(count)}}
+    return {
+        "/": "".join(f'<a href="/{n}">x</a>' for n in range(count)),
+        **{f"/{n}": "x" * 1000 for n in range(count)},
+    }
 
 
 def test_a_run_ends_when_it_has_fetched_so_many_bytes(make_site, crawl_to_the_end, monkeypatch):
@@ -59,18 +64,28 @@ def test_at_a_soft_limit_of_seconds_nothing_new_is_let_in(make_site, crawl_to_th
     assert run.reason.startswith("The soft limit of 1 seconds is reached")
 
 
-@pytest.mark.parametrize(("level", "status"), [("host_max", FetchStatus.HOST_BUDGET), ("host_soft", None)])
-@pytest.mark.parametrize(("measure", "most", "fields"), [("bytes", 3000, {}), ("seconds", 1, {"delay_seconds": 0.1})])
-def test_a_hosts_limits_on_bytes_and_time_end_that_host_alone(make_site, crawl_to_the_end, level, status, measure, most, fields):
+@pytest.mark.parametrize(
+    ("level", "status"), [("host_max", FetchStatus.HOST_BUDGET), ("host_soft", None)]
+)
+@pytest.mark.parametrize(
+    ("measure", "most", "fields"), [("bytes", 3000, {}), ("seconds", 1, {"delay_seconds": 0.1})]
+)
+def test_a_hosts_limits_on_bytes_and_time_end_that_host_alone(
+    make_site, crawl_to_the_end, level, status, measure, most, fields
+):
     site, small = make_site(chain(60)), make_site({"/": "x"})
 
-    run = crawl_to_the_end(f"{site.url}/", f"{small.url}/", **{f"{level}_{measure}": most}, batch_size=1, **fields)
+    run = crawl_to_the_end(
+        f"{site.url}/", f"{small.url}/", **{f"{level}_{measure}": most}, batch_size=1, **fields
+    )
 
     left_out = run.urls.exclude(status=200).values_list("status", flat=True)
     assert 3 <= len(site.paths) < 40
     assert small.paths == ["/"]
     assert list(left_out) == ([status] if status else [])
-    assert ("1 host whose limit was reached" if status else "a soft limit on each host kept others out") in run.reason
+    assert (
+        "1 host whose limit was reached" if status else "a soft limit on each host kept others out"
+    ) in run.reason
 
 
 def test_the_log_tells_who_started_a_run_and_how_it_ended(make_site, crawl_to_the_end):

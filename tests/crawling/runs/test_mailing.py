@@ -1,4 +1,5 @@
-"""Alerts by e-mail: handed to a real mail server on loopback, logged and tried again like webhooks."""
+"""Alerts by e-mail: handed to a real mail server on loopback, logged and tried again like
+webhooks."""
 
 from __future__ import annotations
 
@@ -41,13 +42,19 @@ def test_a_mailbox_is_told_what_happened_and_where_to_look(started, mail_server)
     assert (send_due(), send_due()) == (1, 0)
 
     [(sender, recipients, letter)] = mail_server.letters
-    assert (sender, recipients, letter["Subject"]) == ("crawlsite@localhost", ["ops@example.org"], "[crawlsite] started: a crawl, run 1")
+    assert (sender, recipients, letter["Subject"]) == (
+        "crawlsite@localhost",
+        ["ops@example.org"],
+        "[crawlsite] started: a crawl, run 1",
+    )
     assert "Run 1 started by the command line." in letter.get_content()
     assert f"See https://crawls.example.org/crawls/{started.crawl_id}/" in letter.get_content()
     assert Delivery.objects.get().outcome == "Taken by the mail server."
 
 
-def test_what_a_mail_server_refuses_is_logged_and_sent_again_as_the_same_letter(started, mail_server):
+def test_what_a_mail_server_refuses_is_logged_and_sent_again_as_the_same_letter(
+    started, mail_server
+):
     mail_server.refused = {"ops@example.org"}
     send_due()
     delivery = Delivery.objects.get()
@@ -90,9 +97,16 @@ def test_a_password_that_smtp_cannot_carry_is_told_and_not_shown(started, mail_s
     assert "ä" not in outcome
 
 
-def test_a_mailbox_wants_a_mail_server_and_an_address_that_is_one(db, settings, mail_server, django_user_model):
+def test_a_mailbox_wants_a_mail_server_and_an_address_that_is_one(
+    db, settings, mail_server, django_user_model
+):
     ada = django_user_model.objects.create_user("ada")
-    for wrong in ("mailto:", "mailto:ops", "mailto:a@b.example,c@d.example", "mailto:a@b.example?cc=c@d.example"):
+    for wrong in (
+        "mailto:",
+        "mailto:ops",
+        "mailto:a@b.example,c@d.example",
+        "mailto:a@b.example?cc=c@d.example",
+    ):
         with pytest.raises(BadOrder, match="one mailbox"):
             save_listener({**WISH, "url": wrong}, by=ada)
 

@@ -1,4 +1,6 @@
-"""What lasts is told once: a long wait at the bank, a bank that is not safe, units that are missing."""
+"""What lasts is told once: a long wait at the bank, a bank that is not safe, units that are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ SEED = "http://127.0.0.1:8900/"
 
 @pytest.fixture
 def listener(db) -> Listener:
-    return Listener.objects.create(name="Chat", url="https://chat.example/", secret="s", events=["waiting", "unsafe"])
+    return Listener.objects.create(
+        name="Chat", url="https://chat.example/", secret="s", events=["waiting", "unsafe"]
+    )
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def waiting(listener, order, pool):
 
 
 def waited(minutes: int) -> None:
-    Request.objects.filter(state=RequestState.WAITING).update(created_at=timezone.now() - timedelta(minutes=minutes, seconds=1))
+    Request.objects.filter(state=RequestState.WAITING).update(
+        created_at=timezone.now() - timedelta(minutes=minutes, seconds=1)
+    )
 
 
 def told() -> list[dict]:

@@ -1,4 +1,7 @@
-"""AC8: Redis loses everything. What was granted is sent again, or taken back and asked for again, and the crawl ends."""
+"""AC8: Redis loses everything.
+
+What was granted is sent again, or taken back and asked for again, and the crawl ends.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,15 @@ from tests.stack import KEEPER, WORKER, running_stack, wait_until
 PAGES = 30
 
 
-#: by the reaper, who takes back what nobody picks up; and with the times that are shipped, in the drill, by being sent again
+#: by the reaper, who takes back what nobody picks up; and with the times that are shipped, in the
+#: drill, by being sent again
 PICKUP_SECONDS = [3, pytest.param(120, marks=pytest.mark.drill)]
 
 
 @pytest.mark.parametrize("pickup_seconds", PICKUP_SECONDS)
-def test_start_that_redis_lost_is_worked_within_a_minute(make_site, order, tmp_path, settings, pickup_seconds):
+def test_start_that_redis_lost_is_worked_within_a_minute(
+    make_site, order, tmp_path, settings, pickup_seconds
+):
     settings.BANK_PICKUP_SECONDS = pickup_seconds
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/")))

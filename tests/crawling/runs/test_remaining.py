@@ -1,4 +1,5 @@
-"""What is said of a run's end: a range where rates differ, and no end where the frontier is open."""
+"""What is said of a run's end: a range where rates differ, and no end where the frontier is
+open."""
 
 import pytest
 
@@ -7,7 +8,14 @@ from crawling.runs.remaining_time import duration, remaining
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "1 second"), (89, "89 seconds"), (91, "2 minutes"), (3600, "60 minutes"), (129_599, "36 hours"), (130_000, "2 days")],
+    [
+        (0.2, "1 second"),
+        (89, "89 seconds"),
+        (91, "2 minutes"),
+        (3600, "60 minutes"),
+        (129_599, "36 hours"),
+        (130_000, "2 days"),
+    ],
 )
 def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
     assert duration(seconds) == words
@@ -16,10 +24,28 @@ def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
 @pytest.mark.parametrize(
     ("known", "fetched", "most", "rates", "words"),
     [
-        (1200, 10, None, (2.0, 1.0), "About 10 minutes to 20 minutes to the end of what is known; more may be found."),
-        (1200, 10, None, (2.0, None), "About 10 minutes to the end of what is known; more may be found."),
+        (
+            1200,
+            10,
+            None,
+            (2.0, 1.0),
+            "About 10 minutes to 20 minutes to the end of what is known; more may be found.",
+        ),
+        (
+            1200,
+            10,
+            None,
+            (2.0, None),
+            "About 10 minutes to the end of what is known; more may be found.",
+        ),
         (1200, 940, 1000, (2.0, 1.0), "About 30 seconds to 60 seconds to the limit on pages."),
-        (30, 940, 1000, (1.0, 1.0), "About 30 seconds to the end of what is known; more may be found."),
+        (
+            30,
+            940,
+            1000,
+            (1.0, 1.0),
+            "About 30 seconds to the end of what is known; more may be found.",
+        ),
         (60, 940, 1000, (1.0, 1.0), "About 60 seconds to the limit on pages."),
         (0, 10, None, (2.0, 1.0), ""),
         (10, 1000, 1000, (2.0, 1.0), ""),

@@ -22,9 +22,19 @@ HTML = {"Content-Type": "text/html"}
 
 @pytest.fixture
 def mended(make_site, crawl_to_the_end):
-    """A run that has ended with three failures; since then the site has mended /a and /b, and /gone is still gone."""
+    """A run that has ended with three failures; since then the site has mended /a and /b, and /gone
+    is still gone.
+    """
     bad = (501, HTML, "")
-    site = make_site({"/": link("/a") + link("/b") + link("/gone"), "/a": bad, "/b": bad, "/a/more": "x", "/b/more": "y"})
+    site = make_site(
+        {
+            "/": link("/a") + link("/b") + link("/gone"),
+            "/a": bad,
+            "/b": bad,
+            "/a/more": "x",
+            "/b/more": "y",
+        }
+    )
     run = crawl_to_the_end(f"{site.url}/")
     assert crawl_view(run.crawl).counts.failed == 3
     site.pages |= {"/a": link("/a/more"), "/b": link("/b/more")}
@@ -37,7 +47,10 @@ def link(path):
 
 def totals(crawl):
     counts = crawl_view(crawl).counts
-    assert counts.discovered == counts.queued + counts.in_process + counts.succeeded + counts.failed + counts.excluded
+    assert (
+        counts.discovered
+        == counts.queued + counts.in_process + counts.succeeded + counts.failed + counts.excluded
+    )
     return counts
 
 
@@ -52,7 +65,9 @@ def test_a_run_that_had_ended_goes_on_ends_again_and_holds_nothing(mended, work_
     counts = totals(mended.crawl)
     assert (counts.succeeded, counts.failed, counts.fetched) == (5, 1, 6)
     assert Page.objects.filter(run=mended).count() == 6
-    assert set(Process.objects.values_list("state", "holding", "lease_until")) == {("finished", False, None)}
+    assert set(Process.objects.values_list("state", "holding", "lease_until")) == {
+        ("finished", False, None)
+    }
     assert not Host.objects.exclude(shift=None).exists()
 
 
@@ -85,7 +100,11 @@ def test_one_url_may_be_tried_again_alone(mended, work_off):
     assert retry_failed(mended.crawl, by=None, url_id=first.pk) == 1
 
     assert set(mended.urls.filter(state="q").values_list("pk", flat=True)) == {first.pk}
-    assert LogLine.objects.filter(run=mended).latest("pk").message.startswith("A failed URL is to be tried again")
+    assert (
+        LogLine.objects.filter(run=mended)
+        .latest("pk")
+        .message.startswith("A failed URL is to be tried again")
+    )
     with pytest.raises(WrongState, match="That URL has not failed, or not any more"):
         retry_failed(mended.crawl, by=None, url_id=first.pk)
 
@@ -106,7 +125,10 @@ def test_who_asked_for_it_is_kept(mended, django_user_model):
     retry_failed(mended.crawl, by=someone)
 
     assert LogEntry.objects.latest("pk").user == someone
-    assert LogLine.objects.filter(run=mended).latest("pk").message == "3 failed URLs are to be tried again, asked for by olga."
+    assert (
+        LogLine.objects.filter(run=mended).latest("pk").message
+        == "3 failed URLs are to be tried again, asked for by olga."
+    )
 
 
 def test_a_paused_run_keeps_them_until_it_is_resumed(transactional_db, pool):

@@ -15,19 +15,43 @@ RESTING = NextHost("a.test", 90)
     ("cause", "facts", "words"),
     [
         (StallCause.FETCHING, {"quiet_seconds": 10, "lease_seconds": 50}, "Fetching"),
-        (StallCause.STUCK, {"quiet_seconds": 400, "lease_seconds": 50}, "written nothing for 7 min"),
-        (StallCause.RESTING, {"quiet_seconds": 400, "lease_seconds": 50, "next_host": RESTING}, "a.test may be fetched from in 90 s"),
+        (
+            StallCause.STUCK,
+            {"quiet_seconds": 400, "lease_seconds": 50},
+            "written nothing for 7 min",
+        ),
+        (
+            StallCause.RESTING,
+            {"quiet_seconds": 400, "lease_seconds": 50, "next_host": RESTING},
+            "a.test may be fetched from in 90 s",
+        ),
         (StallCause.WORKER_LOST, {"quiet_seconds": 10, "lease_seconds": -5}, "silent for 5 s"),
-        (StallCause.NO_KEEPER, {"quiet_seconds": 10, "lease_seconds": -5, "is_keeper_there": False}, "no keeper to take its units back"),
+        (
+            StallCause.NO_KEEPER,
+            {"quiet_seconds": 10, "lease_seconds": -5, "is_keeper_there": False},
+            "no keeper to take its units back",
+        ),
         (StallCause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
         (StallCause.STARTING, {"granted_seconds": 3}, "the next free worker starts its shift"),
         (StallCause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to take"),
-        (StallCause.NO_KEEPER, {"granted_seconds": 90, "is_keeper_there": False}, "no keeper to tell a worker"),
+        (
+            StallCause.NO_KEEPER,
+            {"granted_seconds": 90, "is_keeper_there": False},
+            "no keeper to tell a worker",
+        ),
         (StallCause.STUCK, {"granted_seconds": 90}, "no worker has taken"),
-        (StallCause.STARTING, {"granted_seconds": 3, "workers": None}, "the next free worker starts its shift"),
+        (
+            StallCause.STARTING,
+            {"granted_seconds": 3, "workers": None},
+            "the next free worker starts its shift",
+        ),
         (StallCause.EMPTY, {"queued": 0}, "about to finish"),
         (StallCause.EMPTY, {"queued": 0, "quarantined": 3}, "3 URLs in quarantine"),
-        (StallCause.HOST_TAKEN, {"next_host": NextHost("a.test", 0, taken_by="Manuals")}, "Manuals is fetching from a.test"),
+        (
+            StallCause.HOST_TAKEN,
+            {"next_host": NextHost("a.test", 0, taken_by="Manuals")},
+            "Manuals is fetching from a.test",
+        ),
         (StallCause.RESTING, {"next_host": RESTING}, "a.test may be fetched from in 90 s"),
         (
             StallCause.RETRYING,
@@ -39,18 +63,42 @@ RESTING = NextHost("a.test", 90)
             {"next_host": NextHost("a.test", -500, is_held=True)},
             "a.test waits for its name: no name server has answered yet.",
         ),
-        (StallCause.NAME, {"next_host": NextHost("a.test", 40, is_held=True)}, "asked for again in 40 s"),
-        (StallCause.NAME, {"next_host": NextHost("a.test", -500, is_held=True), "quiet_seconds": 400}, "a.test waits for its name"),
-        (StallCause.THROTTLED, {"next_host": NextHost("a.test", 90, status=429)}, "a.test answered 429"),
+        (
+            StallCause.NAME,
+            {"next_host": NextHost("a.test", 40, is_held=True)},
+            "asked for again in 40 s",
+        ),
+        (
+            StallCause.NAME,
+            {"next_host": NextHost("a.test", -500, is_held=True), "quiet_seconds": 400},
+            "a.test waits for its name",
+        ),
+        (
+            StallCause.THROTTLED,
+            {"next_host": NextHost("a.test", 90, status=429)},
+            "a.test answered 429",
+        ),
         (StallCause.THROTTLED, {"next_host": NextHost("a.test", 9000, status=503)}, "in 2 h"),
         (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to ask"),
-        (StallCause.NO_KEEPER, {"next_host": NextHost("a.test", -5), "is_keeper_there": False}, "no keeper to ask"),
-        (StallCause.NO_WORKER, {"next_host": NextHost("a.test", -5), "workers": 0}, "no worker for crawls"),
+        (
+            StallCause.NO_KEEPER,
+            {"next_host": NextHost("a.test", -5), "is_keeper_there": False},
+            "no keeper to ask",
+        ),
+        (
+            StallCause.NO_WORKER,
+            {"next_host": NextHost("a.test", -5), "workers": 0},
+            "no worker for crawls",
+        ),
         (StallCause.STUCK, {"next_host": NextHost("a.test", -500)}, "due for 8 min"),
         (StallCause.PAUSED, {"state": "paused", "paused": "Paused by ann."}, "Paused by ann."),
         (StallCause.STOPPING, {"state": "stopping", "quiet_seconds": 10}, "being finished first"),
         (StallCause.PAUSING, {"state": "pausing", "quiet_seconds": 10}, "being finished first"),
-        (StallCause.STUCK, {"state": "pausing", "quiet_seconds": 400}, "pausing, but its shift has written nothing"),
+        (
+            StallCause.STUCK,
+            {"state": "pausing", "quiet_seconds": 400},
+            "pausing, but its shift has written nothing",
+        ),
     ],
 )
 def test_the_verdict_names_the_cause_and_says_it_in_a_sentence(cause, facts, words):
@@ -62,7 +110,12 @@ def test_the_verdict_names_the_cause_and_says_it_in_a_sentence(cause, facts, wor
 def test_what_does_not_pass_by_itself_comes_with_a_remedy():
     troubles = [
         verdict(RunFacts(**{**HERE, **facts}))
-        for facts in ({"workers": 0}, {"is_keeper_there": False}, {"quiet_seconds": 999}, {"granted_seconds": 999})
+        for facts in (
+            {"workers": 0},
+            {"is_keeper_there": False},
+            {"quiet_seconds": 999},
+            {"granted_seconds": 999},
+        )
     ]
 
     assert all(trouble.is_trouble and trouble.remedy for trouble in troubles)

@@ -73,9 +73,13 @@ def test_a_rest_is_told_from_a_site_that_has_had_too_much(idle):
     assert verdict_on(idle).cause == StallCause.THROTTLED
 
 
-def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_shift_to_come(order, identified):
+def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_shift_to_come(
+    order, identified
+):
     live()
-    host = Host.objects.create(name="a.test", dns_name="a.test", due_at=timezone.now() + timedelta(seconds=120))
+    host = Host.objects.create(
+        name="a.test", dns_name="a.test", due_at=timezone.now() + timedelta(seconds=120)
+    )
     run = start_run(create_crawl(order("http://a.test/")))  # asks for no shift yet
     Host.objects.filter(pk=host.pk).update(due_at=timezone.now())
 
@@ -84,7 +88,11 @@ def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_s
     failed = verdict_on(run)
     settle("a.test")
 
-    assert (unasked.cause, failed.cause, verdict_on(run).cause) == (StallCause.NAME, StallCause.NAME, StallCause.NO_KEEPER)
+    assert (unasked.cause, failed.cause, verdict_on(run).cause) == (
+        StallCause.NAME,
+        StallCause.NAME,
+        StallCause.NO_KEEPER,
+    )
     assert "a.test waits for its name" in unasked.sentence
     assert told in unasked.sentence
     assert failed.sentence.endswith(("again in 40 s.", "again in 39 s."))
@@ -92,7 +100,9 @@ def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_s
 
 def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):
     for name, port in (("first", 8900), ("second", 8901)):
-        start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
+        start_run(
+            create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000}))
+        )
 
     stall = verdict_on(CrawlJob.objects.get(name="second").runs.get())
 
@@ -110,5 +120,7 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
         assert told["facts"]["next_host"]["name"] == "127.0.0.1:8900"
         assert "127.0.0.1:8900" in bundle.read("hosts.csv").decode()
         assert SEED in bundle.read("urls-waiting.csv").decode()
-        assert {"crawl.json", "bank.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(bundle.namelist())
+        assert {"crawl.json", "bank.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(
+            bundle.namelist()
+        )
     assert browser("viewer").get(page.select_one(".stall a")["href"]).status_code == 403

@@ -35,8 +35,14 @@ def test_a_pause_from_the_page_may_keep_what_the_crawl_holds(order):
     page = operator.get(reverse("crawling:crawl", args=[run.crawl_id])).content.decode()
     assert 'name="keep_minutes" value="30"' in page
     steer = reverse("crawling:steer", args=[run.crawl_id, "pause"])
-    assert "are a number" in operator.post(steer, {"keep_minutes": "soon"}, follow=True).content.decode()
-    assert "at most a day" in operator.post(steer, {"keep_minutes": "99999"}, follow=True).content.decode()
+    assert (
+        "are a number"
+        in operator.post(steer, {"keep_minutes": "soon"}, follow=True).content.decode()
+    )
+    assert (
+        "at most a day"
+        in operator.post(steer, {"keep_minutes": "99999"}, follow=True).content.decode()
+    )
     operator.post(steer, {"keep_minutes": "30"})
 
     run.refresh_from_db()

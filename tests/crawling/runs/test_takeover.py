@@ -1,4 +1,6 @@
-"""The hosts of a worker that died go to the rest of its run, come back with the next, and are never fetched from by two (SEEDS W14)."""
+"""The hosts of a worker that died go to the rest of its run, come back with the next, and are never
+fetched from by two (SEEDS W14).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def pass_seconds(seconds):
     """Let everything have happened so many seconds earlier."""
     with connection.cursor() as cursor:
         for table, column in (("shift", "ended_at"), ("host", "due_at"), ("hostqueue", "due_at")):
-            cursor.execute(f"UPDATE crawling_{table} SET {column} = {column} - make_interval(secs => %s)", [seconds])
+            cursor.execute(
+                f"UPDATE crawling_{table} SET {column} = {column} - make_interval(secs => %s)",
+                [seconds],
+            )
 
 
 @pytest.fixture
@@ -111,7 +116,9 @@ def test_who_did_not_miss_its_hosts_for_long_is_not_absent(frontier, without_shi
 
 @pytest.mark.drill
 @pytest.mark.timeout(400)
-def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_requests_at_once(make_site, order, tmp_path):
+def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_requests_at_once(
+    make_site, order, tmp_path
+):
     lock, in_flight, overlaps = threading.Lock(), Counter(), []
 
     def page(request):
@@ -123,13 +130,28 @@ def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_req
             in_flight[request.host] -= 1
         return 200, {"Content-Type": "text/html"}, links(*(f"/{n}" for n in range(20)))
 
-    sites = [make_site({"/": page, **{f"/{n}": page for n in range(20)}}, address=f"127.0.1.{n}") for n in range(1, 41)]
-    run = start_run(create_crawl(order(*(f"{site.url}/" for site in sites), processes=3, delay_seconds=0.5, batch_size=5, archive=False)))
+    sites = [
+        make_site({"/": page, **{f"/{n}": page for n in range(20)}}, address=f"127.0.1.{n}")
+        for n in range(1, 41)
+    ]
+    run = start_run(
+        create_crawl(
+            order(
+                *(f"{site.url}/" for site in sites),
+                processes=3,
+                delay_seconds=0.5,
+                batch_size=5,
+                archive=False,
+            )
+        )
+    )
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
         stack.start(KEEPER)
         workers = [stack.start(WORKER) for _ in range(3)]
-        wait_until(lambda: Page.objects.filter(run=run).count() > 60 and all(map(horse_of, workers)))
+        wait_until(
+            lambda: Page.objects.filter(run=run).count() > 60 and all(map(horse_of, workers))
+        )
         for worker in workers[:2]:
             horse = psutil.Process(horse_of(worker).pid)
             os.kill(horse.pid, signal.SIGSTOP)  # so that it can do nothing between the two kills
@@ -144,4 +166,6 @@ def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_req
 
     assert overlaps == []
     assert Page.objects.filter(run=run).count() == 40 * 21
-    assert min(later.at - earlier.at for site in sites for earlier, later in pairwise(site.log)) >= 0.5
+    assert (
+        min(later.at - earlier.at for site in sites for earlier, later in pairwise(site.log)) >= 0.5
+    )

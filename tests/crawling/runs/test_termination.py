@@ -1,4 +1,6 @@
-"""When a run ends (SEEDS B13): once nothing waits and nobody has anything in hand that might bring more."""
+"""When a run ends (SEEDS B13): once nothing waits and nobody has anything in hand that might bring
+more.
+"""
 
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl, start_run
@@ -14,7 +16,9 @@ def test_an_empty_queue_is_not_the_end_while_a_page_is_in_hand(order):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     ((process, epoch),) = granted_starts()
     take_lease(process=process, epoch=epoch, worker="w")
-    shift = begin_shift(RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w")
+    shift = begin_shift(
+        RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w"
+    )
     queue = HostQueue.objects.get(run=run).pk
     states = []
 

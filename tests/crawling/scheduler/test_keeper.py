@@ -1,4 +1,5 @@
-"""The keeper: what is due begins, what was lost is found again, and a second keeper does no harm."""
+"""The keeper: what is due begins, what was lost is found again, and a second keeper does no
+harm."""
 
 from __future__ import annotations
 
@@ -57,8 +58,24 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
             "reap_expired",
             "count_workers",
         ),
-        *("rejudge_after_edits", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
-        *("notice_what_lasts", "wake_courier", "keep_checkpoints", "ask_for_due", "keep_to_rules", "remove_rows", "measure_disk"),
+        *(
+            "rejudge_after_edits",
+            "rank_anew",
+            "take_over_hosts",
+            "trim_robots",
+            "forget_clocks",
+            "forget_cold_pages",
+            "total_minutes",
+        ),
+        *(
+            "notice_what_lasts",
+            "wake_courier",
+            "keep_checkpoints",
+            "ask_for_due",
+            "keep_to_rules",
+            "remove_rows",
+            "measure_disk",
+        ),
         "forget_what_is_over",
         "tidy_inquiries",
     }
@@ -139,7 +156,9 @@ def test_what_is_over_is_forgotten(run):
     Outbox.objects.update(sent_at=timezone.now() - timedelta(days=2))
     Outbox.objects.create(kind="pump", pool=holder(run).pool)
     for key, days in (("old", -1), ("new", 1)):
-        Session.objects.create(session_key=key, session_data="x", expire_date=timezone.now() + timedelta(days=days))
+        Session.objects.create(
+            session_key=key, session_data="x", expire_date=timezone.now() + timedelta(days=days)
+        )
 
     delete_expired_rows()
 
@@ -164,7 +183,8 @@ def test_a_start_that_nobody_takes_up_is_reaped_and_asked_for_again(order, queue
     settings.BANK_PICKUP_SECONDS = 60
     deliver()
 
-    assert (holder(run).holding, holder(run).epoch) == (True, 3)  # 1 was granted, 2 reaped it, 3 is the new grant
+    # 1 was granted, 2 reaped it, 3 is the new grant
+    assert (holder(run).holding, holder(run).epoch) == (True, 3)
 
 
 def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
@@ -200,11 +220,15 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
 
 
 @pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
-def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(order, queue, monkeypatch, rival, step):
+def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(
+    order, queue, monkeypatch, rival, step
+):
     monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "20ms")
     crawl = create_crawl(order(SEED))
     with monkeypatch.context() as patch:
-        patch.setattr(creation, step, lambda run: call_while_busy(rival, getattr(grants, step), run))
+        patch.setattr(
+            creation, step, lambda run: call_while_busy(rival, getattr(grants, step), run)
+        )
         run = start_run(crawl)
     run.refresh_from_db()
     assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)

@@ -1,4 +1,6 @@
-"""The process that resolves ahead: what it holds, what it gives back, and what becomes of crawls without it."""
+"""The process that resolves ahead: what it holds, what it gives back, and what becomes of crawls
+without it.
+"""
 
 import threading
 import time
@@ -46,7 +48,10 @@ def until(condition, seconds=20):
 
 
 def held():
-    return sum(sum(row.allocated) for row in Process.objects.filter(run_ref__startswith="names/", state=ProcessState.ACTIVE))
+    return sum(
+        sum(row.allocated)
+        for row in Process.objects.filter(run_ref__startswith="names/", state=ProcessState.ACTIVE)
+    )
 
 
 def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_server, identified):
@@ -56,7 +61,14 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
         until(lambda: living().exists() and held() == HALF)
         deliver()  # the keeper makes no shift of the grant
         stop(crawl)
-        until(lambda: not living().exists() and not Process.objects.filter(run_ref__startswith="names/", state="active").exists())
+        until(
+            lambda: (
+                not living().exists()
+                and not Process.objects.filter(
+                    run_ref__startswith="names/", state="active"
+                ).exists()
+            )
+        )
 
     assert held() == 0
 
@@ -83,14 +95,22 @@ def test_killed_outright_the_next_one_takes_over_its_slots(order, dns_server, id
         first.kill()
         first.wait()
         stack.start(["resolve_ahead"])
-        until(lambda: held() == HALF and Process.objects.get(pk=dead).state == ProcessState.FINISHED, seconds=30)
+        until(
+            lambda: held() == HALF and Process.objects.get(pk=dead).state == ProcessState.FINISHED,
+            seconds=30,
+        )
 
     assert held() == 0
 
 
 def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     first, second, elsewhere = MachineLock("m"), MachineLock("m"), MachineLock("n")
-    assert [seat.is_held() for seat in (first, second, elsewhere, first)] == [True, False, True, True]
+    assert [seat.is_held() for seat in (first, second, elsewhere, first)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
     first.close()
 
@@ -107,8 +127,12 @@ def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):
     slots.look(wanted=True)
     slots.look(wanted=True)
     assert slots.held == HALF  # nobody waits
-    greedy = register_process(pool=pool.pk, label="all of them", run_ref="x", maximum={"dns_slots": 64})
-    assert not request_resources(process=greedy.pk, amounts={"dns_slots": 64}, request_id=uuid4()).granted
+    greedy = register_process(
+        pool=pool.pk, label="all of them", run_ref="x", maximum={"dns_slots": 64}
+    )
+    assert not request_resources(
+        process=greedy.pk, amounts={"dns_slots": 64}, request_id=uuid4()
+    ).granted
 
     slots.look(wanted=True)
 
@@ -117,14 +141,23 @@ def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):
     assert sum(greedy.allocated) == 64
 
 
-def test_a_crawl_finds_its_names_resolved_and_those_that_fail_cost_it_no_try(order, work_off, dns_server, make_site, identified):
+def test_a_crawl_finds_its_names_resolved_and_those_that_fail_cost_it_no_try(
+    order, work_off, dns_server, make_site, identified
+):
     site = make_site({"/": "hello"})
     port = site.url.rpartition(":")[2]
     names = [f"h{n}.test" for n in range(10)]
     dns_server.hosts.update({name: ["127.0.0.1"] for name in names})
     forget()
     with resolving_ahead():
-        run = start_run(create_crawl(order(*[f"http://{name}:{port}/" for name in names], *[f"http://sf.s{n}.test/" for n in range(5)])))
+        run = start_run(
+            create_crawl(
+                order(
+                    *[f"http://{name}:{port}/" for name in names],
+                    *[f"http://sf.s{n}.test/" for n in range(5)],
+                )
+            )
+        )
         until(lambda: living().exists())
         work_off(run, until=lambda run: Url.objects.filter(run=run, state="s").count() == 10)
         asked = {name: dns_server.count(name, "A") for name in names}

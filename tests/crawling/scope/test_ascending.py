@@ -21,4 +21,6 @@ from crawling.web.addresses import read_address
 def test_a_url_lies_in_the_directories_of_its_path(target, above):
     origin = "http://a.test:8080"
 
-    assert [address.url for address in directories_above(read_address(origin + target))] == [origin + path for path in above]
+    assert [address.url for address in directories_above(read_address(origin + target))] == [
+        origin + path for path in above
+    ]

@@ -22,7 +22,14 @@ def judged(filters, url, **where):
 
 def test_of_all_rules_the_first_that_knows_decides():
     black = [BlacklistMatch(7, BlacklistKind.HOST, "b.test", "asked for")]
-    filters = rules(black=black, max_depth=3, schemes=["http"], exclude=[r"\.zip$"], include=["/x"], off_site_hops=1)
+    filters = rules(
+        black=black,
+        max_depth=3,
+        schemes=["http"],
+        exclude=[r"\.zip$"],
+        include=["/x"],
+        off_site_hops=1,
+    )
     seed = {"depth": 0, "is_seed": True}
 
     assert judged(filters, "http://b.test/x", **seed) == (Rule.BLACK_LIST, False)
@@ -40,7 +47,8 @@ def test_links_outside_the_scope_are_counted_in_a_row():
     filters = rules(off_site_hops=2)
 
     hops = [
-        filters.judge(read_address(f"http://{host}.test/"), depth=1, hops=before).hops for host, before in (("b", 0), ("c", 1), ("a", 2))
+        filters.judge(read_address(f"http://{host}.test/"), depth=1, hops=before).hops
+        for host, before in (("b", 0), ("c", 1), ("a", 2))
     ]
 
     assert hops == [1, 2, 0]
@@ -62,7 +70,9 @@ def test_a_refusal_names_the_expression_by_number_and_text():
         ("regex", "[?&]sid=", "http://c.test/?sid=1", "http://c.test/?side=1"),
     ],
 )
-def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(kind, text, inside, outside):
+def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(
+    kind, text, inside, outside
+):
     kind = BlacklistKind(kind)
     if kind is BlacklistKind.PREFIX:
         text = text.replace("%61", "a")
@@ -73,7 +83,14 @@ def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(kind, te
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"), [("host", "a.test/x"), ("host", "a b"), ("prefix", "a.test"), ("regex", "(?=a)"), ("domain", "")]
+    ("kind", "text"),
+    [
+        ("host", "a.test/x"),
+        ("host", "a b"),
+        ("prefix", "a.test"),
+        ("regex", "(?=a)"),
+        ("domain", ""),
+    ],
 )
 def test_what_is_no_entry_is_refused_with_a_sentence(kind, text):
     with pytest.raises(BadEntry, match=r"\w+"):
@@ -108,15 +125,28 @@ def test_expressions_take_linear_time_and_what_cannot_is_refused():
     ],
 )
 def test_mistakes_in_filters_and_limits_are_told_by_field(field, value, words):
-    order = {"name": "x", "seeds": ["http://a.test/"], "max_pages": 10, "host_max_bytes": 2, field: value}
+    order = {
+        "name": "x",
+        "seeds": ["http://a.test/"],
+        "max_pages": 10,
+        "host_max_bytes": 2,
+        field: value,
+    }
 
     _, errors = read_order(order)
 
-    assert words in next(message for name, message in errors.items() if name.partition(".")[0] == field)
+    assert words in next(
+        message for name, message in errors.items() if name.partition(".")[0] == field
+    )
 
 
 @pytest.mark.parametrize(
-    ("url", "found"), [("http://a.test/q", ""), ("http://a.test/X.ZIP", r"expression 2, (?i)\.zip$"), ("b)|", r"expression 3, \Qb)|")]
+    ("url", "found"),
+    [
+        ("http://a.test/q", ""),
+        ("http://a.test/X.ZIP", r"expression 2, (?i)\.zip$"),
+        ("b)|", r"expression 3, \Qb)|"),
+    ],
 )
 def test_expressions_are_found_as_if_each_were_asked_alone(url, found):
     assert Expressions(["/y", r"(?i)\.zip$", r"\Qb)|"]).find(url) == found

@@ -16,26 +16,53 @@ def reached(scope, *urls):
     return [url for url in urls if scope.reaches(read_address(url))]
 
 
-@pytest.mark.parametrize("url", ["http://a.test/", "https://a.test/y?z", "http://b.test/", "http://c.test:8080/x"])
+@pytest.mark.parametrize(
+    "url", ["http://a.test/", "https://a.test/y?z", "http://b.test/", "http://c.test:8080/x"]
+)
 def test_the_seeds_hosts_are_in_scope(url):
     assert Scope.of_seeds(Reach.HOST, SEEDS, None).admits(read_address(url), 1)
 
 
-@pytest.mark.parametrize("url", ["http://d.test/", "http://www.a.test/", "http://test/", "http://a.test:8080/", "http://c.test/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://d.test/",
+        "http://www.a.test/",
+        "http://test/",
+        "http://a.test:8080/",
+        "http://c.test/",
+    ],
+)
 def test_every_other_host_is_out_of_scope(url):
     assert not Scope.of_seeds(Reach.HOST, SEEDS, None).admits(read_address(url), 1)
 
 
 def test_by_path_a_crawl_stays_in_the_directories_of_its_seeds():
-    scope = scope_of("http://a.test/manual/start.html?lang=en", "http://b.test/books/", reach=Reach.PATH)
-    inside = ["http://a.test/manual/", "https://a.test/manual/x/y?z", "http://b.test/books/1", "http://a.test/manual/other.html"]
+    scope = scope_of(
+        "http://a.test/manual/start.html?lang=en", "http://b.test/books/", reach=Reach.PATH
+    )
+    inside = [
+        "http://a.test/manual/",
+        "https://a.test/manual/x/y?z",
+        "http://b.test/books/1",
+        "http://a.test/manual/other.html",
+    ]
 
     assert reached(scope, *inside) == inside
-    assert not reached(scope, "http://a.test/", "http://a.test/manual", "http://a.test/manuals/", "http://b.test/manual/", "http://c.test/")
+    assert not reached(
+        scope,
+        "http://a.test/",
+        "http://a.test/manual",
+        "http://a.test/manuals/",
+        "http://b.test/manual/",
+        "http://c.test/",
+    )
 
 
 def test_a_slash_in_the_query_makes_no_directory():
-    assert not reached(scope_of("http://a.test/x/", reach=Reach.PATH), "http://a.test/?path=a.test/x/")
+    assert not reached(
+        scope_of("http://a.test/x/", reach=Reach.PATH), "http://a.test/?path=a.test/x/"
+    )
 
 
 def test_a_seed_without_a_directory_takes_in_its_whole_host():
@@ -49,11 +76,21 @@ def test_by_domain_a_crawl_takes_in_all_hosts_under_the_domain_somebody_register
     inside = ["http://example.co.uk/", "https://a.b.example.co.uk:8443/y"]
 
     assert reached(scope, *inside) == inside
-    assert not reached(scope, "http://other.co.uk/", "http://co.uk/", "http://example.com/", "http://badexample.co.uk/")
+    assert not reached(
+        scope,
+        "http://other.co.uk/",
+        "http://co.uk/",
+        "http://example.com/",
+        "http://badexample.co.uk/",
+    )
 
 
 def test_those_who_share_a_hosting_service_have_domains_of_their_own():
-    assert not reached(scope_of("http://ann.github.io/", reach=Reach.DOMAIN), "http://bob.github.io/", "http://github.io/")
+    assert not reached(
+        scope_of("http://ann.github.io/", reach=Reach.DOMAIN),
+        "http://bob.github.io/",
+        "http://github.io/",
+    )
 
 
 @pytest.mark.parametrize("seed", ["http://127.0.0.1:8010/", "http://[::1]:8010/"])
@@ -61,7 +98,13 @@ def test_a_literal_address_has_no_domain_and_stands_for_itself_alone(seed):
     scope = scope_of(seed, reach=Reach.DOMAIN)
 
     assert reached(scope, seed) == [seed]
-    assert not reached(scope, "http://127.0.0.1:8011/", "http://127.0.0.2:8010/", "http://0.0.1/", "http://[::2]:8010/")
+    assert not reached(
+        scope,
+        "http://127.0.0.1:8011/",
+        "http://127.0.0.2:8010/",
+        "http://0.0.1/",
+        "http://[::2]:8010/",
+    )
 
 
 def test_a_name_without_a_dot_is_its_own_domain():
@@ -71,9 +114,14 @@ def test_a_name_without_a_dot_is_its_own_domain():
 
 
 def test_where_a_seed_redirects_to_widens_the_scope():
-    scope = scope_of("http://a.test/x/", reach=Reach.PATH).with_seeds([read_address("http://b.test/y/")])
+    scope = scope_of("http://a.test/x/", reach=Reach.PATH).with_seeds(
+        [read_address("http://b.test/y/")]
+    )
 
-    assert reached(scope, "http://a.test/x/1", "http://b.test/y/1", "http://b.test/") == ["http://a.test/x/1", "http://b.test/y/1"]
+    assert reached(scope, "http://a.test/x/1", "http://b.test/y/1", "http://b.test/") == [
+        "http://a.test/x/1",
+        "http://b.test/y/1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,23 +133,37 @@ def test_where_a_seed_redirects_to_widens_the_scope():
     ],
 )
 def test_what_is_out_of_scope_is_told_why(reach, why):
-    assert scope_of("http://a.test/", reach=reach).why_not(read_address("http://www.b.test/c/d"), 1) == why
+    assert (
+        scope_of("http://a.test/", reach=reach).why_not(read_address("http://www.b.test/c/d"), 1)
+        == why
+    )
 
 
 def test_what_is_too_deep_is_told_the_limit():
     scope = scope_of("http://a.test/", max_depth=2)
 
-    assert [scope.why_not(read_address("http://a.test/"), depth) for depth in (2, 3)] == ["", "the depth is limited to 2"]
+    assert [scope.why_not(read_address("http://a.test/"), depth) for depth in (2, 3)] == [
+        "",
+        "the depth is limited to 2",
+    ]
 
 
 def test_what_is_deeper_than_the_limit_is_out_of_scope():
     scope = Scope.of_seeds(Reach.HOST, SEEDS, 2)
 
-    assert [scope.admits(read_address("http://a.test/"), depth) for depth in range(4)] == [True, True, True, False]
+    assert [scope.admits(read_address("http://a.test/"), depth) for depth in range(4)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_limit_of_zero_takes_the_seeds_alone():
-    assert [Scope.of_seeds(Reach.HOST, SEEDS, 0).admits_depth(depth) for depth in (0, 1)] == [True, False]
+    assert [Scope.of_seeds(Reach.HOST, SEEDS, 0).admits_depth(depth) for depth in (0, 1)] == [
+        True,
+        False,
+    ]
 
 
 def test_without_a_limit_a_crawl_goes_as_deep_as_a_depth_can_be_stored():

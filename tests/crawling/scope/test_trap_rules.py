@@ -19,7 +19,10 @@ def address(target):
         ("/article/1", "/article/22"),
         ("/p-12.html", "/p-3.html"),
         ("/list?page=1&sort=name", "/list?page=2&sort=date"),
-        ("/item/550e8400-e29b-41d4-a716-446655440000", "/item/650e8400-e29b-41d4-a716-44665544ffff"),
+        (
+            "/item/550e8400-e29b-41d4-a716-446655440000",
+            "/item/650e8400-e29b-41d4-a716-44665544ffff",
+        ),
         ("/deadbeef01/x", "/0badcafe/x"),
         ("/t/1/2/3", "/t/1/2/3/4/5"),
         ("/k3j9x2ab41qz/news", "/p8w1m5cc02fd/help"),
@@ -44,7 +47,10 @@ def test_urls_that_differ_by_words_do_not(one, other):
 
 
 def test_a_pattern_belongs_to_one_origin():
-    assert pattern_of(read_address("http://a.test/1")).key != pattern_of(read_address("http://b.test/1")).key
+    assert (
+        pattern_of(read_address("http://a.test/1")).key
+        != pattern_of(read_address("http://b.test/1")).key
+    )
 
 
 @pytest.mark.parametrize("target", ["/", "/about/us", "/facade/decade"])

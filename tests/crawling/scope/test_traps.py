@@ -26,8 +26,14 @@ def article(number):
     """A text of its own for each number, in the frame of one site."""
     told = random.Random(number)
     text = " ".join(told.choice(WORDS) for _ in range(120))
-    ahead = "".join(f'<a href="/article/{number + step}">next</a>' for step in range(1, 11) if number + step <= 1000)
-    return f"<title>Article {number}</title><nav>Home About Contact Imprint</nav><p>{text}</p>{ahead}"
+    ahead = "".join(
+        f'<a href="/article/{number + step}">next</a>'
+        for step in range(1, 11)
+        if number + step <= 1000
+    )
+    return (
+        f"<title>Article {number}</title><nav>Home About Contact Imprint</nav><p>{text}</p>{ahead}"
+    )
 
 
 def calendar(request):
@@ -37,14 +43,21 @@ def calendar(request):
     return (
         200,
         HTML,
-        f"<title>Day {day}</title><h1>What happens on day {day}</h1><p>There is nothing planned for this day, come again.</p>{ahead}",
+        f"<title>Day {day}</title><h1>What happens on day {day}</h1><p>There is nothing planned "
+        f"for this day, come again.</p>{ahead}",
     )
 
 
 @pytest.fixture
 def trapped(make_site, crawl_to_the_end):
     """A run that has met an endless calendar beside a page of worth."""
-    site = make_site({"/": '<a href="/plan?day=1">plan</a><a href="/worth">worth</a>', "/plan": calendar, "/worth": "text"})
+    site = make_site(
+        {
+            "/": '<a href="/plan?day=1">plan</a><a href="/worth">worth</a>',
+            "/plan": calendar,
+            "/worth": "text",
+        }
+    )
     return site, crawl_to_the_end(f"{site.url}/", max_pages=500)
 
 
@@ -53,14 +66,26 @@ def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
 
     counts = crawl_view(run.crawl).counts
     [trap] = list_traps(run, limit=10)[0]
-    assert (run.state, run.reason) == ("finished", f"Every URL in scope is done, but for {trap.held:,} held back as traps.")
+    assert (run.state, run.reason) == (
+        "finished",
+        f"Every URL in scope is done, but for {trap.held:,} held back as traps.",
+    )
     assert "/worth" in site.paths
     assert MOST_ON_TRIAL <= counts.fetched < 4 * MOST_ON_TRIAL
-    assert (trap.pattern, trap.state, trap.rule) == (f"{site.url}/plan?day=#", TrapState.QUARANTINED, "yield")
+    assert (trap.pattern, trap.state, trap.rule) == (
+        f"{site.url}/plan?day=#",
+        TrapState.QUARANTINED,
+        "yield",
+    )
     assert trap.held == counts.quarantined == Url.objects.filter(run=run, state="t").count() > 0
     assert all(sample.startswith(f"{site.url}/plan?day=") for sample in trap.samples)
-    assert LogLine.objects.filter(run=run, message__contains="Quarantined as a possible trap").count() == 1
-    assert counts.discovered == counts.succeeded + counts.failed + counts.excluded + counts.quarantined
+    assert (
+        LogLine.objects.filter(run=run, message__contains="Quarantined as a possible trap").count()
+        == 1
+    )
+    assert (
+        counts.discovered == counts.succeeded + counts.failed + counts.excluded + counts.quarantined
+    )
 
 
 @pytest.mark.drill
@@ -77,8 +102,13 @@ def test_a_large_site_of_numbered_articles_is_fetched_whole(make_site, crawl_to_
 
 @pytest.mark.parametrize("visits", ["breadth_first", "best_first"])
 def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_the_end, visits):
-    frame = "<p>This page is very much like all others of its kind, and says nothing of its own.</p>"
-    pages = {f"/item/{number}": f'<title>{number}</title>{frame}<a href="/item/{number // 2}">x</a>' for number in range(150)}
+    frame = (
+        "<p>This page is very much like all others of its kind, and says nothing of its own.</p>"
+    )
+    pages = {
+        f"/item/{number}": f'<title>{number}</title>{frame}<a href="/item/{number // 2}">x</a>'
+        for number in range(150)
+    }
     site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
 
     run = crawl_to_the_end(f"{site.url}/", order=visits)
@@ -98,7 +128,9 @@ def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_th
     ],
 )
 def test_what_looks_like_a_trap_is_never_fetched(make_site, crawl_to_the_end, rule, links):
-    site = make_site({"/": "".join(f'<a href="{link}">x</a>' for link in [*links, "/ok"]), "/ok": "ok"})
+    site = make_site(
+        {"/": "".join(f'<a href="{link}">x</a>' for link in [*links, "/ok"]), "/ok": "ok"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -110,8 +142,15 @@ def test_what_looks_like_a_trap_is_never_fetched(make_site, crawl_to_the_end, ru
     assert "/ok" in site.paths
 
 
-def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(make_site, crawl_to_the_end, work_off):
-    site = make_site({"/": '<a href="/calendar/2999/01/">x</a>', "/calendar/2999/01/": '<a href="/calendar/2999/02/">x</a>'})
+def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(
+    make_site, crawl_to_the_end, work_off
+):
+    site = make_site(
+        {
+            "/": '<a href="/calendar/2999/01/">x</a>',
+            "/calendar/2999/01/": '<a href="/calendar/2999/02/">x</a>',
+        }
+    )
     run = crawl_to_the_end(f"{site.url}/")
     [trap] = list_traps(run, limit=10)[0]
 
@@ -133,7 +172,9 @@ def test_a_banned_pattern_is_excluded_with_its_reason(trapped):
     counts = crawl_view(run.crawl).counts
     assert count == counts.excluded == trap.held
     assert (counts.quarantined, counts.queued) == (0, 0)
-    assert set(Url.objects.filter(run=run, state="x").values_list("status", flat=True)) == {FetchStatus.TRAP}
+    assert set(Url.objects.filter(run=run, state="x").values_list("status", flat=True)) == {
+        FetchStatus.TRAP
+    }
     assert run.status_counts.get(state="x").urls == count
     assert states_of(run.pk) == {trap.key: TrapState.BANNED}
 
@@ -150,7 +191,12 @@ def test_what_was_decided_is_not_decided_twice(trapped):
 
 
 def test_a_quarantined_url_found_again_stays_where_it_is(make_site, crawl_to_the_end):
-    site = make_site({"/": '<a href="/calendar/2999/01/">x</a><a href="/a">a</a>', "/a": '<a href="/calendar/2999/01/">x</a>'})
+    site = make_site(
+        {
+            "/": '<a href="/calendar/2999/01/">x</a><a href="/a">a</a>',
+            "/a": '<a href="/calendar/2999/01/">x</a>',
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 

@@ -33,12 +33,17 @@ def text(session, url, *, headers=AGENT, timeout=(5, 5), **options):
 
 
 def test_the_socket_goes_to_the_address_and_the_name_into_the_host_header(session, make_site):
-    first, second = make_site({"/": "first"}, address="127.0.0.2"), make_site({"/": "second"}, address="127.0.0.3")
+    first, second = (
+        make_site({"/": "first"}, address="127.0.0.2"),
+        make_site({"/": "second"}, address="127.0.0.3"),
+    )
     url = f"http://no-such-name.test:{first.port}/"
 
     assert text(session, url, address="127.0.0.2") == "first"
 
-    assert [(request.host, request.user_agent) for request in first.log] == [(f"no-such-name.test:{first.port}", "test")]
+    assert [(request.host, request.user_agent) for request in first.log] == [
+        (f"no-such-name.test:{first.port}", "test")
+    ]
     assert not second.log
 
 
@@ -61,7 +66,12 @@ def test_connections_are_kept_for_the_next_request(session, make_site):
 
 def test_connections_are_not_shared_between_names_or_addresses(session, make_site):
     site = make_site({"/": "hello"}, address="0.0.0.0")
-    ways = [("a.test", "127.0.0.1"), ("b.test", "127.0.0.1"), ("a.test", "127.0.0.2"), ("a.test", "127.0.0.1")]
+    ways = [
+        ("a.test", "127.0.0.1"),
+        ("b.test", "127.0.0.1"),
+        ("a.test", "127.0.0.2"),
+        ("a.test", "127.0.0.1"),
+    ]
 
     for name, address in ways:
         text(session, f"http://{name}:{site.port}/", address=address)
@@ -79,9 +89,14 @@ def test_a_redirect_is_handed_back_not_followed(session, make_site):
     assert not inside.connections
 
 
-def test_a_name_that_moves_home_after_vetting_is_fetched_where_it_was(session, make_site, dns_server):
+def test_a_name_that_moves_home_after_vetting_is_fetched_where_it_was(
+    session, make_site, dns_server
+):
     """Rebinding: the first answer is vetted and dialled; what DNS says next is never asked for."""
-    outside, home = make_site({"/": "outside"}, address="127.0.0.5"), make_site({"/": "home"}, address="127.0.0.6")
+    outside, home = (
+        make_site({"/": "outside"}, address="127.0.0.5"),
+        make_site({"/": "home"}, address="127.0.0.6"),
+    )
     permission = AllowedRange(ip_network("127.0.0.5/32"), 1, 65535)
     dns_server.hosts["moving.test"] = ["127.0.0.5"]
     addresses = _addresses("moving.test", dns_server)
@@ -92,10 +107,17 @@ def test_a_name_that_moves_home_after_vetting_is_fetched_where_it_was(session, m
     assert text(session, f"http://moving.test:{outside.port}/", address=address) == "outside"
     assert not home.connections
     assert dns_server.count("moving.test", "A") == 1
-    assert not vet(_addresses("moving.test", dns_server), home.port, allowed=[permission], forbidden=frozenset()).permitted
+    assert not vet(
+        _addresses("moving.test", dns_server),
+        home.port,
+        allowed=[permission],
+        forbidden=frozenset(),
+    ).permitted
 
 
-def test_neither_proxies_nor_passwords_of_the_environment_are_used(session, make_site, monkeypatch, tmp_path):
+def test_neither_proxies_nor_passwords_of_the_environment_are_used(
+    session, make_site, monkeypatch, tmp_path
+):
     site = make_site({"/": "direct"})
     (tmp_path / ".netrc").write_text("machine a.test login me password secret")
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
@@ -135,7 +157,9 @@ def test_a_header_cannot_smuggle_another(session, make_site):
     site = make_site({"/": "x"})
 
     with pytest.raises(ValueError, match="header"):
-        text(session, f"{site.url}/", address=site.address, headers={"User-Agent": "x\r\nEvil: yes"})
+        text(
+            session, f"{site.url}/", address=site.address, headers={"User-Agent": "x\r\nEvil: yes"}
+        )
 
 
 def test_a_refused_connection_is_an_error_that_names_the_address(session):

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.web.addresses import MAX_NAME_LENGTH, MAX_URL_LENGTH, BadUrl, canonical_address, fingerprint, read_address
+from crawling.web.addresses import (
+    MAX_NAME_LENGTH,
+    MAX_URL_LENGTH,
+    BadUrl,
+    canonical_address,
+    fingerprint,
+    read_address,
+)
 
 #: any text at all, lone surrogates included, and text that is nearly a URL
 texts = st.text(st.characters(exclude_categories=())) | st.builds(
@@ -47,7 +54,9 @@ def test_all_spellings_of_a_url_become_one(text, url):
     assert read_address(text).url == url
 
 
-@pytest.mark.parametrize("text", ["http://a.test/x", "http://a.test/x#", "http://a.test/x#part", "http://a.test/x#a#b"])
+@pytest.mark.parametrize(
+    "text", ["http://a.test/x", "http://a.test/x#", "http://a.test/x#part", "http://a.test/x#a#b"]
+)
 def test_the_fragment_is_dropped(text):
     assert read_address(text).url == "http://a.test/x"
 

@@ -55,7 +55,10 @@ def test_a_compressed_payload_stays_compressed(size):
 def test_a_chunked_payload_is_put_together(coding):
     body = gzip.compress(b"abc" * 1000) if coding else b"abc" * 1000
     head = OK + coding + b"Transfer-Encoding: chunked\r\n\r\n"
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (body[:7], body[7:])) + b"0\r\nTrailer: x\r\n\r\n"
+    chunks = (
+        b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (body[:7], body[7:]))
+        + b"0\r\nTrailer: x\r\n\r\n"
+    )
 
     with serve_raw(say(head + chunks)) as (url, _):
         assert exchange_of(url)[1:] == (head, body)
@@ -89,7 +92,10 @@ def test_an_answer_that_is_too_big_has_no_exchange():
     assert (fetched.status, fetched.exchange) == (FetchStatus.TOO_BIG, None)
 
 
-@pytest.mark.parametrize("interim", [b"100 Continue", b"102 Processing", b"103 Early Hints\r\nLink: </s.css>; rel=preload"])
+@pytest.mark.parametrize(
+    "interim",
+    [b"100 Continue", b"102 Processing", b"103 Early Hints\r\nLink: </s.css>; rel=preload"],
+)
 def test_interim_answers_are_not_the_answer(interim):
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 

@@ -20,12 +20,31 @@ LENGTH = 8_000
 MOST_SECONDS = 0.1
 #: of all searches with one expression, after which the kernel ends the process that tries it
 MOST_SECONDS_IN_ALL = 20
-UNITS = [*string.printable, "\\a", "\\aa ", "a=", "=1", "/#", "/a", "//a", ".a", "é", "--", "<a", "->"]
+UNITS = [
+    *string.printable,
+    "\\a",
+    "\\aa ",
+    "a=",
+    "=1",
+    "/#",
+    "/a",
+    "//a",
+    ".a",
+    "é",
+    "--",
+    "<a",
+    "->",
+]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
-    "crawling.web.documents.charsets:STATED": ["<?xml", "<?xml encoding", "@charset ", '@charset "'],
+    "crawling.web.documents.charsets:STATED": [
+        "<?xml",
+        "<?xml encoding",
+        "@charset ",
+        '@charset "',
+    ],
     "crawling.web.documents.css:COMMENT": ["/*"],
     "crawling.web.documents.css:ESCAPE": ["\\"],
     "crawling.web.documents.css:NAMED": [
@@ -117,7 +136,8 @@ def test_no_repetition_holds_an_expression_up(name):
 
 
 def ways_of(name):
-    """How the expression is used: one that is only matched from the start need not be searched for."""
+    """How the expression is used: one that is only matched from the start need not be searched
+    for."""
     module, _, own_name = name.partition(":")
     source = Path(importlib.import_module(module).__file__).read_text()
     expression = EXPRESSIONS[name]

@@ -1,4 +1,6 @@
-"""One document over HTTP from a real server: its headers, its body, and the limits on them (SEEDS B1, B2)."""
+"""One document over HTTP from a real server: its headers, its body, and the limits on them (SEEDS
+B1, B2).
+"""
 
 import gzip
 import time
@@ -19,14 +21,24 @@ def test_a_document_comes_with_its_status_headers_and_body(make_site):
 
     fetched = get(f"{site.url}/")
 
-    assert (fetched.status, fetched.http_status, fetched.body, fetched.error) == (404, 404, b"not here", "")
+    assert (fetched.status, fetched.http_status, fetched.body, fetched.error) == (
+        404,
+        404,
+        b"not here",
+        "",
+    )
     assert (fetched.content_type, fetched.charset) == ("text/html", "gb2312")
     assert 0 < fetched.seconds < 2
 
 
 @pytest.mark.parametrize(
     ("content_type", "expected"),
-    [(None, ("", None)), ("text/html", ("text/html", None)), ("text/html;charset=", ("text/html", None)), (";;=;charset=x", ("", "x"))],
+    [
+        (None, ("", None)),
+        ("text/html", ("text/html", None)),
+        ("text/html;charset=", ("text/html", None)),
+        (";;=;charset=x", ("", "x")),
+    ],
 )
 def test_content_types_of_any_shape_are_read(content_type, expected):
     fetched = Fetched(200, {} if content_type is None else {"Content-Type": content_type})
@@ -53,7 +65,10 @@ def test_compressed_bodies_are_decoded(make_site, encoding, encode):
 
 
 def test_chunked_bodies_are_put_together():
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (b"a" * 70_000, b"b", b"c" * 9)) + b"0\r\n\r\n"
+    chunks = (
+        b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (b"a" * 70_000, b"b", b"c" * 9))
+        + b"0\r\n\r\n"
+    )
 
     with serve_raw(say(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)) as (url, _):
         assert get(url).body == b"a" * 70_000 + b"b" + b"c" * 9
@@ -82,20 +97,33 @@ def test_every_piece_is_counted_as_received(make_site):
 
 
 def test_where_a_redirect_leads_may_be_written_in_utf_8():
-    with serve_raw(say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /ü\r\n\r\n".encode())) as (url, _):
+    with serve_raw(
+        say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /ü\r\n\r\n".encode())
+    ) as (url, _):
         assert get(url).location == "/ü"
 
 
 def test_the_time_we_hold_back_for_bandwidth_is_not_the_servers():
-    body = b"x" * 10 * PIECE_BYTES  # ten waits of 0.05 s are ours, and longer than the server may take
+    # ten waits of 0.05 s are ours, and longer than the server may take
+    body = b"x" * 10 * PIECE_BYTES
 
-    with serve_raw(say(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
+    with (
+        serve_raw(say(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)) as (url, _),
+        PinnedSession(answer_seconds=0.2) as session,
+    ):
         fetched = get(url, session=session, received=lambda count: time.sleep(0.05))
 
     assert (fetched.status, len(fetched.body)) == (200, len(body))
 
 
-@pytest.mark.parametrize("head", [b"Content-Length: 99999999\r\n\r\n", b"\r\n", b"Transfer-Encoding: chunked\r\n\r\n5F5E0FF\r\n"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 99999999\r\n\r\n",
+        b"\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n5F5E0FF\r\n",
+    ],
+)
 def test_what_is_too_big_is_not_read_to_its_end(head):
     sent = []
     pieces = (sent.append(1) or b"x" * PIECE_BYTES for _ in range(1000))

@@ -31,7 +31,11 @@ def test_nobody_listening_is_a_failed_connection():
         closed.bind(("127.0.0.1", 0))
         fetched = get(f"http://127.0.0.1:{closed.getsockname()[1]}/")
 
-    assert (fetched.status, fetched.http_status, fetched.body) == (FetchStatus.CONNECT_FAILED, 0, b"")
+    assert (fetched.status, fetched.http_status, fetched.body) == (
+        FetchStatus.CONNECT_FAILED,
+        0,
+        b"",
+    )
     assert "refused" in fetched.error
 
 
@@ -41,18 +45,23 @@ ENDINGS = {
     "hangs up in the headers": say(OK + b"Content-Le"),
     "resets in the headers": say(OK + b"Content-Le", then=reset),
     "hangs up in the body": say(OK + b"Content-Length: 1000\r\n\r\n", b"x" * 100),
-    "resets in the body": say(OK + b"Content-Length: 1000\r\n\r\n", b"x" * 100, pause=0.05, then=reset),
+    "resets in the body": say(
+        OK + b"Content-Length: 1000\r\n\r\n", b"x" * 100, pause=0.05, then=reset
+    ),
     "hangs up in a chunk": say(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"100\r\nxx"),
     "sends no chunks": say(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"hello\r\n"),
     "does not speak HTTP": say(b"220 mail.test ESMTP\r\n"),
     "sends noise": say(bytes(range(256)) * 10),
     "sends one endless line": say(b"x" * 200_000),
-    "sends headers without end": say(OK + b"".join(b"X-%d: y\r\n" % number for number in range(500))),
+    "sends headers without end": say(
+        OK + b"".join(b"X-%d: y\r\n" % number for number in range(500))
+    ),
 }
 
 
 UNREADABLE = {
-    "a length that no number of 63 bits holds": OK + b"Content-Length: 99999999999999999999\r\n\r\nhello",
+    "a length that no number of 63 bits holds": OK
+    + b"Content-Length: 99999999999999999999\r\n\r\nhello",
     "a status of four digits": b"HTTP/1.1 2000 OK\r\nContent-Length: 5\r\n\r\nhello",
 }
 
@@ -74,7 +83,10 @@ ENDLESS = {
 @pytest.mark.parametrize("stream", ENDLESS)
 def test_an_endless_stream_that_never_becomes_a_body_is_broken_off(stream):
     start, more = ENDLESS[stream]
-    with serve_raw(say(start, *[more] * 2000)) as (url, _), PinnedSession(answer_bytes=1_000_000) as session:
+    with (
+        serve_raw(say(start, *[more] * 2000)) as (url, _),
+        PinnedSession(answer_bytes=1_000_000) as session,
+    ):
         fetched = get(url, session=session)
 
     assert (fetched.status, fetched.body) == (FetchStatus.BROKEN_ANSWER, b"")
@@ -115,9 +127,16 @@ def test_what_is_packed_without_end_is_too_big_as_it_came(stream):
     assert (fetched.status, fetched.body) == (FetchStatus.TOO_BIG, b"")
 
 
-@pytest.mark.parametrize(("coding", "body"), [(b"gzip", b"hello"), (b"br", b"\xff" * 9), (b"zstd", b"hello"), (b"x-unknown", b"hello")])
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [(b"gzip", b"hello"), (b"br", b"\xff" * 9), (b"zstd", b"hello"), (b"x-unknown", b"hello")],
+)
 def test_what_cannot_be_unpacked_is_told_so_and_never_parsed(coding, body):
-    with serve_raw(say(OK + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s" % (coding, len(body), body))) as (url, _):
+    with serve_raw(
+        say(
+            OK + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s" % (coding, len(body), body)
+        )
+    ) as (url, _):
         fetched = get(url)
 
     assert (fetched.status, fetched.body) == (FetchStatus.UNDECODABLE, b"")
@@ -144,7 +163,10 @@ SILENCES = {
 def test_a_server_that_falls_silent_has_timed_out(when):
     over = threading.Event()
 
-    with serve_raw(say(*SILENCES[when], then=lambda connection: over.wait(5))) as (url, _), PinnedSession(read_seconds=0.2) as session:
+    with (
+        serve_raw(say(*SILENCES[when], then=lambda connection: over.wait(5))) as (url, _),
+        PinnedSession(read_seconds=0.2) as session,
+    ):
         fetched = get(url, session=session, how=QUICK)
         over.set()
 
@@ -161,7 +183,10 @@ DRIPS = {
 
 @pytest.mark.parametrize("where", DRIPS)
 def test_a_server_that_drips_is_left_when_the_whole_answer_took_too_long(where):
-    with serve_raw(say(*DRIPS[where] * 5, pause=0.06)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
+    with (
+        serve_raw(say(*DRIPS[where] * 5, pause=0.06)) as (url, _),
+        PinnedSession(answer_seconds=0.2) as session,
+    ):
         fetched = get(url, session=session, how=QUICK)
 
     assert fetched.status == FetchStatus.TIMED_OUT
@@ -190,10 +215,15 @@ def says_internal_error(connection):
     connection.sendall(b"\x15\x03\x03\x00\x02\x02\x50")
 
 
-@pytest.mark.parametrize("talk", [lambda connection: None, hangs_up_in_the_handshake, reset, says_internal_error])
+@pytest.mark.parametrize(
+    "talk", [lambda connection: None, hangs_up_in_the_handshake, reset, says_internal_error]
+)
 def test_a_handshake_that_breaks_off_is_a_fault_of_a_moment(talk):
     with serve_raw(talk) as (url, _):
-        assert get(url.replace("http:", "https:")).status in (FetchStatus.BROKEN_ANSWER, FetchStatus.CONNECT_FAILED)
+        assert get(url.replace("http:", "https:")).status in (
+            FetchStatus.BROKEN_ANSWER,
+            FetchStatus.CONNECT_FAILED,
+        )
 
 
 def test_a_server_with_no_protocol_in_common_is_a_failure_of_tls():
@@ -218,7 +248,9 @@ def test_a_proxy_that_trickles_is_left_after_the_time_for_connecting(kind):
 
     with serve_raw(trickle) as (url, _), PinnedSession(answer_seconds=1) as session:
         port = int(url.rstrip("/").rpartition(":")[2])
-        how = RequestOptions(timeouts=(1.0, 1.0), way=ProxyRoute(Proxy(kind, "127.0.0.1", port), "127.0.0.1"))
+        how = RequestOptions(
+            timeouts=(1.0, 1.0), way=ProxyRoute(Proxy(kind, "127.0.0.1", port), "127.0.0.1")
+        )
         fetched = get("http://127.0.0.1:9/", session=session, how=how)
 
     assert fetched.status in (FetchStatus.TIMED_OUT, FetchStatus.PROXY_FAILED)

@@ -23,9 +23,18 @@ LATER = "Fri, 01 May 2026 13:00:00 GMT"
     ],
 )
 def test_max_age_is_stronger_than_expires_and_nothing_holds_for_ever(headers, seconds):
-    assert fresh_until(headers, NOW) == (None if seconds is None else NOW + timedelta(seconds=seconds))
+    assert fresh_until(headers, NOW) == (
+        None if seconds is None else NOW + timedelta(seconds=seconds)
+    )
 
 
-@pytest.mark.parametrize("text", ["Fri, 01 May 2026 13:00:00 GMT", "Fri, 01 May 2026 15:00:00 +0200", "Fri, 01 May 2026 13:00:00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fri, 01 May 2026 13:00:00 GMT",
+        "Fri, 01 May 2026 15:00:00 +0200",
+        "Fri, 01 May 2026 13:00:00",
+    ],
+)
 def test_a_date_is_read_whatever_its_zone(text):
     assert read_date(text) == NOW + timedelta(hours=1)

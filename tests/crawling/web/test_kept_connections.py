@@ -13,7 +13,9 @@ from tests.servers import make_certificate, require_openssl, tls_context
 
 def test_a_connection_is_kept_after_every_answer_that_was_read_to_its_end(make_site):
     moved = (301, {"Location": "/"}, "moved")
-    site = make_site({"/": "x" * 100_000, "/gone": (404, {}, "no"), "/empty": (200, {}, ""), "/moved": moved})
+    site = make_site(
+        {"/": "x" * 100_000, "/gone": (404, {}, "no"), "/empty": (200, {}, ""), "/moved": moved}
+    )
 
     with PinnedSession() as session:
         for path in ["/", "/gone", "/empty", "/moved"] * 3:
@@ -26,11 +28,20 @@ ANSWER = OK + b"Content-Length: 2\r\n\r\nhi"
 
 
 @pytest.mark.parametrize("ending", [lambda connection: None, reset])
-def test_a_kept_connection_that_closes_under_the_next_request_tells_so_and_nothing_is_repeated(ending):
+def test_a_kept_connection_that_closes_under_the_next_request_tells_so_and_nothing_is_repeated(
+    ending,
+):
     """The server reads the second request on the first connection and hangs up without a word."""
-    with serve_raw(say(ANSWER, then=say(then=ending)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+    with (
+        serve_raw(say(ANSWER, then=say(then=ending)), say(ANSWER)) as (url, accepted),
+        PinnedSession() as session,
+    ):
         first, second = get(url, session=session), get(url, session=session)
-        assert (first.is_stale, second.status, second.is_stale) == (False, FetchStatus.BROKEN_ANSWER, True)
+        assert (first.is_stale, second.status, second.is_stale) == (
+            False,
+            FetchStatus.BROKEN_ANSWER,
+            True,
+        )
         assert len(accepted) == 1
         assert get(url, session=session).body == b"hi"
 
@@ -47,10 +58,17 @@ def test_a_new_connection_that_closes_without_a_word_is_not_tried_again():
     ids=["the answer breaks off", "the answer is reset"],
 )
 def test_an_answer_that_has_begun_is_the_servers_fault(second):
-    with serve_raw(say(ANSWER, then=second), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+    with (
+        serve_raw(say(ANSWER, then=second), say(ANSWER)) as (url, accepted),
+        PinnedSession() as session,
+    ):
         get(url, session=session)
         fetched = get(url, session=session)
-        assert (fetched.status, fetched.is_stale, len(accepted)) == (FetchStatus.BROKEN_ANSWER, False, 1)
+        assert (fetched.status, fetched.is_stale, len(accepted)) == (
+            FetchStatus.BROKEN_ANSWER,
+            False,
+            1,
+        )
 
 
 def test_an_answer_that_is_not_read_to_its_end_takes_its_connection_with_it():
@@ -64,7 +82,10 @@ def test_an_answer_that_is_not_read_to_its_end_takes_its_connection_with_it():
 
 
 def test_an_answer_that_is_longer_than_it_says_is_cut_and_spoils_no_other():
-    with serve_raw(say(ANSWER + b"gh", then=say(ANSWER)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+    with (
+        serve_raw(say(ANSWER + b"gh", then=say(ANSWER)), say(ANSWER)) as (url, accepted),
+        PinnedSession() as session,
+    ):
         assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
         assert len(accepted) == 2  # the rest may be on its way yet
 
@@ -73,8 +94,17 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
 
 
 def test_chunks_that_go_wrong_spoil_no_other_answer():
-    with serve_raw(say(CHUNKED + b"ZZ\r\n", then=say(b"stale" + ANSWER)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
-        assert [get(url, session=session).status for _ in range(2)] == [FetchStatus.BROKEN_ANSWER, 200]
+    with (
+        serve_raw(say(CHUNKED + b"ZZ\r\n", then=say(b"stale" + ANSWER)), say(ANSWER)) as (
+            url,
+            accepted,
+        ),
+        PinnedSession() as session,
+    ):
+        assert [get(url, session=session).status for _ in range(2)] == [
+            FetchStatus.BROKEN_ANSWER,
+            200,
+        ]
         assert len(accepted) == 2
 
 
@@ -119,8 +149,14 @@ def test_what_comes_in_one_tls_record_with_an_answer_is_not_the_next_one(tmp_pat
 
         return talk
 
-    first, second = secured(OK + b"Content-Length: 2\r\n\r\n", b"hi" + ANSWER.replace(b"hi", b"no")), secured(ANSWER)
-    with serve_raw(first, second) as (url, _), PinnedSession(authorities=str(certificate)) as session:
+    first, second = (
+        secured(OK + b"Content-Length: 2\r\n\r\n", b"hi" + ANSWER.replace(b"hi", b"no")),
+        secured(ANSWER),
+    )
+    with (
+        serve_raw(first, second) as (url, _),
+        PinnedSession(authorities=str(certificate)) as session,
+    ):
         address = url.replace("http://127.0.0.1", "https://site.test")
         first, second = get(address, session=session), get(address, session=session)
         if second.is_stale:
@@ -138,14 +174,23 @@ def test_nothing_is_posted_twice():
     def stay_open(connection):
         threading.Thread(target=hang_up, args=[connection.dup()], daemon=True).start()
 
-    with serve_raw(say(ANSWER, then=stay_open), hang_up, say(ANSWER)) as (url, _), PinnedSession() as session:
+    with (
+        serve_raw(say(ANSWER, then=stay_open), hang_up, say(ANSWER)) as (url, _),
+        PinnedSession() as session,
+    ):
         assert get(url, session=session).status == 200
-        assert get(url, session=session, how=RequestOptions(body=b"a=1")).status == FetchStatus.BROKEN_ANSWER
+        assert (
+            get(url, session=session, how=RequestOptions(body=b"a=1")).status
+            == FetchStatus.BROKEN_ANSWER
+        )
     assert len([request for request in asked if request]) == 1
 
 
 def test_a_connection_is_kept_behind_the_last_chunk():
-    with serve_raw(say(CHUNKED + b"0\r\n\r\n", then=say(ANSWER))) as (url, accepted), PinnedSession() as session:
+    with (
+        serve_raw(say(CHUNKED + b"0\r\n\r\n", then=say(ANSWER))) as (url, accepted),
+        PinnedSession() as session,
+    ):
         assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
         assert len(accepted) == 1
 
@@ -158,14 +203,19 @@ def test_a_connection_over_which_something_comes_unasked_is_not_used_again():
         wait_until_it_is_there(connection)
         told.set()
 
-    with serve_raw(say(ANSWER, then=blurt), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+    with (
+        serve_raw(say(ANSWER, then=blurt), say(ANSWER)) as (url, accepted),
+        PinnedSession() as session,
+    ):
         assert get(url, session=session).body == b"hi"
         told.wait(5)
         assert get(url, session=session).status == 200
         assert len(accepted) == 2
 
 
-def test_only_so_many_sites_keep_connections_and_the_least_recently_used_goes(make_site, monkeypatch):
+def test_only_so_many_sites_keep_connections_and_the_least_recently_used_goes(
+    make_site, monkeypatch
+):
     monkeypatch.setattr("crawling.web.fetch.connections.MOST_SITES", 2)
     sites = [make_site({"/": "x"}) for _ in range(3)]
 

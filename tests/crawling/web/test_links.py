@@ -74,7 +74,10 @@ def test_what_leads_to_no_other_page_is_no_link(html):
 
 
 def test_links_come_in_document_order_and_each_once():
-    html = '<a href=/b>1</a><iframe src=/c></iframe><a href="/b#x">2</a><area href=/a><a href="http://A.TEST/c">3</a><a href=/b>4</a>'
+    html = (
+        '<a href=/b>1</a><iframe src=/c></iframe><a href="/b#x">2</a><area href=/a><a '
+        'href="http://A.TEST/c">3</a><a href=/b>4</a>'
+    )
 
     assert links(html) == ["http://a.test/b", "http://a.test/c", "http://a.test/a"]
 
@@ -91,7 +94,10 @@ def test_links_come_in_document_order_and_each_once():
         ("<a href='x?a=1&amp;b=2&copy=3'>", ["http://a.test/d/x?a=1&b=2&copy=3"]),
         ("<base href=/o/><a href=x>", ["http://a.test/o/x"]),
         ("<a href=x><base href=/o/><base href=/p/>", ["http://a.test/o/x"]),
-        ("<base href=http://b.test/o/><a href=x><a href=//c.test/>", ["http://b.test/o/x", "http://c.test/"]),
+        (
+            "<base href=http://b.test/o/><a href=x><a href=//c.test/>",
+            ["http://b.test/o/x", "http://c.test/"],
+        ),
         ("<base href=/o/><a href='#part'><a href=''>", ["http://a.test/o/"]),
         ("<base href=mailto:x><a href=x>", ["http://a.test/d/x"]),
         ("<base target=_blank><a href=x>", ["http://a.test/d/x"]),
@@ -153,22 +159,41 @@ def test_the_character_set_is_the_servers_or_the_documents_or_a_good_guess(body,
     ],
 )
 def test_a_path_goes_out_in_utf_8_and_a_query_in_the_documents_character_set(charset, query):
-    html = '<a href="/&#20013;?q=&#20013;&#25991;&amp;r=1&amp;s=%20">'.encode("utf-16-le" if charset == "utf-16le" else "ascii")
+    html = '<a href="/&#20013;?q=&#20013;&#25991;&amp;r=1&amp;s=%20">'.encode(
+        "utf-16-le" if charset == "utf-16le" else "ascii"
+    )
 
     assert links(html, charset=charset) == [f"http://a.test/%E4%B8%AD?q={query}&r=1&s=%20"]
 
 
 def test_a_title_is_one_line_of_bounded_length():
-    assert read("<title>\n A\t title\0  of &lt;mine&gt; </title>").title == "A title\ufffd of <mine>"
+    assert (
+        read("<title>\n A\t title\0  of &lt;mine&gt; </title>").title == "A title\ufffd of <mine>"
+    )
     assert len(read(f"<title>{'x' * 10_000}</title>").title) == 500
     assert read("<p>no title</p>").title == ""
 
 
-pieces = ["<a href=", "<base href=", "<link rel=next href=", "<frameset>", "<title>", "<!--", "</a>", ">", '"', "'"]
+pieces = [
+    "<a href=",
+    "<base href=",
+    "<link rel=next href=",
+    "<frameset>",
+    "<title>",
+    "<!--",
+    "</a>",
+    ">",
+    '"',
+    "'",
+]
 pieces += ["http://", "//", "?", "&#xD800;", "&#0;", "é", "中", "\0"]
-bodies = st.binary(max_size=300) | st.lists(st.sampled_from(pieces)).map(lambda parts: "".join(parts).encode())
+bodies = st.binary(max_size=300) | st.lists(st.sampled_from(pieces)).map(
+    lambda parts: "".join(parts).encode()
+)
 charsets = (
-    st.none() | st.text(st.characters(max_codepoint=255), max_size=12) | st.sampled_from(["gbk", "shift_jis", "utf-16", "iso-2022-jp"])
+    st.none()
+    | st.text(st.characters(max_codepoint=255), max_size=12)
+    | st.sampled_from(["gbk", "shift_jis", "utf-16", "iso-2022-jp"])
 )
 
 
@@ -186,23 +211,50 @@ def test_no_bytes_whatever_raise(body, charset):
 
 hrefs = st.one_of(
     st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=12),
-    st.sampled_from(["/", "x", "../y", "?q=1", "#part", "", "//b.test/z", "http://c.test", "mailto:m@a.test", "x y", "ü", "?ü", "&amp;"]),
+    st.sampled_from(
+        [
+            "/",
+            "x",
+            "../y",
+            "?q=1",
+            "#part",
+            "",
+            "//b.test/z",
+            "http://c.test",
+            "mailto:m@a.test",
+            "x y",
+            "ü",
+            "?ü",
+            "&amp;",
+        ]
+    ),
 )
-elements = st.tuples(st.sampled_from(["a", "area", "iframe", "p", "img", "link"]), hrefs, st.text(max_size=8))
+elements = st.tuples(
+    st.sampled_from(["a", "area", "iframe", "p", "img", "link"]), hrefs, st.text(max_size=8)
+)
 
 
 @given(st.none() | hrefs, st.lists(elements, max_size=12))
 def test_the_links_are_those_that_beautiful_soup_finds(base, parts):
     head = "" if base is None else f'<base href="{escape(base)}">'
     body = "".join(element(*part) for part in parts)
-    html = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".replace("\0", "").replace("\r", "")
+    html = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".replace(
+        "\0", ""
+    ).replace("\r", "")
 
     assert set(links(html, charset="utf-8")) == set(links_by_soup(html))
 
 
 def element(tag, target, text):
-    attributes = {"iframe": f'src="{escape(target)}"', "link": f'rel="next" href="{escape(target)}"'}.get(tag, f'href="{escape(target)}"')
-    return f"<{tag} {attributes}>{escape(text)}</{tag}>" if tag in ("a", "iframe", "p") else f"<{tag} {attributes}>"
+    attributes = {
+        "iframe": f'src="{escape(target)}"',
+        "link": f'rel="next" href="{escape(target)}"',
+    }.get(tag, f'href="{escape(target)}"')
+    return (
+        f"<{tag} {attributes}>{escape(text)}</{tag}>"
+        if tag in ("a", "iframe", "p")
+        else f"<{tag} {attributes}>"
+    )
 
 
 def links_by_soup(html):

@@ -24,7 +24,9 @@ def chunked(body, fields=b"Transfer-Encoding: chunked\r\n"):
 
 
 def chunked_by_byte(body):
-    return b"Transfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n" % b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    return b"Transfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n" % b"".join(
+        b"1\r\n%c\r\n" % byte for byte in body
+    )
 
 
 FORMS = {
@@ -40,7 +42,12 @@ FORMS = {
 }
 BEFORE = [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"]
 #: what follows an answer: nothing, rubbish, or what may be taken for the next
-BEHIND = [b"", b"zz", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL", b"HTTP/1.1 103 X\r\n\r\n"]
+BEHIND = [
+    b"",
+    b"zz",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL",
+    b"HTTP/1.1 103 X\r\n\r\n",
+]
 
 
 class TwoServers(RuleBasedStateMachine):
@@ -87,16 +94,21 @@ class TwoServers(RuleBasedStateMachine):
     def ask(self, name, form, before, behind, is_apart):
         self.counts[name] += 1
         body = BODY % (name, self.counts[name])
-        head, blank, rest = (before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body)).rpartition(b"\r\n\r\n")
+        head, blank, rest = (before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body)).rpartition(
+            b"\r\n\r\n"
+        )
         if form in ("chunked", "by byte", "both", "not last"):
             head, blank, rest = before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body), b"", b""
         self.plans[name].clear()
         self.said.clear()
-        self.plans[name].append([head + blank, rest + behind] if is_apart else [head + blank + rest + behind])
+        self.plans[name].append(
+            [head + blank, rest + behind] if is_apart else [head + blank + rest + behind]
+        )
 
         fetched = get(self.urls[name], session=self.session)
 
-        assert self.said.wait(10)  # what comes later than the next request is an answer to it by all that can be known
+        # what comes later than the next request is an answer to it by all that can be known
+        assert self.said.wait(10)
         assert b"EVIL" not in fetched.body
         if fetched.status == 200:
             wanted = body + behind if form == "too long" else body  # that is what it says it is

@@ -1,4 +1,6 @@
-"""`ftp:` and `file:` are fetched, too (SEEDS B1, B14): never from elsewhere than was vetted, and never what nobody allowed."""
+"""`ftp:` and `file:` are fetched, too (SEEDS B1, B14): never from elsewhere than was vetted, and
+never what nobody allowed.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def test_files_and_directories_are_read(tree):
     paper, index = get("/a%20b.txt"), get("/")
     assert (paper.status, paper.body, paper.content_type) == (200, b"hello", "text/plain")
     assert "Last-Modified" in paper.headers
-    assert [b"./a%20b.txt" in index.body, b"./sub/" in index.body, b"link.txt" in index.body] == [True, True, False]
+    assert [b"./a%20b.txt" in index.body, b"./sub/" in index.body, b"link.txt" in index.body] == [
+        True,
+        True,
+        False,
+    ]
     assert (get("/sub").status, get("/sub").location) == (301, f"file://{tree}/sub/")
     assert b"./x%3Ay.html" in get("/sub/").body
     assert get("/none").status == 404
@@ -77,7 +83,10 @@ def test_nothing_leads_out_of_an_allowed_directory(path, status, tree):
 
 
 def test_a_file_that_is_too_big_is_told_so(tree):
-    assert fetch_file(task(f"file://{tree}/a%20b.txt", directories=[str(tree)], max_bytes=4)).status == FetchStatus.TOO_BIG
+    assert (
+        fetch_file(task(f"file://{tree}/a%20b.txt", directories=[str(tree)], max_bytes=4)).status
+        == FetchStatus.TOO_BIG
+    )
 
 
 @contextmanager
@@ -85,7 +94,9 @@ def serve_ftp(home, **options):
     authorizer = DummyAuthorizer()
     authorizer.add_anonymous(str(home))
     authorizer.add_user("me", "hunter2", str(home))
-    handler = type("Handler", (FTPHandler,), {"authorizer": authorizer, "auth_failed_timeout": 0, **options})
+    handler = type(
+        "Handler", (FTPHandler,), {"authorizer": authorizer, "auth_failed_timeout": 0, **options}
+    )
     server = FTPServer(("127.0.0.1", 0), handler)
     over = threading.Event()
 
@@ -105,7 +116,9 @@ def serve_ftp(home, **options):
 
 def test_ftp_files_and_directories_are_fetched(tree):
     with serve_ftp(tree) as url:
-        paper, index, moved, none = (fetch_ftp(task(f"{url}{path}")) for path in ("/a%20b.txt", "/", "/sub", "/none"))
+        paper, index, moved, none = (
+            fetch_ftp(task(f"{url}{path}")) for path in ("/a%20b.txt", "/", "/sub", "/none")
+        )
         assert fetch_ftp(task(f"{url}/a%20b.txt", secret="me:wrong")).status == 401
         assert fetch_ftp(task(f"{url}/a%20b.txt", max_bytes=4)).status == FetchStatus.TOO_BIG
         assert fetch_ftp(task(f"{url}/a%0d%0aQUIT")).status == FetchStatus.MALFORMED
@@ -150,7 +163,10 @@ def test_an_ftp_server_whose_greeting_never_ends_is_left(pause):
 
 
 def found(run):
-    return {page.url.url.rpartition("/")[2]: page.status for page in Page.objects.filter(run=run).select_related("url")}
+    return {
+        page.url.url.rpartition("/")[2]: page.status
+        for page in Page.objects.filter(run=run).select_related("url")
+    }
 
 
 def test_a_directory_is_crawled_like_a_site(tree, crawl_to_the_end):
@@ -165,7 +181,9 @@ def test_a_directory_is_crawled_like_a_site(tree, crawl_to_the_end):
 def test_an_ftp_server_is_crawled_with_its_password(tree, crawl_to_the_end):
     (tree / "sub" / "up").unlink()  # this server would follow it
     with serve_ftp(tree) as url:
-        run = crawl_to_the_end(f"{url}/sub/", credentials={url.removeprefix("ftp://"): "me:hunter2"})
+        run = crawl_to_the_end(
+            f"{url}/sub/", credentials={url.removeprefix("ftp://"): "me:hunter2"}
+        )
 
     assert found(run) == {"": 200, "x%3Ay.html": 200, "a%20b.txt": 200}
 
@@ -173,12 +191,22 @@ def test_an_ftp_server_is_crawled_with_its_password(tree, crawl_to_the_end):
 def test_the_web_leads_to_no_file(make_site, tree, crawl_to_the_end):
     AllowedDirectory.objects.create(path=str(tree))
     site = make_site(
-        {"/": f"<a href='file://{tree}/a%20b.txt'>x</a><a href=/moved>x</a>", "/moved": (302, {"Location": f"file://{tree}/"}, "")}
+        {
+            "/": f"<a href='file://{tree}/a%20b.txt'>x</a><a href=/moved>x</a>",
+            "/moved": (302, {"Location": f"file://{tree}/"}, ""),
+        }
     )
 
     run = crawl_to_the_end(f"{site.url}/", f"file://{tree}/sub/x:y.html", max_depth=1)
 
-    assert run.urls.filter(url__startswith="file:").values_list("via", flat=True).exclude(via=None).count() == 1  # the page's own link
+    # the page's own link
+    assert (
+        run.urls.filter(url__startswith="file:")
+        .values_list("via", flat=True)
+        .exclude(via=None)
+        .count()
+        == 1
+    )
     assert found(run)["moved"] == 302
 
 

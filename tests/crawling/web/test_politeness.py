@@ -23,7 +23,15 @@ NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     ("configured", "crawl_delay", "delay"),
-    [(1, None, 1), (1, 0.5, 1), (1, 5, 5), (0, None, 0), (2, 10_000, MAX_CRAWL_DELAY_SECONDS), (600, 10_000, 600), (1, -3, 1)],
+    [
+        (1, None, 1),
+        (1, 0.5, 1),
+        (1, 5, 5),
+        (0, None, 0),
+        (2, 10_000, MAX_CRAWL_DELAY_SECONDS),
+        (600, 10_000, 600),
+        (1, -3, 1),
+    ],
 )
 def test_the_longer_of_two_delays_counts_as_far_as_a_site_may_ask(configured, crawl_delay, delay):
     assert delay_after(configured=configured, crawl_delay=crawl_delay) == delay
@@ -31,7 +39,11 @@ def test_the_longer_of_two_delays_counts_as_far_as_a_site_may_ask(configured, cr
 
 @given(st.floats(0, 3600), st.none() | st.floats() | st.sampled_from([nan, inf, -inf]))
 def test_no_wish_of_a_site_shortens_the_configured_delay_or_has_no_end(configured, crawl_delay):
-    assert configured <= delay_after(configured=configured, crawl_delay=crawl_delay) <= max(configured, MAX_CRAWL_DELAY_SECONDS)
+    assert (
+        configured
+        <= delay_after(configured=configured, crawl_delay=crawl_delay)
+        <= max(configured, MAX_CRAWL_DELAY_SECONDS)
+    )
 
 
 def test_retries_come_later_and_later_and_end():
@@ -42,7 +54,8 @@ def test_retries_come_later_and_later_and_end():
 @pytest.mark.parametrize(("last_fetch", "delay"), [(0.2, 1), (4, 8), (60, MAX_ADAPTIVE_SECONDS)])
 def test_a_slow_host_rests_for_longer_up_to_a_bound(last_fetch, delay):
     assert delay_after(configured=1, crawl_delay=None, last_fetch=last_fetch, factor=2) == delay
-    assert delay_after(configured=0, crawl_delay=None, last_fetch=last_fetch, factor=2) == 0  # its owner wants no rest
+    # its owner wants no rest
+    assert delay_after(configured=0, crawl_delay=None, last_fetch=last_fetch, factor=2) == 0
 
 
 def test_a_host_that_has_too_much_to_do_rests_longer_each_time_and_exactly_as_long_as_it_asks():
@@ -54,7 +67,12 @@ def test_a_host_that_has_too_much_to_do_rests_longer_each_time_and_exactly_as_lo
     assert backoff_after(200, asked=7, in_a_row=0, chance=0) == 0
 
 
-@given(st.sampled_from([429, 503, -5]), st.none() | st.floats(0, 1e12), st.integers(1, 10**6), st.floats(0, 1, exclude_max=True))
+@given(
+    st.sampled_from([429, 503, -5]),
+    st.none() | st.floats(0, 1e12),
+    st.integers(1, 10**6),
+    st.floats(0, 1, exclude_max=True),
+)
 def test_chance_draws_a_rest_out_and_never_cuts_it_short(status, asked, in_a_row, chance):
     least = backoff_after(status, asked=asked, in_a_row=in_a_row, chance=0)
 

@@ -23,7 +23,11 @@ def allows(text, path="/x/y"):
 def test_a_robots_txt_that_is_not_there_allows_everything(status):
     rules = robots("User-agent: *\nDisallow: /", status)
 
-    assert (rules.unavailable, rules.allows("http://a.test/x"), rules.crawl_delay) == (0, True, None)
+    assert (rules.unavailable, rules.allows("http://a.test/x"), rules.crawl_delay) == (
+        0,
+        True,
+        None,
+    )
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 599, 408, 425, 429, 304, 301, -1, -5, -7, -10])
@@ -79,31 +83,59 @@ def test_only_the_product_token_itself_names_us_in_any_case_and_version(name, is
 
 
 def test_who_is_named_follows_its_own_groups_and_not_everybodys():
-    ours = "User-agent: other\nUser-agent: crawlsite\nDisallow: /a\n\nUser-agent: crawlsite\nDisallow: /b"
+    ours = (
+        "User-agent: other\nUser-agent: crawlsite\nDisallow: /a\n\nUser-agent: crawlsite\n"
+        "Disallow: /b"
+    )
     text = f"User-agent: *\nDisallow: /everybody\n\n{ours}"
 
-    assert [allows(text, path) for path in ("/everybody", "/a", "/b", "/c")] == [True, False, False, True]
-
-
-@pytest.mark.parametrize(("path", "is_allowed"), [("/%7Ea", False), ("/~a", False), ("/%C3%BC", False), ("/robots.txt", True)])
-def test_paths_are_compared_as_they_are_meant(path, is_allowed):
-    assert allows("User-agent: *\nDisallow: /~a\nDisallow: /ü\nDisallow: /robots.txt", path) == is_allowed
+    assert [allows(text, path) for path in ("/everybody", "/a", "/b", "/c")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("wish", "delay"), [("2", 2), ("0.5", 0.5), ("soon", None), ("nan", None), ("inf", None), ("-1", None), ("", None)]
+    ("path", "is_allowed"),
+    [("/%7Ea", False), ("/~a", False), ("/%C3%BC", False), ("/robots.txt", True)],
+)
+def test_paths_are_compared_as_they_are_meant(path, is_allowed):
+    assert (
+        allows("User-agent: *\nDisallow: /~a\nDisallow: /ü\nDisallow: /robots.txt", path)
+        == is_allowed
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "delay"),
+    [
+        ("2", 2),
+        ("0.5", 0.5),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+        ("-1", None),
+        ("", None),
+    ],
 )
 def test_a_crawl_delay_is_a_number_of_seconds_or_nothing(wish, delay):
     assert robots(f"User-agent: *\nCrawl-delay: {wish}\nDisallow: /x").crawl_delay == delay
 
 
 def test_a_crawl_delay_for_somebody_else_is_not_ours():
-    text = "User-agent: other\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n\nUser-agent: crawlsite\nCrawl-delay: 3"
+    text = (
+        "User-agent: other\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n\nUser-agent: "
+        "crawlsite\nCrawl-delay: 3"
+    )
 
     assert robots(text).crawl_delay == 3
 
 
-@pytest.mark.parametrize("between", ["Crawl-delay: 3", "Sitemap: http://a.test/s.xml", "Noindex: /", "# x"])
+@pytest.mark.parametrize(
+    "between", ["Crawl-delay: 3", "Sitemap: http://a.test/s.xml", "Noindex: /", "# x"]
+)
 def test_only_rules_end_the_names_of_a_group(between):
     """RFC 9309, section 2.2.4: other records must not interfere with those of the protocol."""
     rules = robots(f"User-agent: other\n{between}\nUser-agent: crawlsite\nDisallow: /x\n")
@@ -170,12 +202,27 @@ def test_what_stands_beyond_500_kib_is_not_read():
 
 lines = st.lists(
     st.sampled_from(
-        ["User-agent:", "User-agent", "*", "crawlsite", "\n", "Allow: /", "Disallow: /*$*", "Crawl-delay: 1e999", "%", "\ufeff", "\x85"]
+        [
+            "User-agent:",
+            "User-agent",
+            "*",
+            "crawlsite",
+            "\n",
+            "Allow: /",
+            "Disallow: /*$*",
+            "Crawl-delay: 1e999",
+            "%",
+            "\ufeff",
+            "\x85",
+        ]
     )
 )
 
 
-@given(st.binary(max_size=200) | lines.map(lambda parts: " ".join(parts).encode()), st.sampled_from(["/", "/%", "/x?y=*$"]))
+@given(
+    st.binary(max_size=200) | lines.map(lambda parts: " ".join(parts).encode()),
+    st.sampled_from(["/", "/%", "/x?y=*$"]),
+)
 @example(b"\xff\xfeU\x00s\x00", "/")
 def test_no_bytes_whatever_raise(body, path):
     rules = robots(body)

@@ -11,7 +11,10 @@ from crawling.web.simhash import ALIKE_BITS, NEAR_BITS, is_alike, simhash
 
 def text(seed, words=1000):
     told = random.Random(seed)
-    return " ".join("".join(told.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(told.randint(2, 9))) for _ in range(words))
+    return " ".join(
+        "".join(told.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(told.randint(2, 9)))
+        for _ in range(words)
+    )
 
 
 def distance(one, other):
@@ -27,7 +30,9 @@ def test_texts_that_differ_by_a_word_are_near_and_others_are_not(seed):
 
 def test_numbers_blanks_and_capitals_make_no_difference():
     assert simhash("It was the 1st of May 2026, and nothing was planned for this day.") == simhash(
-        "it was the  9th of may 1999,\nand nothing was planned for this day.".replace("th of", "st of")
+        "it was the  9th of may 1999,\nand nothing was planned for this day.".replace(
+            "th of", "st of"
+        )
     )
 
 

@@ -22,7 +22,13 @@ def test_no_two_statuses_share_a_sentence():
 
 
 @pytest.mark.parametrize(
-    ("status", "text"), [(200, "200 OK"), (404, "404 Not Found"), (503, "503 Service Unavailable"), (999, "HTTP status 999")]
+    ("status", "text"),
+    [
+        (200, "200 OK"),
+        (404, "404 Not Found"),
+        (503, "503 Service Unavailable"),
+        (999, "HTTP status 999"),
+    ],
 )
 def test_http_statuses_explain_themselves(status, text):
     assert explain(status) == text
@@ -35,7 +41,13 @@ def test_what_may_be_different_in_a_moment_is_tried_again_and_nothing_else():
 
 def test_a_status_is_a_success_a_redirect_or_neither():
     assert [status for status in range(100, 1000) if succeeded(status)] == list(range(200, 400))
-    assert [status for status in range(100, 1000) if is_redirect(status)] == [301, 302, 303, 307, 308]
+    assert [status for status in range(100, 1000) if is_redirect(status)] == [
+        301,
+        302,
+        303,
+        307,
+        308,
+    ]
 
 
 def test_none_of_ours_is_a_success():
@@ -45,7 +57,15 @@ def test_none_of_ours_is_a_success():
 def test_where_the_table_says_otherwise_than_the_book_it_says_why():
     rows = {row.status: row for row in status_rows()}
 
-    assert {status for status, row in rows.items() if row.differs} == {204, 304, 401, 500, 502, 503, 504}
+    assert {status for status, row in rows.items() if row.differs} == {
+        204,
+        304,
+        401,
+        500,
+        502,
+        503,
+        504,
+    }
     assert all(row.why for row in rows.values() if row.differs)
     assert set(FetchStatus) <= rows.keys()
     assert set(BOOK) <= rows.keys()

@@ -11,7 +11,8 @@ from crawling.web.statuses import FetchStatus
 from tests.crawling.contexts import make_client
 from tests.crawling.raw import OK, read_request, serve_raw
 
-#: what each phase may take: the whole of the first two servers' answers takes 0.8 s, the third's 1.2
+#: what each phase may take: the whole of the first two servers' answers takes 0.8 s, the third's
+#: 1.2
 PHASES = {"first_byte_seconds": 0.4, "read_seconds": 0.4, "document_seconds": 1.0}
 HEAD = OK + b"Content-Length: 8\r\n\r\n"
 
@@ -41,7 +42,10 @@ def got(url, **seconds):
     return make_client(fetching=FetchingPart(**seconds)).get(read_address(url), "127.0.0.1")
 
 
-@pytest.mark.parametrize(("talk", "phase"), [(begins_late, "first_byte_seconds"), (pauses, "read_seconds"), (drips, "document_seconds")])
+@pytest.mark.parametrize(
+    ("talk", "phase"),
+    [(begins_late, "first_byte_seconds"), (pauses, "read_seconds"), (drips, "document_seconds")],
+)
 def test_what_is_too_slow_in_one_phase_breaks_its_limit_and_no_other(talk, phase):
     def late(connection):
         try:
@@ -70,4 +74,9 @@ def test_a_server_that_takes_up_no_connection_is_left_after_the_time_for_connect
 def test_without_a_word_in_the_order_connecting_and_reading_may_take_five_seconds():
     usual = FetchingPart()
 
-    assert (usual.connect_seconds, usual.first_byte_seconds, usual.read_seconds, usual.document_seconds) == (5, 5, 5, 60)
+    assert (
+        usual.connect_seconds,
+        usual.first_byte_seconds,
+        usual.read_seconds,
+        usual.document_seconds,
+    ) == (5, 5, 5, 60)

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from crawling.web.vetting import BAD_PORTS, AllowedRange, vet
 from dnscache.addresses import AddressClass, classify, dialled
 
-EVERYTHING = [AllowedRange(ip_network("0.0.0.0/0"), 1, 65535), AllowedRange(ip_network("::/0"), 1, 65535)]
+EVERYTHING = [
+    AllowedRange(ip_network("0.0.0.0/0"), 1, 65535),
+    AllowedRange(ip_network("::/0"), 1, 65535),
+]
 NOBODY = frozenset()
 DEMO = [AllowedRange(ip_network("127.0.0.1/32"), 8010, 8010)]
 
@@ -57,18 +60,34 @@ def test_the_demo_adds_its_own_address_and_port_and_nothing_else(address, port, 
 def test_both_ends_of_a_port_range_belong_to_it():
     allowed = [AllowedRange(ip_network("10.0.0.0/8"), 8000, 8002)]
 
-    passing = [port for port in range(7998, 8005) if vet(["10.9.9.9"], port, allowed=allowed, forbidden=NOBODY).permitted]
+    passing = [
+        port
+        for port in range(7998, 8005)
+        if vet(["10.9.9.9"], port, allowed=allowed, forbidden=NOBODY).permitted
+    ]
 
     assert passing == [8000, 8001, 8002]
 
 
 def test_of_a_mixed_answer_the_bad_addresses_are_dropped():
-    mixed = ["127.0.0.1", "93.184.216.34", "10.0.0.1", "2606:4700:4700::1111", "::ffff:93.184.216.34"]
+    mixed = [
+        "127.0.0.1",
+        "93.184.216.34",
+        "10.0.0.1",
+        "2606:4700:4700::1111",
+        "::ffff:93.184.216.34",
+    ]
 
-    assert vet(mixed, 80, allowed=[], forbidden=NOBODY).permitted == ("93.184.216.34", "2606:4700:4700::1111")
+    assert vet(mixed, 80, allowed=[], forbidden=NOBODY).permitted == (
+        "93.184.216.34",
+        "2606:4700:4700::1111",
+    )
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1", "0.0.0.0", "::", "224.0.0.1", "ff02::1"])
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1", "0.0.0.0", "::", "224.0.0.1", "ff02::1"],
+)
 def test_our_own_services_and_what_is_no_host_can_never_be_allowed(address):
     vetted = vet([address], 5432, allowed=EVERYTHING, forbidden=frozenset({("127.0.0.1", 5432)}))
 
@@ -89,23 +108,37 @@ def test_a_service_on_every_address_closes_its_port_on_all_that_are_not_public(e
 def test_our_own_service_at_a_public_address_is_closed_too():
     forbidden = frozenset({("93.184.216.34", 5432)})
 
-    assert "service of this site" in vet(["93.184.216.34"], 5432, allowed=EVERYTHING, forbidden=forbidden).reason
+    assert (
+        "service of this site"
+        in vet(["93.184.216.34"], 5432, allowed=EVERYTHING, forbidden=forbidden).reason
+    )
 
 
 def test_no_address_at_all_has_a_reason_too():
     assert vet([], 80, allowed=EVERYTHING, forbidden=NOBODY).reason
 
 
-@given(st.lists(st.ip_addresses().map(str), max_size=8), st.integers(1, 65535).filter(lambda port: port not in BAD_PORTS))
+@given(
+    st.lists(st.ip_addresses().map(str), max_size=8),
+    st.integers(1, 65535).filter(lambda port: port not in BAD_PORTS),
+)
 def test_without_permissions_the_public_addresses_pass_and_no_others(addresses, port):
     permitted = vet(addresses, port, allowed=[], forbidden=NOBODY).permitted
 
-    assert set(permitted) == {dialled(address) for address in addresses if classify(address) is AddressClass.PUBLIC}
+    assert set(permitted) == {
+        dialled(address) for address in addresses if classify(address) is AddressClass.PUBLIC
+    }
 
 
-@pytest.mark.parametrize(("port", "is_permitted"), [(25, False), (6379, False), (10080, False), (80, True), (21, True), (8443, True)])
+@pytest.mark.parametrize(
+    ("port", "is_permitted"),
+    [(25, False), (6379, False), (10080, False), (80, True), (21, True), (8443, True)],
+)
 def test_other_services_ports_are_refused_at_public_addresses_unless_allowed(port, is_permitted):
     here = AllowedRange(ip_network("93.184.215.14/32"), 25, 25)
 
-    assert bool(vet(["93.184.215.14"], port, allowed=[], forbidden=frozenset()).permitted) == is_permitted
+    assert (
+        bool(vet(["93.184.215.14"], port, allowed=[], forbidden=frozenset()).permitted)
+        == is_permitted
+    )
     assert vet(["93.184.215.14"], 25, allowed=[here], forbidden=frozenset()).permitted

@@ -24,7 +24,9 @@ class Work:
 
     def wait_for(self, *names):
         with self.changed:
-            assert self.changed.wait_for(lambda: sorted(self.begun) == list(names), timeout=5), self.begun
+            assert self.changed.wait_for(lambda: sorted(self.begun) == list(names), timeout=5), (
+                self.begun
+            )
 
 
 @pytest.fixture

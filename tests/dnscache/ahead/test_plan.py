@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnscache.answers import DnsStatus, Reply, answer_from
-from dnscache.preresolver.plan import NEW_NAMES_A_MINUTE, LookupRate, MadeUpNameDetector, TokenBucket, must_ask, threads_for
+from dnscache.preresolver.plan import (
+    NEW_NAMES_A_MINUTE,
+    LookupRate,
+    MadeUpNameDetector,
+    TokenBucket,
+    must_ask,
+    threads_for,
+)
 from dnscache.regions.entry import CachedAnswer
 from tests.dnscache.regions.conftest import NOW, failed, good
 
@@ -24,7 +31,13 @@ def test_an_answer_that_lasts_until_it_is_needed_is_not_renewed():
 def test_an_answer_that_expires_before_it_is_needed_is_renewed_just_ahead():
     answer = good("a.com", ttl=300)
 
-    assert [asks(answer, now=now, due=303) for now in (295, 299, 301.9, 302, 303)] == [False, False, True, True, True]
+    assert [asks(answer, now=now, due=303) for now in (295, 299, 301.9, 302, 303)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_a_slow_name_is_renewed_earlier():
@@ -34,22 +47,42 @@ def test_a_slow_name_is_renewed_earlier():
 def test_an_answer_that_could_not_last_anyway_is_fetched_as_late_as_possible():
     answer = good("a.com", ttl=0)
 
-    assert [asks(answer, now=now, due=10) for now in (1, 5, 8.9, 9, 10)] == [False, False, False, True, True]
+    assert [asks(answer, now=now, due=10) for now in (1, 5, 8.9, 9, 10)] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not asks(good("a.com", ttl=0, at=NOW + 9), now=9.5, due=10)
 
 
 def test_a_host_that_stays_overdue_is_kept_answered_without_a_storm():
-    assert [asks(good("a.com", ttl=0), now=now, due=0) for now in (1, 3.9, 4, 60)] == [False, False, True, True]
+    assert [asks(good("a.com", ttl=0), now=now, due=0) for now in (1, 3.9, 4, 60)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_a_name_that_rests_after_a_failure_is_left_alone():
-    assert [asks(failed("a.com", rest=5), now=now, due=1) for now in (0, 4.9, 5)] == [False, False, True]
-    stale = answer_from("a.com", Reply(DnsStatus.SERVFAIL), previous=good("a.com", ttl=10), now=NOW + 11)
+    assert [asks(failed("a.com", rest=5), now=now, due=1) for now in (0, 4.9, 5)] == [
+        False,
+        False,
+        True,
+    ]
+    stale = answer_from(
+        "a.com", Reply(DnsStatus.SERVFAIL), previous=good("a.com", ttl=10), now=NOW + 11
+    )
     assert [asks(stale, now=now, due=12) for now in (12, 15.9, 16)] == [False, False, True]
 
 
 def test_a_popular_name_is_renewed_when_a_tenth_of_its_life_is_left():
-    popular, idle = CachedAnswer(good("a.com", ttl=600), now=NOW), CachedAnswer(good("b.com", ttl=600), now=NOW)
+    popular, idle = (
+        CachedAnswer(good("a.com", ttl=600), now=NOW),
+        CachedAnswer(good("b.com", ttl=600), now=NOW),
+    )
     for second in range(0, 540, 10):
         popular.touch(NOW + second)
 
@@ -74,7 +107,11 @@ def test_threads_follow_the_work_within_their_bounds(names, per_second, seconds,
 
 @given(st.integers(0, 10**6), st.floats(0, 1e4), st.floats(0, 100), st.integers(1, 500))
 def test_there_is_always_a_thread_and_never_one_without_a_name(names, per_second, seconds, most):
-    assert 1 <= threads_for(names=names, per_second=per_second, seconds=seconds, most=most) <= max(1, min(names, most, 64))
+    assert (
+        1
+        <= threads_for(names=names, per_second=per_second, seconds=seconds, most=most)
+        <= max(1, min(names, most, 64))
+    )
 
 
 def test_the_pace_is_that_of_the_last_half_minute():

@@ -24,7 +24,9 @@ class Ahead:
         self.due, self.delivered, self.batches = {}, {}, []
         self.resolver = resolver
         options = {"slots": lambda: 16, "ramp_seconds": 0.0} | options
-        self.pre = PreResolver(resolver, candidates=lambda until: self.due.items(), deliver=self._take, **options)
+        self.pre = PreResolver(
+            resolver, candidates=lambda until: self.due.items(), deliver=self._take, **options
+        )
 
     def _take(self, found):
         self.batches.append(found)
@@ -61,7 +63,9 @@ def ahead(make_ahead):
     return make_ahead()
 
 
-def test_hosts_that_come_due_are_resolved_before_anybody_asks(ahead, dns_server, django_assert_num_queries):
+def test_hosts_that_come_due_are_resolved_before_anybody_asks(
+    ahead, dns_server, django_assert_num_queries
+):
     ahead.want("a.test", "B.test", "nx.test", "127.1", "localhost")
 
     ahead.all_delivered()
@@ -127,7 +131,9 @@ def test_a_name_cut_after_a_second_is_answered_in_the_slow_lane(ahead, dns_serve
 
 
 @pytest.mark.drill
-def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, make_resolver, dns_server, clock):
+def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(
+    make_ahead, make_resolver, dns_server, clock
+):
     ahead = make_ahead(make_resolver())
     ahead.want("to.test")
     ahead.all_delivered()
@@ -142,7 +148,9 @@ def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, ma
     ahead.until(lambda: ahead.delivered["to.test"].status is DnsStatus.OK)
 
 
-def test_an_answer_that_would_expire_is_renewed_just_ahead_of_need(make_ahead, make_resolver, dns_server, clock):
+def test_an_answer_that_would_expire_is_renewed_just_ahead_of_need(
+    make_ahead, make_resolver, dns_server, clock
+):
     ahead = make_ahead(make_resolver())
     ahead.want("ttl-30.test")
     ahead.all_delivered()
@@ -210,7 +218,8 @@ def test_look_ups_leave_no_faster_than_the_bucket_allows(make_ahead, dns_server)
 
 def test_names_that_somebody_makes_up_go_to_the_slow_lane(make_ahead):
     ahead = make_ahead(slots=lambda: 2, per_second=0.1)
-    ahead.want(*[f"to.{n}.spam.test" for n in range(NEW_NAMES_A_MINUTE + 30)], "to.good.test")  # silent: none leaves its lane meanwhile
+    # silent: none leaves its lane meanwhile
+    ahead.want(*[f"to.{n}.spam.test" for n in range(NEW_NAMES_A_MINUTE + 30)], "to.good.test")
 
     ahead.pre.turn(wait=0)
 
@@ -239,7 +248,9 @@ def test_whoever_needs_the_name_meanwhile_joins_the_look_up(ahead, dns_server):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_look_up_that_somebody_began_is_not_begun_again(ahead, dns_server):
-    other = threading.Thread(target=lambda: (ahead.resolver.resolve("slow-300.test"), connection.close()))
+    other = threading.Thread(
+        target=lambda: (ahead.resolver.resolve("slow-300.test"), connection.close())
+    )
     other.start()
     while not dns_server.count("slow-300.test", "A"):
         time.sleep(0.005)
@@ -274,4 +285,5 @@ def test_closed_it_leaves_nobody_waiting(ahead, dns_server):
     assert time.monotonic() - begun < 4
     asked = dns_server.count("to.test", "A")
     assert ahead.resolver.resolve("to.test", deadline=0.1).status is DnsStatus.TIMEOUT
-    assert dns_server.count("to.test", "A") == asked + 1  # a look-up of its own: there was none left to join
+    # a look-up of its own: there was none left to join
+    assert dns_server.count("to.test", "A") == asked + 1

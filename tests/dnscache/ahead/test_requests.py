@@ -1,7 +1,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.preresolver.requests import LONGEST_WAIT_SECONDS, MOST_OVERTAKEN, WINDOW, RequestQueue, TurnKind
+from dnscache.preresolver.requests import (
+    LONGEST_WAIT_SECONDS,
+    MOST_OVERTAKEN,
+    WINDOW,
+    RequestQueue,
+    TurnKind,
+)
 
 
 def queue_of(*names, at=0.0):
@@ -17,7 +23,11 @@ def take(queue, cached, now=0.0):
 
 def test_requests_are_served_in_order_while_their_names_are_at_hand():
     queue = queue_of("a", "b")
-    assert [take(queue, "ab"), take(queue, "ab"), take(queue, "ab")] == [("A", TurnKind.HIT), ("B", TurnKind.HIT), None]
+    assert [take(queue, "ab"), take(queue, "ab"), take(queue, "ab")] == [
+        ("A", TurnKind.HIT),
+        ("B", TurnKind.HIT),
+        None,
+    ]
 
 
 def test_a_request_that_misses_lets_the_next_that_hits_go_first():
@@ -55,7 +65,10 @@ def test_only_so_many_later_requests_are_looked_at():
     assert (take(near, "b"), take(far, "b")) == (("B", TurnKind.SWAPPED), ("A", TurnKind.DIRECT))
 
 
-@given(st.lists(st.sampled_from("abcdefgh"), max_size=80), st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=80))
+@given(
+    st.lists(st.sampled_from("abcdefgh"), max_size=80),
+    st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=80),
+)
 def test_every_request_is_served_once_within_its_bound(names, caches):
     queue = RequestQueue()
     for number, name in enumerate(names):

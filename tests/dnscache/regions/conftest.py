@@ -12,7 +12,9 @@ NOW = 1_800_000_000.0
 
 
 def good(name, *, ms=20, ttl=300, at=NOW, address="192.0.2.1"):
-    return DnsAnswer(name, Reply(DnsStatus.OK, (address,), name, 0, ttl, ms, "192.0.2.53:53"), at, at + ttl)
+    return DnsAnswer(
+        name, Reply(DnsStatus.OK, (address,), name, 0, ttl, ms, "192.0.2.53:53"), at, at + ttl
+    )
 
 
 def failed(name, *, ms=5000, fails=1, rest=5, at=NOW, status=DnsStatus.TIMEOUT):

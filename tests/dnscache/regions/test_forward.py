@@ -47,17 +47,25 @@ def test_table_1_leads_from_a_registered_name_to_its_second_level():
 
 
 def test_third_level_names_hang_left_of_their_second_level_then_right_of_each_other():
-    made = region("pan.baidu.com", "a.pan.baidu.com", "b.pan.baidu.com", "c.pan.baidu.com", "x.www.baidu.com")
+    made = region(
+        "pan.baidu.com", "a.pan.baidu.com", "b.pan.baidu.com", "c.pan.baidu.com", "x.www.baidu.com"
+    )
     pan = made.table2["pan.baidu.com"]
 
     assert pan.left.name == "c.pan.baidu.com"
-    assert [pan.left.right.name, pan.left.right.right.name, pan.left.right.right.right] == ["b.pan.baidu.com", "a.pan.baidu.com", None]
+    assert [pan.left.right.name, pan.left.right.right.name, pan.left.right.right.right] == [
+        "b.pan.baidu.com",
+        "a.pan.baidu.com",
+        None,
+    ]
     assert names(made.below("www.baidu.com")) == ["x.www.baidu.com"]
 
 
 def test_table_2_keeps_the_address_of_a_name_at_every_level():
     made = region()
-    for n, name in enumerate(["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "b.a.pan.baidu.com"]):
+    for n, name in enumerate(
+        ["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "b.a.pan.baidu.com"]
+    ):
         made.put(entry(name, address=f"192.0.2.{n}"))
 
     assert {name: made.table2[name].addresses for name in made.table2} == {
@@ -96,7 +104,20 @@ def test_names_used_at_the_moment_of_the_cut_stay_and_other_levels_never_go():
     assert made.cut(most=0) == []
 
 
-words = st.sampled_from(["x.com", "a.x.com", "b.x.com", "1.a.x.com", "2.a.x.com", "3.1.a.x.com", "1.b.x.com", "1.c.x.com", "y.co.uk", "z"])
+words = st.sampled_from(
+    [
+        "x.com",
+        "a.x.com",
+        "b.x.com",
+        "1.a.x.com",
+        "2.a.x.com",
+        "3.1.a.x.com",
+        "1.b.x.com",
+        "1.c.x.com",
+        "y.co.uk",
+        "z",
+    ]
+)
 
 
 @given(st.lists(st.tuples(st.booleans(), words), max_size=40))
@@ -109,8 +130,15 @@ def test_tree_and_tables_agree_whatever_comes_and_goes(steps):
         elif name in model:
             made.drop(name)
             model.discard(name)
-        seen = [node for first in made.table1 for second in second_level(made, first) for node in (second, *made.below(second.name))]
+        seen = [
+            node
+            for first in made.table1
+            for second in second_level(made, first)
+            for node in (second, *made.below(second.name))
+        ]
         assert len({node.name for node in seen}) == len(seen)
         assert {node.name for node in seen if node.name in made.table2} == model == set(made.table2)
-        assert all(node is made.table2[node.name] if node.name in model else node.left for node in seen)
+        assert all(
+            node is made.table2[node.name] if node.name in model else node.left for node in seen
+        )
         assert made.third_level == {name for name in model if name[:1].isdigit()}

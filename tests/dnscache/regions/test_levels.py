@@ -26,6 +26,9 @@ def test_a_name_is_split_where_somebody_registered_it(name, levels):
     assert levels_of(name) == levels
 
 
-@pytest.mark.parametrize(("name", "level"), [("baidu.com", 1), ("pan.baidu.com", 2), ("a.pan.baidu.com", 3), ("c.b.a.pan.baidu.com", 3)])
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("baidu.com", 1), ("pan.baidu.com", 2), ("a.pan.baidu.com", 3), ("c.b.a.pan.baidu.com", 3)],
+)
 def test_everything_below_the_second_level_is_third(name, level):
     assert levels_of(name).level == level

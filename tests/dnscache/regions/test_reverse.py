@@ -25,7 +25,9 @@ def test_table_3_leads_to_the_row_with_address_and_weight():
 
 
 def test_the_area_is_sorted_by_weight_the_heaviest_first():
-    made = region(good("light.com", ms=400), good("heavy.com", ms=4000), good("middle.com", ms=1000))
+    made = region(
+        good("light.com", ms=400), good("heavy.com", ms=4000), good("middle.com", ms=1000)
+    )
     made.remove("middle.com")
     made.add(CachedAnswer(good("new.com", ms=2000), now=NOW), now=NOW)
 
@@ -69,7 +71,14 @@ def test_an_answer_that_lives_longer_than_the_idle_time_stays_as_long():
     assert made.idle_and_light(NOW + 3601, share=1.0, idle_seconds=600) == ["a.com"]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "sort"]), st.sampled_from("abcde"), st.integers(1, 9)), max_size=40))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "remove", "sort"]), st.sampled_from("abcde"), st.integers(1, 9)
+        ),
+        max_size=40,
+    )
+)
 def test_table_and_area_agree_whatever_comes_and_goes(steps):
     made, model = ReverseRegion(), {}
     for step, name, seconds in steps:
@@ -81,6 +90,8 @@ def test_table_and_area_agree_whatever_comes_and_goes(steps):
             del model[name]
         elif step == "sort":
             made.sort(NOW)
-            assert [row.weight for row in made.area] == sorted((row.weight for row in made.area), reverse=True)
+            assert [row.weight for row in made.area] == sorted(
+                (row.weight for row in made.area), reverse=True
+            )
         assert {row.entry.name: row.entry for row in made.rows()} == model
         assert all(made.find(name).entry is model[name] for name in model)

@@ -12,12 +12,17 @@ def region(space, name):
     return space.entries[name].region
 
 
-@pytest.mark.parametrize(("ms", "expected"), [(299, Region.FORWARD), (300, Region.FORWARD), (301, Region.REVERSE)])
+@pytest.mark.parametrize(
+    ("ms", "expected"), [(299, Region.FORWARD), (300, Region.FORWARD), (301, Region.REVERSE)]
+)
 def test_a_quick_success_goes_forward_and_a_slow_one_in_reverse(space, ms, expected):
     space.put(good("a.com", ms=ms), NOW)
 
     assert region(space, "a.com") is expected
-    assert ("a.com" in space.forward.table2, "a.com" in space.reverse.table3) == (expected is Region.FORWARD, expected is Region.REVERSE)
+    assert ("a.com" in space.forward.table2, "a.com" in space.reverse.table3) == (
+        expected is Region.FORWARD,
+        expected is Region.REVERSE,
+    )
 
 
 @pytest.mark.parametrize("status", [DnsStatus.NXDOMAIN, DnsStatus.NODATA])
@@ -38,7 +43,12 @@ def test_a_failure_goes_in_reverse_and_a_quick_answer_brings_the_name_back(space
 
 def test_addresses_kept_through_a_failure_lie_in_reverse_with_the_reason(space):
     space.put(good("a.com", ttl=10), NOW)
-    space.put(answer_from("a.com", Reply(DnsStatus.SERVFAIL), previous=space.entries["a.com"].answer, now=NOW + 11), NOW + 11)
+    space.put(
+        answer_from(
+            "a.com", Reply(DnsStatus.SERVFAIL), previous=space.entries["a.com"].answer, now=NOW + 11
+        ),
+        NOW + 11,
+    )
 
     assert region(space, "a.com") is Region.REVERSE
     assert space.entries["a.com"].addresses == ("192.0.2.1",)
@@ -70,7 +80,11 @@ def test_a_full_cache_drops_what_saves_least(space):
 
     [dropped] = space.put(good("new.com"), NOW)
 
-    assert (dropped.name, dropped.region, dropped.why) == ("cheap.com", Region.FORWARD, EvictionReason.FULL)
+    assert (dropped.name, dropped.region, dropped.why) == (
+        "cheap.com",
+        Region.FORWARD,
+        EvictionReason.FULL,
+    )
     assert space.entries.keys() == {"dear.com", "middle.com", "new.com"}
 
 
@@ -79,7 +93,9 @@ def test_a_name_needed_soon_is_not_dropped(space):
     space.put(good("cheap.com", ms=1), NOW)
     space.put(good("dear.com", ms=5000), NOW)
 
-    assert [dropped.name for dropped in space.put(good("new.com"), NOW, needed={"cheap.com"})] == ["dear.com"]
+    assert [dropped.name for dropped in space.put(good("new.com"), NOW, needed={"cheap.com"})] == [
+        "dear.com"
+    ]
 
 
 def test_an_answer_that_is_renewed_needs_no_room(space):
@@ -93,7 +109,9 @@ def test_the_purge_drops_what_nobody_may_be_served_any_more(space):
     space.put(failed("b.com", rest=5), NOW)
 
     assert space.purge(NOW + 304) == []
-    assert [(dropped.name, dropped.why) for dropped in space.purge(NOW + 305)] == [("b.com", EvictionReason.OLD)]
+    assert [(dropped.name, dropped.why) for dropped in space.purge(NOW + 305)] == [
+        ("b.com", EvictionReason.OLD)
+    ]
     assert space.purge(NOW + 59 + LONGEST_STALE_SECONDS) == []
     assert [dropped.name for dropped in space.purge(NOW + 60 + LONGEST_STALE_SECONDS)] == ["a.com"]
 
@@ -105,7 +123,10 @@ def test_the_purge_drops_light_idle_rows_of_the_conflict_area_only(space):
 
     dropped = space.purge(NOW + 601)
 
-    assert {(one.name, one.why) for one in dropped} == {("slow0.com", EvictionReason.LIGHT), ("slow1.com", EvictionReason.LIGHT)}
+    assert {(one.name, one.why) for one in dropped} == {
+        ("slow0.com", EvictionReason.LIGHT),
+        ("slow1.com", EvictionReason.LIGHT),
+    }
 
 
 def test_the_purge_cuts_third_level_names_beyond_their_share():
@@ -113,7 +134,10 @@ def test_the_purge_cuts_third_level_names_beyond_their_share():
     for n in range(5):
         space.put(good(f"{n}.www.a.com"), NOW + n)
 
-    assert sorted(dropped.name for dropped in space.purge(NOW + 5)) == ["0.www.a.com", "1.www.a.com"]
+    assert sorted(dropped.name for dropped in space.purge(NOW + 5)) == [
+        "0.www.a.com",
+        "1.www.a.com",
+    ]
 
 
 def test_the_sum_of_weights_grows_with_every_hit(space):
@@ -135,7 +159,8 @@ steps = st.lists(
 
 @given(steps, st.integers(1, 6))
 def test_dictionary_regions_and_clock_agree_whatever_happens(events, capacity):
-    """Against a plain oracle: the last answer put for each name, and nothing served past its life."""
+    """Against a plain oracle: the last answer put for each name, and nothing served past its
+    life."""
     space, oracle, now = CacheSpace(capacity), {}, NOW
     for what, name, seconds in events:
         now += seconds
@@ -155,5 +180,9 @@ def test_dictionary_regions_and_clock_agree_whatever_happens(events, capacity):
         assert len(space.entries) <= capacity
         assert space.entries.keys() == space.forward.table2.keys() | space.reverse.table3.keys()
         assert not space.forward.table2.keys() & space.reverse.table3.keys()
-        assert all(space.entries[name] is space.forward.table2[name] for name in space.forward.table2)
-        assert all(space.entries[name] is space.reverse.find(name).entry for name in space.reverse.table3)
+        assert all(
+            space.entries[name] is space.forward.table2[name] for name in space.forward.table2
+        )
+        assert all(
+            space.entries[name] is space.reverse.find(name).entry for name in space.reverse.table3
+        )

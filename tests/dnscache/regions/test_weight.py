@@ -10,13 +10,21 @@ numbers = st.floats(0, 1e6, allow_nan=False)
 
 
 @given(numbers, numbers, numbers, st.floats(1, 10))
-def test_a_costlier_longer_lived_or_more_wanted_answer_weighs_no_less(cost, life, per_second, factor):
+def test_a_costlier_longer_lived_or_more_wanted_answer_weighs_no_less(
+    cost, life, per_second, factor
+):
     base = weight(cost_seconds=cost, life_seconds=life, per_second=per_second)
 
     assert 0 <= base < inf
     assert weight(cost_seconds=cost * factor, life_seconds=life, per_second=per_second) >= base
-    assert weight(cost_seconds=cost, life_seconds=life * factor, per_second=per_second) >= base * 0.999999
-    assert weight(cost_seconds=cost, life_seconds=life, per_second=per_second * factor) >= base * 0.999999
+    assert (
+        weight(cost_seconds=cost, life_seconds=life * factor, per_second=per_second)
+        >= base * 0.999999
+    )
+    assert (
+        weight(cost_seconds=cost, life_seconds=life, per_second=per_second * factor)
+        >= base * 0.999999
+    )
 
 
 @given(numbers, numbers)
@@ -25,8 +33,12 @@ def test_an_answer_that_does_not_live_weighs_nothing(cost, per_second):
 
 
 def test_the_weight_is_the_threads_saved():
-    """Asked for ten times a second, it is looked up once in 100.1 s instead of 1001 times: 0.5 s each."""
-    assert weight(cost_seconds=0.5, life_seconds=100, per_second=10) == pytest.approx(0.5 * 10 * 1000 / 1001)
+    """Asked for ten times a second, it is looked up once in 100.1 s instead of 1001 times: 0.5 s
+    each.
+    """
+    assert weight(cost_seconds=0.5, life_seconds=100, per_second=10) == pytest.approx(
+        0.5 * 10 * 1000 / 1001
+    )
 
 
 def test_hits_fade_by_half_in_a_half_life():

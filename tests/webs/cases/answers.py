@@ -77,7 +77,9 @@ def cookie_hoard(talk):
     sent = len(talk.asked.headers.get("cookie", ""))
     if sent > 16_000:
         return answer(status=431)
-    cookies = "\r\n".join(f"Set-Cookie: {talk.path.strip('/') or 'home'}{number}={'x' * 4000}" for number in range(10))
+    cookies = "\r\n".join(
+        f"Set-Cookie: {talk.path.strip('/') or 'home'}{number}={'x' * 4000}" for number in range(10)
+    )
     body = links(*(f"/{number}" for number in range(5))).encode()
     return OK + f"Content-Length: {len(body)}\r\n{cookies}\r\n\r\n".encode() + body
 
@@ -185,8 +187,12 @@ CASES += [
     Case(name, pages, verdict=TOO_BIG, order=ORDER, seconds=20, small=True)
     for name, pages in {
         "a body without end or length": without_end(b"", b"x" * MIB),
-        "chunks without end": without_end(b"Transfer-Encoding: chunked\r\n", b"100000\r\n" + b"x" * MIB + b"\r\n"),
-        "a stated length of terabytes": without_end(b"Content-Length: 9999999999999\r\n", b"x" * MIB),
+        "chunks without end": without_end(
+            b"Transfer-Encoding: chunked\r\n", b"100000\r\n" + b"x" * MIB + b"\r\n"
+        ),
+        "a stated length of terabytes": without_end(
+            b"Content-Length: 9999999999999\r\n", b"x" * MIB
+        ),
         "a gzip bomb": answer(bomb(31), {"Content-Encoding": "gzip"}),
         "a deflate bomb": answer(bomb(15), {"Content-Encoding": "deflate"}),
         "a brotli bomb": answer(brotlicffi.compress(bytes(20 * MIB)), {"Content-Encoding": "br"}),

@@ -87,7 +87,9 @@ def names_maps(talk):
     """Return a sitemap index of two more, packed in half of all cases; no name has a number."""
     made = sha256(talk.path.encode()).hexdigest().translate(LETTERS)
     origin = talk.server.origin
-    entries = (f"<sitemap><loc>{origin}/{name}.xml</loc></sitemap>" for name in (made[:8], made[8:16]))
+    entries = (
+        f"<sitemap><loc>{origin}/{name}.xml</loc></sitemap>" for name in (made[:8], made[8:16])
+    )
     body = f"<sitemapindex>{''.join(entries)}</sitemapindex>".encode()
     return answer(compress(body, mtime=0) if made[16] < "i" else body, kind=XML)
 
@@ -129,7 +131,10 @@ CASES: list[Case] = [
         },
         small=True,
     ),
-    *(Case(f"4 MiB of HTML: {name}", {"/": repeated(unit, 4 * MIB, before)}) for name, (unit, before) in SHAPES.items()),
+    *(
+        Case(f"4 MiB of HTML: {name}", {"/": repeated(unit, 4 * MIB, before)})
+        for name, (unit, before) in SHAPES.items()
+    ),
     Case(
         "a page of 50,000 links",
         {"/": numbered("<a href=/{0}>", 50_000)},

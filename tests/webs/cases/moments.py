@@ -23,7 +23,9 @@ def opens_with_a_cookie_of_the_gate(talk):
 
 
 def robots_txt_comes_the_second_time(talk):
-    return answer(status=500) if talk.try_number == 1 else answer("User-agent: *", kind="text/plain")
+    return (
+        answer(status=500) if talk.try_number == 1 else answer("User-agent: *", kind="text/plain")
+    )
 
 
 wishes_for_days = answer(status=503, headers={"Retry-After": "900000"})

@@ -17,7 +17,8 @@ FORBIDDEN = (
 
 
 def are_refused(seen):
-    """None of them was asked for anything: there is no try without an address that may be dialled."""
+    """None of them was asked for anything: there is no try without an address that may be
+    dialled."""
     rows = seen.run.urls.filter(url__in=FORBIDDEN).values_list("status", flat=True)
     found = sorted(set(rows))
     if found != [FetchStatus.ADDRESS_REFUSED] or len(rows) != len(FORBIDDEN):

@@ -15,7 +15,10 @@ from crawling.models import ArchiveFile, CrawlJob, Page
 
 
 class Command(BaseCommand):
-    help = "List the archive files of a crawl, print their CDXJ index, or read them whole and compare them with the pages."
+    help = (
+        "List the archive files of a crawl, print their CDXJ index, or read them whole and "
+        "compare them with the pages."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("verb", choices=("list", "index", "check"))
@@ -29,7 +32,10 @@ class Command(BaseCommand):
     def _list(self, crawl: CrawlJob) -> None:
         for row in _files(crawl):
             state = "complete" if row.sealed_at else "being written"
-            self.stdout.write(f"{row.path}  run {row.run.number if row.run else '-'}  {row.committed_length:,} bytes  {state}")
+            self.stdout.write(
+                f"{row.path}  run {row.run.number if row.run else '-'}  "
+                f"{row.committed_length:,} bytes  {state}"
+            )
 
     def _index(self, crawl: CrawlJob) -> None:
         for line in sorted(line for row in _files(crawl) for line in index_lines(row)):
@@ -43,17 +49,29 @@ class Command(BaseCommand):
             try:
                 for record, offset, _ in records_of(row, check_digests=True):
                     records += 1
-                    places[offset] = record.rec_headers.get_header("WARC-Target-URI") if record.rec_type in ("response", "revisit") else ""
+                    places[offset] = (
+                        record.rec_headers.get_header("WARC-Target-URI")
+                        if record.rec_type in ("response", "revisit")
+                        else ""
+                    )
             except ArchiveTrouble as trouble:
                 wrong.append(str(trouble))
                 continue
             for page in Page.objects.filter(archive_file=row).select_related("url").iterator():
                 if places.get(page.archive_offset or 0) != page.url.url:
-                    wrong.append(f"{row.name}: no record of {page.url.url} at byte {page.archive_offset}")
+                    wrong.append(
+                        f"{row.name}: no record of {page.url.url} at byte {page.archive_offset}"
+                    )
         if wrong:
-            raise CommandError("\n".join([*wrong[:20], f"{len(wrong)} mistakes in {records:,} records."]))
+            raise CommandError(
+                "\n".join([*wrong[:20], f"{len(wrong)} mistakes in {records:,} records."])
+            )
         self.stdout.write(f"{records:,} records are whole, and every page has its own.")
 
 
 def _files(crawl: CrawlJob) -> list[ArchiveFile]:
-    return list(ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0).select_related("run").order_by("pk"))
+    return list(
+        ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0)
+        .select_related("run")
+        .order_by("pk")
+    )

@@ -1,4 +1,6 @@
-"""`manage.py checkpoint`: write a run to a directory, and make a crawl of it on this server or another."""
+"""`manage.py checkpoint`: write a run to a directory, and make a crawl of it on this server or
+another.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from crawling.models.jobs import ENDED_STATES
 
 
 class Command(BaseCommand):
-    help = "Write a crawl's run to a directory while it goes on, check such a directory, or make a new crawl from it, here or elsewhere."
+    help = (
+        "Write a crawl's run to a directory while it goes on, check such a directory, or make a "
+        "new crawl from it, here or elsewhere."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -26,14 +31,30 @@ class Command(BaseCommand):
         export.add_argument("crawl", help="its name or number")
         export.add_argument("directory", type=Path)
         export.add_argument("--run", type=int, help="the run's number (default: the latest)")
-        export.add_argument("--no-archive", dest="archive", action="store_false", help="only refer to the archive's files")
-        check = verbs.add_parser("check", help="read a directory whole and compare it with its checksums")
+        export.add_argument(
+            "--no-archive",
+            dest="archive",
+            action="store_false",
+            help="only refer to the archive's files",
+        )
+        check = verbs.add_parser(
+            "check", help="read a directory whole and compare it with its checksums"
+        )
         check.add_argument("directory", type=Path)
-        load = verbs.add_parser("import", help="make a new crawl and run from a directory, any number of times")
+        load = verbs.add_parser(
+            "import", help="make a new crawl and run from a directory, any number of times"
+        )
         load.add_argument("directory", type=Path)
         load.add_argument("--name", help="default: that of the crawl, with a number if it is taken")
-        load.add_argument("--secrets", type=Path, help="a JSON file with what the checkpoint does not hold: headers, credentials and so on")
-        load.add_argument("--resume", action="store_true", help="let it go on at once; otherwise it is paused")
+        load.add_argument(
+            "--secrets",
+            type=Path,
+            help="a JSON file with what the checkpoint does not hold: headers, credentials and "
+            "so on",
+        )
+        load.add_argument(
+            "--resume", action="store_true", help="let it go on at once; otherwise it is paused"
+        )
 
     def handle(self, *, verb: str, **options: Any) -> None:
         with plain_errors():
@@ -45,17 +66,27 @@ class Command(BaseCommand):
         self.stdout.write(f"{taken.folder}: {taken.urls:,} URLs of {run}, {taken.bytes:,} bytes.")
         if taken.missing and options["archive"]:
             raise CommandError(
-                "The archive's files are not all on this machine, so the checkpoint only refers to them; "
+                "The archive's files are not all on this machine, so the checkpoint only refers "
+                "to them; "
                 f"copy them yourself: {', '.join(taken.missing[:5])}"
             )
 
     def _check(self, options: dict[str, Any]) -> None:
         manifest = read_manifest(options["directory"])
         rows = manifest.parts["urls"]["rows"]
-        self.stdout.write(f"Whole: {manifest.order['name']}, run {manifest.run['number']}, {rows:,} URLs, taken {manifest.taken_at}.")
+        self.stdout.write(
+            f"Whole: {manifest.order['name']}, run {manifest.run['number']}, {rows:,} URLs, "
+            f"taken {manifest.taken_at}."
+        )
 
     def _import(self, options: dict[str, Any]) -> None:
         secrets = read_json_object(options["secrets"], "--secrets") if options["secrets"] else None
-        run = import_checkpoint(options["directory"], name=options["name"], resume=options["resume"], secrets=secrets)
-        todo = f" Go on with: manage.py crawl resume {run.crawl.pk}" if run.state not in ENDED_STATES and not options["resume"] else ""
+        run = import_checkpoint(
+            options["directory"], name=options["name"], resume=options["resume"], secrets=secrets
+        )
+        todo = (
+            f" Go on with: manage.py crawl resume {run.crawl.pk}"
+            if run.state not in ENDED_STATES and not options["resume"]
+            else ""
+        )
         self.stdout.write(f"Crawl {run.crawl.pk}, {run.crawl.name}, is {run.state}.{todo}")

@@ -37,7 +37,10 @@ EPILOG = """examples:
 `./crawl COMMAND --help` lists the options of a command.
 All else that the dashboard does: manage.py api --help
 """
-WAIT = "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if it continues after --max-seconds"
+WAIT = (
+    "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if "
+    "it continues after --max-seconds"
+)
 
 
 class Command(BaseCommand):
@@ -123,7 +126,9 @@ class Command(BaseCommand):
         crawl = find_crawl(options["crawl"])
         changes = given_fields(options)
         if not changes:
-            raise CommandError("`crawl edit` needs a change, like --delay 2, or --file with fields of an order.")
+            raise CommandError(
+                "`crawl edit` needs a change, like --delay 2, or --file with fields of an order."
+            )
         try:
             edited = edit_crawl(crawl, changes, revision=options["revision"])
         except BadOrder as error:
@@ -148,7 +153,9 @@ class Command(BaseCommand):
         causes = failures(latest) if latest else []
         page = page_of("crawling:crawl", crawl.pk)
         if as_json:
-            failed = [{"status": status, "reason": why, "urls": urls} for status, why, urls in causes]
+            failed = [
+                {"status": status, "reason": why, "urls": urls} for status, why, urls in causes
+            ]
             shown = {**view.as_dict(), "failures": failed, "page": page}
             self.stdout.write(json.dumps(shown, indent=2))
         else:

@@ -12,11 +12,24 @@ from crawling.identity import identity, set_identity
 
 
 class Command(BaseCommand):
-    help = "Say who crawls: every request carries it, and site owners may name PRODUCT in robots.txt. Without arguments: show it."
+    help = (
+        "Say who crawls: every request carries it, and site owners may name PRODUCT in "
+        "robots.txt. Without arguments: show it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("product_token", nargs="?", metavar="PRODUCT", help="letters, - and _ only, such as mycrawler")
-        parser.add_argument("contact_url", nargs="?", metavar="CONTACT-URL", help="https://… or mailto:…, where site owners reach you")
+        parser.add_argument(
+            "product_token",
+            nargs="?",
+            metavar="PRODUCT",
+            help="letters, - and _ only, such as mycrawler",
+        )
+        parser.add_argument(
+            "contact_url",
+            nargs="?",
+            metavar="CONTACT-URL",
+            help="https://… or mailto:…, where site owners reach you",
+        )
 
     def handle(self, *, product_token: str | None, contact_url: str | None, **options: Any) -> None:
         with plain_errors():

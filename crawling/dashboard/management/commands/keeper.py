@@ -12,7 +12,10 @@ from crawling.scheduler.rounds import keep
 
 
 class Command(BaseCommand):
-    help = "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several, one leads and the others stand by."
+    help = (
+        "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several, one leads "
+        "and the others stand by."
+    )
 
     def handle(self, **options: Any) -> None:
         ending = threading.Event()

@@ -14,11 +14,16 @@ from crawling.preresolver.process import PreResolverProcess
 
 
 class Command(BaseCommand):
-    help = "Resolve the names of hosts that come due, so that no crawl waits for a name server. One a machine works."
+    help = (
+        "Resolve the names of hosts that come due, so that no crawl waits for a name server. One "
+        "a machine works."
+    )
 
     def handle(self, **options: Any) -> None:
         ending = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
-        gc.freeze()  # Django's own objects are no garbage; to look through them stopped all look-ups for a tenth of a second
+        # Django's own objects are no garbage; to look through them stopped all look-ups for a tenth
+        # of a second
+        gc.freeze()
         PreResolverProcess(socket.gethostname()).work(ending)

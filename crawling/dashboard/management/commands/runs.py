@@ -21,16 +21,26 @@ from crawling.models import CrawlJob
 
 class Command(BaseCommand):
     help = (
-        "List a crawl's runs with the room they take and what becomes of them, delete one, or set which are kept (without any limit: all)."
+        "List a crawl's runs with the room they take and what becomes of them, delete one, or "
+        "set which are kept (without any limit: all)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("verb", choices=("list", "delete", "keep"))
         parser.add_argument("crawl", help="its name or number")
         parser.add_argument("run", nargs="?", type=int, help="with delete: the number of the run")
-        parser.add_argument("--last", type=int, metavar="N", help="with keep: only the last so many")
-        parser.add_argument("--days", type=int, metavar="N", help="with keep: each for so many days after its end")
-        parser.add_argument("--bytes", type=int, metavar="N", help="with keep: the latest that fit into so many bytes of archive files")
+        parser.add_argument(
+            "--last", type=int, metavar="N", help="with keep: only the last so many"
+        )
+        parser.add_argument(
+            "--days", type=int, metavar="N", help="with keep: each for so many days after its end"
+        )
+        parser.add_argument(
+            "--bytes",
+            type=int,
+            metavar="N",
+            help="with keep: the latest that fit into so many bytes of archive files",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     def handle(self, *, verb: str, crawl: str, run: int | None, **options: Any) -> None:
@@ -45,22 +55,49 @@ class Command(BaseCommand):
             self._list(job, as_json=options["json"])
 
     def _keep(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
-        fields = {"keep_runs": options["last"], "keep_days": options["days"], "max_bytes": options["bytes"]}
+        fields = {
+            "keep_runs": options["last"],
+            "keep_days": options["days"],
+            "max_bytes": options["bytes"],
+        }
         try:
-            set_retention(crawl, {name: value for name, value in fields.items() if value is not None}, by=None)
+            set_retention(
+                crawl, {name: value for name, value in fields.items() if value is not None}, by=None
+            )
         except BadOrder as error:
-            raise CommandError("; ".join(f"{field} {said}" for field, said in error.errors.items())) from error
+            raise CommandError(
+                "; ".join(f"{field} {said}" for field, said in error.errors.items())
+            ) from error
 
     def _list(self, crawl: CrawlJob, *, as_json: bool) -> None:
         rows = kept_runs(crawl)
         if as_json:
-            facts = [{"run": one.run.number, "state": one.run.state, "pages": one.pages, "archive_bytes": one.file_bytes} for one in rows]
-            fates = [{"goes_at": one.fate.goes_at and one.fate.goes_at.isoformat(), "sentence": one.fate.sentence} for one in rows]
-            self.stdout.write(json.dumps([{**fact, **fate} for fact, fate in zip(facts, fates, strict=True)], indent=2))
+            facts = [
+                {
+                    "run": one.run.number,
+                    "state": one.run.state,
+                    "pages": one.pages,
+                    "archive_bytes": one.file_bytes,
+                }
+                for one in rows
+            ]
+            fates = [
+                {
+                    "goes_at": one.fate.goes_at and one.fate.goes_at.isoformat(),
+                    "sentence": one.fate.sentence,
+                }
+                for one in rows
+            ]
+            self.stdout.write(
+                json.dumps(
+                    [{**fact, **fate} for fact, fate in zip(facts, fates, strict=True)], indent=2
+                )
+            )
             return
         for one in rows:
             self.stdout.write(
-                f"run {one.run.number}  {one.run.state}  {one.pages:,} pages  {filesizeformat(one.file_bytes)}  {one.fate.sentence}"
+                f"run {one.run.number}  {one.run.state}  {one.pages:,} pages  "
+                f"{filesizeformat(one.file_bytes)}  {one.fate.sentence}"
             )
         if not rows:
             self.stdout.write(f"{crawl.name} has no runs.")

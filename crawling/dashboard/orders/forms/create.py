@@ -1,4 +1,7 @@
-"""The form for a new crawl. It keeps what was typed and words the questions; what is right is settled by `create_crawl`."""
+"""The form for a new crawl.
+
+It keeps what was typed and words the questions; what is right is settled by `create_crawl`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,14 @@ from crawling.crawls.creation import free_name, name_for
 from crawling.dashboard.orders.forms.budget import NAMES as BUDGET_NAMES
 from crawling.dashboard.orders.forms.budget import BudgetForm, budget_answers
 from crawling.dashboard.orders.forms.fetching import TABLES, FetchingForm, fetching_answers
-from crawling.dashboard.orders.forms.fields import MIB, as_sentence, lines, number_field, plain, scaled
+from crawling.dashboard.orders.forms.fields import (
+    MIB,
+    as_sentence,
+    lines,
+    number_field,
+    plain,
+    scaled,
+)
 from crawling.dashboard.orders.forms.filters import FiltersForm, filters_answers
 from crawling.dashboard.orders.forms.ordering import OrderingForm, ordering_answers
 from crawling.dashboard.orders.forms.politeness import PolitenessForm, politeness_answers
@@ -39,7 +49,17 @@ FORM_FIELD = {
 }
 #: limits that the order has in another unit, with a number that they may be
 EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
-AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "priority", "archive")
+AS_THEY_ARE = (
+    "scope",
+    "order",
+    "max_pages",
+    "max_depth",
+    "delay_seconds",
+    "processes",
+    "batch_size",
+    "priority",
+    "archive",
+)
 CLAIM = "claim_"
 SCOPES = (
     (Reach.HOST, "the hosts of these addresses"),
@@ -57,13 +77,23 @@ ORDERS = (
 ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
-class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm, FetchingForm, OrderingForm, ThresholdsForm):
+class CrawlForm(
+    FiltersForm,
+    BudgetForm,
+    PolitenessForm,
+    ReuseForm,
+    ReadingForm,
+    FetchingForm,
+    OrderingForm,
+    ThresholdsForm,
+):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
         label="Start at these addresses",
         required=False,
-        help_text=f"One URL a line, written whole, like https://example.org/; at most {MAX_SEEDS:,}. Lines that begin with # are left out.",
+        help_text="One URL a line, written whole, like https://example.org/; at most "
+        f"{MAX_SEEDS:,}. Lines that begin with # are left out.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
     )
     seeds_file = forms.FileField(
@@ -73,9 +103,16 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         help_text="One URL a line, at most 1 MB.",
         widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain"}),
     )
-    name = forms.CharField(label="Name", required=False, help_text="Left empty, it is named after the first address's host.")
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        help_text="Left empty, it is named after the first address's host.",
+    )
     tags = forms.CharField(
-        label="Tags", required=False, max_length=700, help_text="Words to find it by in the list, with commas between them."
+        label="Tags",
+        required=False,
+        max_length=700,
+        help_text="Words to find it by in the list, with commas between them.",
     )
     product_token = forms.CharField(
         label="Product token",
@@ -84,10 +121,16 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         help_text="Letters, - and _ only: what site owners write into robots.txt.",
     )
     contact_url = forms.CharField(
-        label="Contact", required=False, help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request carries it."
+        label="Contact",
+        required=False,
+        help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request "
+        "carries it.",
     )
     scope = forms.ChoiceField(
-        label="Follow links to", required=False, choices=SCOPES, help_text="Where one of the addresses redirects to counts as one of them."
+        label="Follow links to",
+        required=False,
+        choices=SCOPES,
+        help_text="Where one of the addresses redirects to counts as one of them.",
     )
     order = forms.ChoiceField(label="Order of visits", required=False, choices=ORDERS)
     max_pages = number_field("Pages", "Fetched, redirects included.")
@@ -95,15 +138,21 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
     max_megabytes = number_field("Megabytes", "Of documents, together.", mode="decimal")
     max_minutes = number_field("Minutes", "From the first fetch on.", mode="decimal")
     delay_seconds = number_field(
-        "Seconds between two fetches from a host", "A site whose robots.txt asks for more gets more.", initial="1", mode="decimal"
+        "Seconds between two fetches from a host",
+        "A site whose robots.txt asks for more gets more.",
+        initial="1",
+        mode="decimal",
     )
     processes = number_field(
-        "Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1"
+        "Parallel workers",
+        "They share the hosts out among them; more than one gains nothing on one host.",
+        initial="1",
     )
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
     priority = number_field(
         "Priority at the bank",
-        "-10 to 10: each step lets its starts go a minute ahead of others; 10 is urgent, and may use what is reserved.",
+        "-10 to 10: each step lets its starts go a minute ahead of others; 10 is urgent, and "
+        "may use what is reserved.",
         initial="0",
         mode="text",
     )
@@ -113,17 +162,25 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         choices=ARCHIVE,
         help_text="In WARC files, which other tools read, too; pages can be viewed as they were.",
     )
-    batch_size = number_field("URLs a host hands out at a time", "1 keeps the order of visits exact; more is faster.", initial="100")
+    batch_size = number_field(
+        "URLs a host hands out at a time",
+        "1 keeps the order of visits exact; more is faster.",
+        initial="100",
+    )
 
     def __init__(self, *args: Any, capacity: Mapping[str, int], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.capacity, self.presets = capacity, preset_claims(capacity)
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
-        preset.choices = [(name, f"{name}: {_format_claim(claim)}") for name, claim in self.presets.items()]
+        preset.choices = [
+            (name, f"{name}: {_format_claim(claim)}") for name, claim in self.presets.items()
+        ]
         for key, units in capacity.items():
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
-            self.fields[f"{CLAIM}{key}"] = number_field(f"Max {UnitWords(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
+            self.fields[f"{CLAIM}{key}"] = number_field(
+                f"Max {UnitWords(key, '').name}", f"Empty: {sizes}; the pool has {units:,}."
+            )
 
     def clean_seeds_file(self) -> list[str]:
         """The file's lines."""
@@ -131,11 +188,15 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         if file is None:
             return []
         if (file.size or 0) > MAX_FILE_BYTES:
-            raise forms.ValidationError("This file is larger than 1 MB; split it over several crawls.")
+            raise forms.ValidationError(
+                "This file is larger than 1 MB; split it over several crawls."
+            )
         try:
             return lines(file.read().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
-            raise forms.ValidationError("This file is not text in UTF-8; save it as plain text, one URL a line.") from error
+            raise forms.ValidationError(
+                "This file is not text in UTF-8; save it as plain text, one URL a line."
+            ) from error
 
     def clean_tags(self) -> list[str]:
         try:
@@ -145,7 +206,10 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
 
     def all_seeds(self) -> list[str]:
         """From the box and the file, in this order."""
-        return [*lines(self.cleaned_data.get("seeds", "")), *self.cleaned_data.get("seeds_file", [])]
+        return [
+            *lines(self.cleaned_data.get("seeds", "")),
+            *self.cleaned_data.get("seeds_file", []),
+        ]
 
     def as_order(self) -> dict[str, Any]:
         """The order's fields, unchecked; what was left empty is left out."""
@@ -153,36 +217,67 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         seeds = self.all_seeds()
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
-        fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        for part in (self.reading, self.filters, self.budget, self.politeness, self.fetching, self.ordering, self.reuse, self.thresholds):
+        fields |= {
+            name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)
+        }
+        for part in (
+            self.reading,
+            self.filters,
+            self.budget,
+            self.politeness,
+            self.fetching,
+            self.ordering,
+            self.reuse,
+            self.thresholds,
+        ):
             fields |= part()
-        own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
+        own = {
+            key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")
+        }
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
 
     def blame(self, errors: Mapping[str, str]) -> None:
-        """Put each of an order's mistakes beside the field that it is about; lines of a file go into the box, where they can be mended."""
+        """Put each of an order's mistakes beside the field that it is about; lines of a file go
+        into the box, where they can be mended.
+        """
         for key, message in errors.items():
             field = _form_field(key)
-            self.add_error(field if field in self.fields else None, self._no_number(field) or as_sentence(message))
+            self.add_error(
+                field if field in self.fields else None,
+                self._no_number(field) or as_sentence(message),
+            )
         self.keep_lines()
 
     def _no_number(self, field: str) -> str:
-        """What to say of a limit in the form's own unit that is no number; the order would speak of its own unit. Empty: it is one."""
+        """What to say of a limit in the form's own unit that is no number; the order would speak of
+        its own unit. Empty: it is one.
+        """
         example = EXAMPLES.get(field)
         if example is None or isinstance(scaled(self.cleaned_data.get(field, ""), 1), int):
             return ""
-        return f"{self.fields[field].label} must be a number, like {example}; leave the field empty for no limit."
+        return (
+            f"{self.fields[field].label} must be a number, like {example}; leave the field empty "
+            "for no limit."
+        )
 
     def in_words(self, errors: Mapping[str, str]) -> dict[str, str]:
         """An order's mistakes by the form's own words for the fields."""
-        return {str(self.fields[field].label) if (field := _form_field(key)) in self.fields else key: text for key, text in errors.items()}
+        return {
+            str(self.fields[field].label)
+            if (field := _form_field(key)) in self.fields
+            else key: text
+            for key, text in errors.items()
+        }
 
     def keep_lines(self) -> None:
         """A browser does not send a chosen file twice: its lines move into the box."""
         from_file = self.cleaned_data.get("seeds_file")
         if from_file:
-            self.data = {**self.answers, "seeds": "\n".join([*lines(self.data.get("seeds", "")), *from_file])}
+            self.data = {
+                **self.answers,
+                "seeds": "\n".join([*lines(self.data.get("seeds", "")), *from_file]),
+            }
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -195,9 +290,18 @@ SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 60
 
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     """What the form would have been filled in with for a crawl like this one, under a free name."""
-    chosen = next((name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None)
-    answers = {name: "" if (value := getattr(crawl, name)) is None else plain(value) for name in AS_THEY_ARE[2:]}
-    answers |= {mine: plain(getattr(crawl, name) / by) for name, mine, by in SCALES if getattr(crawl, name) is not None}
+    chosen = next(
+        (name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None
+    )
+    answers = {
+        name: "" if (value := getattr(crawl, name)) is None else plain(value)
+        for name in AS_THEY_ARE[2:]
+    }
+    answers |= {
+        mine: plain(getattr(crawl, name) / by)
+        for name, mine, by in SCALES
+        if getattr(crawl, name) is not None
+    }
     answers |= {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
         **answers,
@@ -219,9 +323,21 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _form_field(key: str) -> str:
-    if (table := key.partition(".")[0]) in ("extract", "importance", "schemes", "include", "exclude", "types", *TABLES):
+    if (table := key.partition(".")[0]) in (
+        "extract",
+        "importance",
+        "schemes",
+        "include",
+        "exclude",
+        "types",
+        *TABLES,
+    ):
         return table
-    return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
+    return (
+        f"{CLAIM}{key.removeprefix('claim.')}"
+        if key.startswith("claim.")
+        else FORM_FIELD.get(key, key)
+    )
 
 
 def _format_claim(claim: Mapping[str, int]) -> str:

@@ -17,13 +17,28 @@ from crawling.models import CrawlJob
 from crawling.orders.order import CrawlOrder
 
 #: questions that it shares with the form for a new crawl
-SHARED = ("scope", "max_pages", "max_depth", "max_megabytes", "max_minutes", "delay_seconds", "priority")
+SHARED = (
+    "scope",
+    "max_pages",
+    "max_depth",
+    "max_megabytes",
+    "max_minutes",
+    "delay_seconds",
+    "priority",
+)
 
 
 class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, FetchingForm):
-    """What may be asked anew of a crawl that is there. `urls` is for the tester, and no part of the order."""
+    """What may be asked anew of a crawl that is there.
 
-    urls = lines_field("Addresses to test", "One a line, at most 500. Nothing is fetched, and nothing is saved.", rows=4)
+    `urls` is for the tester, and no part of the order.
+    """
+
+    urls = lines_field(
+        "Addresses to test",
+        "One a line, at most 500. Nothing is fetched, and nothing is saved.",
+        rows=4,
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -31,12 +46,30 @@ class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, Fetching
         del self.fields["posts"]
 
     def as_changes(self) -> dict[str, Any]:
-        """All fields that may be edited but the name, unchecked; what was left empty has its default."""
+        """All fields that may be edited but the name, unchecked; what was left empty has its
+        default.
+        """
         answers = self.cleaned_data
-        fields: dict[str, Any] = {name: CrawlOrder.model_fields[name].get_default(call_default_factory=True) for name in EDITABLE[1:]}
-        fields |= {name: answers[name] for name in ("scope", "max_pages", "max_depth", "delay_seconds", "priority") if answers.get(name)}
-        fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        return {**fields, **self.filters(), **self.budget(), **self.thresholds(), **self.politeness(), **self.fetching()}
+        fields: dict[str, Any] = {
+            name: CrawlOrder.model_fields[name].get_default(call_default_factory=True)
+            for name in EDITABLE[1:]
+        }
+        fields |= {
+            name: answers[name]
+            for name in ("scope", "max_pages", "max_depth", "delay_seconds", "priority")
+            if answers.get(name)
+        }
+        fields |= {
+            name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)
+        }
+        return {
+            **fields,
+            **self.filters(),
+            **self.budget(),
+            **self.thresholds(),
+            **self.politeness(),
+            **self.fetching(),
+        }
 
     def blame(self, errors: dict[str, str]) -> None:
         """Put each mistake beside the field that it is about."""
@@ -52,6 +85,14 @@ def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
         for name in ("max_pages", "max_depth", "delay_seconds", "priority")
         if (value := getattr(crawl, name)) is not None
     }
-    answers |= {mine: plain(value / by) for name, mine, by in SCALES if (value := getattr(crawl, name)) is not None}
-    answers |= {**politeness_answers(crawl), **fetching_answers(crawl, masked=True), **thresholds_answers(crawl)}
+    answers |= {
+        mine: plain(value / by)
+        for name, mine, by in SCALES
+        if (value := getattr(crawl, name)) is not None
+    }
+    answers |= {
+        **politeness_answers(crawl),
+        **fetching_answers(crawl, masked=True),
+        **thresholds_answers(crawl),
+    }
     return {**answers, "scope": crawl.scope, **filters_answers(crawl), **budget_answers(crawl)}

@@ -8,16 +8,29 @@ from django.utils.text import capfirst
 MIB = 1024 * 1024
 
 
-def number_field(label: str, help_text: str, *, initial: str = "", mode: str = "numeric") -> forms.CharField:
-    """A number is checked as text by the order, which says what is wrong with it; a browser would throw the text away."""
+def number_field(
+    label: str, help_text: str, *, initial: str = "", mode: str = "numeric"
+) -> forms.CharField:
+    """A number is checked as text by the order, which says what is wrong with it; a browser would
+    throw the text away.
+    """
     widget = forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off"})
-    return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        initial=initial,
+        required=False,
+        max_length=40,
+        widget=widget,
+    )
 
 
 def lines_field(label: str, help_text: str, *, rows: int = 2) -> forms.CharField:
     """Text that is one entry a line."""
     widget = forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "autocapitalize": "off"})
-    return forms.CharField(label=label, help_text=help_text, required=False, strip=False, widget=widget)
+    return forms.CharField(
+        label=label, help_text=help_text, required=False, strip=False, widget=widget
+    )
 
 
 def as_sentence(message: str) -> str:

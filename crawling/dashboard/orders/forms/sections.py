@@ -23,7 +23,9 @@ CLAIM = "claim_"
 
 @dataclass(frozen=True)
 class FormSection:
-    """`usual` says what holds while nothing is set; `names` and all that begin with `prefix` are its questions."""
+    """`usual` says what holds while nothing is set; `names` and all that begin with `prefix` are
+    its questions.
+    """
 
     key: str
     title: str
@@ -33,17 +35,40 @@ class FormSection:
 
 
 SECTIONS = (
-    FormSection("filters", "What to leave out", "Nothing that the scope lets in.", tuple(FiltersForm.base_fields)),
-    FormSection("budget", "Limits on each host, and soft limits", "None.", tuple(BudgetForm.base_fields)),
+    FormSection(
+        "filters",
+        "What to leave out",
+        "Nothing that the scope lets in.",
+        tuple(FiltersForm.base_fields),
+    ),
+    FormSection(
+        "budget", "Limits on each host, and soft limits", "None.", tuple(BudgetForm.base_fields)
+    ),
     FormSection(
         "thresholds",
         "Thresholds and alerts",
         "Goes on whatever fails; alerts after 10 minutes of waiting.",
         tuple(ThresholdsForm.base_fields),
     ),
-    FormSection("ordering", "Order of visits", "Breadth first: near the start before far from it.", ("order", *OrderingForm.base_fields)),
-    FormSection("politeness", "More politeness", "A slow host rests as long as its last answer took.", tuple(PolitenessForm.base_fields)),
-    FormSection("claims", "Max per class, and priority", "As the choice above says; no priority.", ("batch_size", "priority"), CLAIM),
+    FormSection(
+        "ordering",
+        "Order of visits",
+        "Breadth first: near the start before far from it.",
+        ("order", *OrderingForm.base_fields),
+    ),
+    FormSection(
+        "politeness",
+        "More politeness",
+        "A slow host rests as long as its last answer took.",
+        tuple(PolitenessForm.base_fields),
+    ),
+    FormSection(
+        "claims",
+        "Max per class, and priority",
+        "As the choice above says; no priority.",
+        ("batch_size", "priority"),
+        CLAIM,
+    ),
     FormSection(
         "fetching",
         "How it asks",
@@ -51,9 +76,17 @@ SECTIONS = (
         tuple(FetchingForm.base_fields),
     ),
     FormSection(
-        "reading", "What is read and kept", "All links are followed; every answer is archived.", ("archive", *ReadingForm.base_fields)
+        "reading",
+        "What is read and kept",
+        "All links are followed; every answer is archived.",
+        ("archive", *ReadingForm.base_fields),
     ),
-    FormSection("reuse", "Pages that need not be asked for", "Every page is asked for in every run.", tuple(ReuseForm.base_fields)),
+    FormSection(
+        "reuse",
+        "Pages that need not be asked for",
+        "Every page is asked for in every run.",
+        tuple(ReuseForm.base_fields),
+    ),
 )
 
 
@@ -83,14 +116,21 @@ def sections_of(form: forms.Form) -> dict[str, FoldedSection]:
     """The sections of which the form has questions, by key."""
     folded = {}
     for section in SECTIONS:
-        fields = [form[name] for name in form.fields if name in section.names or name.startswith(section.prefix)]
+        fields = [
+            form[name]
+            for name in form.fields
+            if name in section.names or name.startswith(section.prefix)
+        ]
         if fields:
             folded[section.key] = FoldedSection(section, fields)
     return folded
 
 
 def _describe_field(field: forms.BoundField) -> str:
-    """Label and answer, where that is not the usual one. What may hold secrets or is long is counted by its lines."""
+    """Label and answer, where that is not the usual one.
+
+    What may hold secrets or is long is counted by its lines.
+    """
     value = field.value()
     if value in (None, "", False) or str(value) == str(_usual(field)):
         return ""

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/checkpoints`: see a crawl's checkpoints, and ask for one."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Any
@@ -38,19 +39,34 @@ class CheckpointPage(Schema):
 
 
 def _out(row: Checkpoint) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in CheckpointOut.model_fields if name != "run"} | {"run": row.run.number}
+    return {name: getattr(row, name) for name in CheckpointOut.model_fields if name != "run"} | {
+        "run": row.run.number
+    }
 
 
-@checkpoints.get("/{crawl_id}/checkpoints", response=CheckpointPage, summary="The crawl's checkpoints, the latest first")
+@checkpoints.get(
+    "/{crawl_id}/checkpoints",
+    response=CheckpointPage,
+    summary="The crawl's checkpoints, the latest first",
+)
 @may_view
-def index(request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def index(
+    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
     found = Checkpoint.objects.filter(run__crawl=get_crawl(crawl_id)).select_related("run")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": [_out(row) for row in rows], "next": following}
 
 
-@checkpoints.post("/{crawl_id}/checkpoints", response={202: CheckpointOut}, summary="Take a checkpoint of the latest run")
+@checkpoints.post(
+    "/{crawl_id}/checkpoints",
+    response={202: CheckpointOut},
+    summary="Take a checkpoint of the latest run",
+)
 @may_change
 def ask(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
-    """One that is about to be taken will do. It goes to CHECKPOINT_DIR; without that setting this is refused."""
+    """One that is about to be taken will do.
+
+    It goes to CHECKPOINT_DIR; without that setting this is refused.
+    """
     return Status(202, _out(ask_checkpoint(get_run(crawl_id, None), by=request.user)))

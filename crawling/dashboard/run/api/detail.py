@@ -16,7 +16,12 @@ def detail(crawl: CrawlJob) -> dict[str, Any]:
     """A crawl with its dealings in the bank and the whole of its order."""
     run = crawl.runs.first()
     bank = [_dealings(one) for one in dealings_of(run)] if run else []
-    return {**crawl_view(crawl).as_dict(), "bank": bank, "order": order_of(crawl), "revision": crawl.revision}
+    return {
+        **crawl_view(crawl).as_dict(),
+        "bank": bank,
+        "order": order_of(crawl),
+        "revision": crawl.revision,
+    }
 
 
 def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
@@ -24,6 +29,9 @@ def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
         number=one.number,
         process=one.process,
         pool=one.pool,
-        holdings=[HoldingOut(resource=held.key, units=held.units, since=held.since) for held in one.holdings],
+        holdings=[
+            HoldingOut(resource=held.key, units=held.units, since=held.since)
+            for held in one.holdings
+        ],
         wait=wait_out(one.wait) if one.wait else None,
     )

@@ -1,6 +1,7 @@
 """`/api/disk`: how full the disk of the archive is, and when it will be full."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 
@@ -14,7 +15,9 @@ disk = Router()
 
 
 class DiskOut(Schema):
-    """Bytes; growth is a day's, over the last week at most, and null while there is less than a day of measurements."""
+    """Bytes; growth is a day's, over the last week at most, and null while there is less than a day
+    of measurements.
+    """
 
     machine: str
     total: int
@@ -25,7 +28,9 @@ class DiskOut(Schema):
     archive_a_day: float | None
     database_a_day: float | None
     used_a_day: float | None = Field(description="by which free space shrinks, whoever takes it")
-    full_at: datetime | None = Field(description="if it goes on so; null also if it does not fill up within ten years")
+    full_at: datetime | None = Field(
+        description="if it goes on so; null also if it does not fill up within ten years"
+    )
 
 
 @disk.get("", response=DiskOut, summary="How full the disk is, and when it will be full")

@@ -11,10 +11,13 @@ from crawling.dashboard.base.api_schemas import FetchCountsOut
 
 
 class PageOut(Schema):
-    """An answered fetch. `fingerprint` is that of the content: pages that share it are copies of each other.
+    """An answered fetch.
 
-    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and rank (with backlinks or credit, by the
-    order of visits); the hit count as attempts; the reference as via; the time to live as expires_at.
+    `fingerprint` is that of the content: pages that share it are copies of each other.
+
+    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and
+    rank (with backlinks or credit, by the order of visits); the hit count as attempts; the
+    reference as via; the time to live as expires_at.
     """
 
     id: int
@@ -30,9 +33,15 @@ class PageOut(Schema):
     fetch_seconds: float
     address: str
     fingerprint: str
-    warc_file: str | None = Field(description="the archive file that has it; null if it was not archived")
-    warc_offset: int | None = Field(description="where its response or revisit record begins in that file")
-    duplicate_of: int | None = Field(description="id of the page that had this content first in the run")
+    warc_file: str | None = Field(
+        description="the archive file that has it; null if it was not archived"
+    )
+    warc_offset: int | None = Field(
+        description="where its response or revisit record begins in that file"
+    )
+    duplicate_of: int | None = Field(
+        description="id of the page that had this content first in the run"
+    )
     canonical: str = Field(description="the address by which the page itself wants to be known")
     author: str
     description: str
@@ -46,10 +55,15 @@ class PageOut(Schema):
     last_modified: datetime | None
     expires_at: datetime | None
     etag: str = Field(description="the server's mark of this version")
-    unchanged_since: int | None = Field(description="id of an earlier run's page: the server says (304) that it is still as it was then")
+    unchanged_since: int | None = Field(
+        description="id of an earlier run's page: the server says (304) that it is still as it "
+        "was then"
+    )
     via: int | None = Field(description="id of the page on which it was found")
     rank: float
-    backlinks: int | None = Field(description="best-first: pages that were seen to link to it before it was fetched")
+    backlinks: int | None = Field(
+        description="best-first: pages that were seen to link to it before it was fetched"
+    )
     credit: float | None = Field(description="OPIC: what it held when it was fetched")
     attempts: int
 

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/…`: what a run has found."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -25,7 +26,14 @@ from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.rows import row_of
-from crawling.dashboard.run.api.finding_schemas import CauseList, FetchThreadList, HostPage, LogPage, MinutePage, PagePage
+from crawling.dashboard.run.api.finding_schemas import (
+    CauseList,
+    FetchThreadList,
+    HostPage,
+    LogPage,
+    MinutePage,
+    PagePage,
+)
 from crawling.dashboard.run.fetch_threads import fetch_threads_of
 from crawling.dashboard.run.findings import causes, list_hosts, list_pages, minutes
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
@@ -33,12 +41,25 @@ from crawling.dashboard.run.log_export import row_of as log_row
 from crawling.models import Level
 
 findings = Router()
-After = Annotated[int | None, Query(ge=0, le=LARGEST, description="follow: only lines behind that of this id; instead of `cursor`")]
+After = Annotated[
+    int | None,
+    Query(
+        ge=0,
+        le=LARGEST,
+        description="follow: only lines behind that of this id; instead of `cursor`",
+    ),
+]
 LogLimit = Annotated[int, Query(ge=1, le=1000, description="lines a page")]
-LevelName = Annotated[Literal["info", "warning", "error"], Query(description="at least of this level")]
+LevelName = Annotated[
+    Literal["info", "warning", "error"], Query(description="at least of this level")
+]
 
 
-@findings.get("/{crawl_id}/pages", response=PagePage, summary="Answered fetches, in the order in which the URLs were found")
+@findings.get(
+    "/{crawl_id}/pages",
+    response=PagePage,
+    summary="Answered fetches, in the order in which the URLs were found",
+)
 @may_view
 def pages(
     request: CrawlApiRequest,
@@ -58,24 +79,41 @@ def pages(
     return {"items": [row_of(row) for row in rows], "next": following}
 
 
-@findings.get("/{crawl_id}/toes", response=FetchThreadList, summary="What each toe thread does, and since when")
+@findings.get(
+    "/{crawl_id}/toes",
+    response=FetchThreadList,
+    summary="What each toe thread does, and since when",
+)
 @may_view
 def toes(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
     """As the shifts at work have last written it down, which they do once a second."""
     return {"items": [asdict(toe) for toe in fetch_threads_of(get_run(crawl_id, run))]}
 
 
-@findings.get("/{crawl_id}/hosts", response=HostPage, summary="Hosts and what is queued on each, in the order of finding")
+@findings.get(
+    "/{crawl_id}/hosts",
+    response=HostPage,
+    summary="Hosts and what is queued on each, in the order of finding",
+)
 @may_view
 def hosts(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, q: Text = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    q: Text = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the host's name."""
     rows, following = list_hosts(get_run(crawl_id, run), text=q, after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
 
 
-@findings.get("/{crawl_id}/log", response=LogPage, summary="The run's log, the newest line first, or what came after a line")
+@findings.get(
+    "/{crawl_id}/log",
+    response=LogPage,
+    summary="The run's log, the newest line first, or what came after a line",
+)
 @may_view
 def log(
     request: CrawlApiRequest,
@@ -89,12 +127,17 @@ def log(
     after: After = None,
     limit: LogLimit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the message or of its URL; a page may be short although there are more: only `next` tells the end.
+    """`q` is a part of the message or of its URL; a page may be short although there are more: only
+    `next` tells the end.
 
-    To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the `after` to ask with again, now or
-    later. Lines of the last ten seconds come again, so that none that was written late is missed; tell them apart by their ids.
+    To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the
+    `after` to ask with again, now or later. Lines of the last ten seconds come again, so that none
+    that was written late is missed; tell them apart by their ids.
     """
-    asked, wanted = get_run(crawl_id, run), LogFilter(Level[level.upper()], q, TimeRange(since, until))
+    asked, wanted = (
+        get_run(crawl_id, run),
+        LogFilter(Level[level.upper()], q, TimeRange(since, until)),
+    )
     if after is not None:
         tail = log_after(asked, wanted, after=after, now=timezone.now(), most=limit)
         return {"items": [log_row(line) for line in tail.lines], "next": tail.following}
@@ -102,9 +145,15 @@ def log(
     return {"items": [log_row(line) for line in window.lines], "next": window.older}
 
 
-@findings.get("/{crawl_id}/errors", response=CauseList, summary="Why URLs were not had, the commonest cause first")
+@findings.get(
+    "/{crawl_id}/errors",
+    response=CauseList,
+    summary="Why URLs were not had, the commonest cause first",
+)
 @may_view
-def errors(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50) -> dict[str, Any]:
+def errors(
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50
+) -> dict[str, Any]:
     return {"items": [asdict(cause) for cause in causes(get_run(crawl_id, run), limit=limit)]}
 
 
@@ -114,7 +163,9 @@ def stats(
     request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
-    cursor: Annotated[int | None, Query(ge=0, le=2**32, description="`next` of the page before")] = None,
+    cursor: Annotated[
+        int | None, Query(ge=0, le=2**32, description="`next` of the page before")
+    ] = None,
     limit: Limit = 60,
 ) -> dict[str, Any]:
     rows, following = minutes(get_run(crawl_id, run), after=cursor or 0, limit=limit)

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/frontier`: what waits, and what an operator's hand does to it."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from dataclasses import asdict
 from datetime import datetime
@@ -11,7 +12,15 @@ from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.added_seeds import add_to_seeds
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    Text,
+)
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.frontier.change.manual_order import UrlAction
@@ -23,9 +32,21 @@ from crawling.runs.waiting_urls import FrontierFilter, as_text, frontier_of, wai
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
 InPlace = Annotated[Place, Query(description="what to look through")]
-Host = Annotated[str, Query(max_length=260, pattern=TEXT, description="all of a host's name, with its port if it has one of its own")]
+Host = Annotated[
+    str,
+    Query(
+        max_length=260,
+        pattern=TEXT,
+        description="all of a host's name, with its port if it has one of its own",
+    ),
+]
 TEXT_FILE: dict[str, Any] = {
-    "responses": {200: {"description": "An address a line", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+    "responses": {
+        200: {
+            "description": "An address a line",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    }
 }
 
 
@@ -47,26 +68,48 @@ class FrontierOut(Schema):
 
 
 class UrlActionIn(Schema):
-    """What to do, and to which: those of `ids`, or, without, all that is found by the other fields, up to 50,000."""
+    """What to do, and to which: those of `ids`, or, without, all that is found by the other fields,
+    up to 50,000.
+    """
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"deed": "first", "q": "/news/"}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"deed": "first", "q": "/news/"}]}
+    )
     deed: UrlAction
-    ids: Annotated[list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=50_000)] | None = None
+    ids: (
+        Annotated[
+            list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=50_000)
+        ]
+        | None
+    ) = None
     place: Place = "waiting"
     host: Annotated[str, Field(max_length=260, pattern=TEXT)] = ""
     q: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
 
 
 class MoreSeeds(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"seeds": ["https://example.org/manual/"]}]})
-    seeds: Annotated[list[Annotated[str, Field(max_length=10_000, pattern=TEXT)]], Field(min_length=1, max_length=MAX_SEEDS)]
-    widen: bool = Field(False, strict=True, description="take what they stand for into the scope, where it does not reach them")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"seeds": ["https://example.org/manual/"]}]}
+    )
+    seeds: Annotated[
+        list[Annotated[str, Field(max_length=10_000, pattern=TEXT)]],
+        Field(min_length=1, max_length=MAX_SEEDS),
+    ]
+    widen: bool = Field(
+        False,
+        strict=True,
+        description="take what they stand for into the scope, where it does not reach them",
+    )
 
 
 class AddedSeeds(Schema):
     added: list[str] = Field(description="new seeds of the order, in canonical form")
-    queued: int | None = Field(description="in the run at work; null: none is, and they wait for the next")
-    known: dict[str, str] = Field(description="what was a seed already, or was met by the run, and what became of it")
+    queued: int | None = Field(
+        description="in the run at work; null: none is, and they wait for the next"
+    )
+    known: dict[str, str] = Field(
+        description="what was a seed already, or was met by the run, and what became of it"
+    )
     revision: int
 
 
@@ -75,7 +118,11 @@ class ChangedUrlsOut(Schema):
     is_more: bool = Field(description="more is found than was done at once: do it again")
 
 
-@frontier.get("/{crawl_id}/frontier", response=FrontierOut, summary="What waits, host by host in the order of visits, or is out of it")
+@frontier.get(
+    "/{crawl_id}/frontier",
+    response=FrontierOut,
+    summary="What waits, host by host in the order of visits, or is out of it",
+)
 @may_view
 def show(
     request: CrawlApiRequest,
@@ -89,29 +136,58 @@ def show(
 ) -> dict[str, Any]:
     """`q` is a part of the address."""
     looked_at = get_run(crawl_id, run)
-    rows, following = frontier_of(looked_at, FrontierFilter(place, host.lower(), q, cursor), most=limit)
-    return {"items": [_url(row) for row in rows], "next": following, "waiting": waiting_count(looked_at)}
+    rows, following = frontier_of(
+        looked_at, FrontierFilter(place, host.lower(), q, cursor), most=limit
+    )
+    return {
+        "items": [_url(row) for row in rows],
+        "next": following,
+        "waiting": waiting_count(looked_at),
+    }
 
 
-@frontier.get("/{crawl_id}/frontier/text", openapi_extra=TEXT_FILE, summary="The same in full, an address a line")
+@frontier.get(
+    "/{crawl_id}/frontier/text",
+    openapi_extra=TEXT_FILE,
+    summary="The same in full, an address a line",
+)
 @may_view
 def text(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, place: InPlace = "waiting", host: Host = "", q: Text = ""
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    place: InPlace = "waiting",
+    host: Host = "",
+    q: Text = "",
 ) -> StreamingHttpResponse:
     lines = as_text(get_run(crawl_id, run), FrontierFilter(place, host.lower(), q))
     return StreamingHttpResponse(lines, content_type="text/plain; charset=utf-8")
 
 
 @frontier.post(
-    "/{crawl_id}/frontier", response=ChangedUrlsOut, summary="Fetch URLs first or last of their hosts, take them out, or put them back"
+    "/{crawl_id}/frontier",
+    response=ChangedUrlsOut,
+    summary="Fetch URLs first or last of their hosts, take them out, or put them back",
 )
 @may_change
 def change(request: CrawlApiRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> dict[str, Any]:
-    """Of the latest run. `put_back` fits what is `taken out`, the others what waits; what a deed doesn't fit is left alone."""
+    """Of the latest run.
+
+    `put_back` fits what is `taken out`, the others what waits; what a deed doesn't fit is left
+    alone.
+    """
     run = get_run(crawl_id, None)
     if wanted.ids is not None:
-        return {"changed": handle_urls(run, wanted.deed, wanted.ids, by=request.user), "is_more": False}
-    changed, is_more = handle_all(run, wanted.deed, FrontierFilter(wanted.place, wanted.host.lower(), wanted.q), by=request.user)
+        return {
+            "changed": handle_urls(run, wanted.deed, wanted.ids, by=request.user),
+            "is_more": False,
+        }
+    changed, is_more = handle_all(
+        run,
+        wanted.deed,
+        FrontierFilter(wanted.place, wanted.host.lower(), wanted.q),
+        by=request.user,
+    )
     return {"changed": changed, "is_more": is_more}
 
 
@@ -119,9 +195,14 @@ def change(request: CrawlApiRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> 
 @may_change
 def add(request: CrawlApiRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
     """They are queued at once if a run is at work. The same request again changes nothing."""
-    return asdict(add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen))
+    return asdict(
+        add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)
+    )
 
 
 def _url(row: Url) -> dict[str, Any]:
-    kept = {name: getattr(row, name) for name in ("url", "depth", "attempts", "lane", "due_at", "error")}
-    return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009  # annotated, so mypy does not know it
+    kept = {
+        name: getattr(row, name) for name in ("url", "depth", "attempts", "lane", "due_at", "error")
+    }
+    # annotated, so mypy does not know it
+    return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009

@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/…`: one run deleted, and which runs are kept."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -20,7 +21,12 @@ from crawling.orders.retention import Retention
 kept = Router()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of the crawl")]
 #: read by `crawling.orders.retention`, as every door does
-Rules = Annotated[dict[str, Any], WithJsonSchema({**Retention.model_json_schema(), "examples": [{"keep_runs": 10, "keep_days": 90}]})]
+Rules = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {**Retention.model_json_schema(), "examples": [{"keep_runs": 10, "keep_days": 90}]}
+    ),
+]
 
 
 class RunFateOut(Schema):
@@ -32,7 +38,8 @@ class RunFateOut(Schema):
     pages: int
     archive_bytes: int
     goes_at: datetime | None = Field(
-        description="when it is deleted unless something else happens; past: as soon as may be; null: it stays"
+        description="when it is deleted unless something else happens; past: as soon as may be; "
+        "null: it stays"
     )
     sentence: str
 
@@ -60,24 +67,43 @@ def _out(crawl: CrawlJob) -> RetentionOut:
     return RetentionOut(**rules_of(crawl).model_dump(), runs=runs)
 
 
-@kept.get("/{crawl_id}/retention", response=RetentionOut, summary="Which runs are kept, and what becomes of each")
+@kept.get(
+    "/{crawl_id}/retention",
+    response=RetentionOut,
+    summary="Which runs are kept, and what becomes of each",
+)
 @may_view
 def show(request: CrawlApiRequest, crawl_id: CrawlId) -> RetentionOut:
     return _out(get_crawl(crawl_id))
 
 
-@kept.put("/{crawl_id}/retention", response=RetentionOut, summary="Set which runs are kept; the keeper deletes the others")
+@kept.put(
+    "/{crawl_id}/retention",
+    response=RetentionOut,
+    summary="Set which runs are kept; the keeper deletes the others",
+)
 @may_delete
-def put(request: CrawlApiRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]) -> RetentionOut:
-    """A run goes as soon as one of the rules says so; a rule that is left out is off. The latest run always stays."""
+def put(
+    request: CrawlApiRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
+) -> RetentionOut:
+    """A run goes as soon as one of the rules says so; a rule that is left out is off.
+
+    The latest run always stays.
+    """
     crawl = get_crawl(crawl_id)
     set_retention(crawl, rules, by=request.user)
     return _out(crawl)
 
 
-@kept.delete("/{crawl_id}/runs/{number}", response={204: None}, summary="Delete a run with its pages and archive files")
+@kept.delete(
+    "/{crawl_id}/runs/{number}",
+    response={204: None},
+    summary="Delete a run with its pages and archive files",
+)
 @may_delete
 def delete_run(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
-    """Only one that has ended, while no other is at work, and in whose archive no later run has pages."""
+    """Only one that has ended, while no other is at work, and in whose archive no later run has
+    pages.
+    """
     remove_run(get_run(crawl_id, number), by=request.user)
     return Status(204, None)

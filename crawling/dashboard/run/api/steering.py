@@ -1,6 +1,7 @@
 """`/api/crawls/{id}/VERB`: what an operator does to a crawl."""
 
-# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
 
 from typing import Annotated, Any
 
@@ -25,19 +26,30 @@ steering = Router()
 
 
 class CloneIn(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]}
+    )
     name: str | None = Field(None, description="the name with `copy` behind it if left out")
 
 
 class RetryIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
-    status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(None, description="only those that failed by this status")
-    url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
+    status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(
+        None, description="only those that failed by this status"
+    )
+    url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(
+        None, description="only this one, by the id of its URL"
+    )
 
 
 class TagsIn(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["manuals", "weekly"]}]})
-    tags: Annotated[list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]], Field(max_length=MOST_TAGS)]
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"tags": ["manuals", "weekly"]}]}
+    )
+    tags: Annotated[
+        list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]],
+        Field(max_length=MOST_TAGS),
+    ]
 
 
 def summary(crawl: CrawlJob) -> dict[str, Any]:
@@ -52,9 +64,15 @@ def start(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back or keep it, and wait")
+@steering.post(
+    "/{crawl_id}/pause",
+    response=CrawlOut,
+    summary="Finish the fetches under way, give everything back or keep it, and wait",
+)
 @may_change
-def pause_it(request: CrawlApiRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None) -> dict[str, Any]:
+def pause_it(
+    request: CrawlApiRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
+) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     pause(crawl, by=request.user, keep_seconds=keep_seconds)
     return summary(crawl)
@@ -68,7 +86,11 @@ def resume_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/stop", response=CrawlOut, summary="Finish the fetches under way and end the run; its pages are kept")
+@steering.post(
+    "/{crawl_id}/stop",
+    response=CrawlOut,
+    summary="Finish the fetches under way and end the run; its pages are kept",
+)
 @may_change
 def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
@@ -76,31 +98,50 @@ def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/abort", response=CrawlOut, summary="Cut off the fetches under way and end the run; its pages are kept")
+@steering.post(
+    "/{crawl_id}/abort",
+    response=CrawlOut,
+    summary="Cut off the fetches under way and end the run; its pages are kept",
+)
 @may_change
 def abort_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """Also of a run that is stopping, and waits for its last fetches. What was being fetched counts for nothing."""
+    """Also of a run that is stopping, and waits for its last fetches.
+
+    What was being fetched counts for nothing.
+    """
     crawl = get_crawl(crawl_id)
     abort(crawl, by=request.user)
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order")
+@steering.post(
+    "/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order"
+)
 @may_add
-def clone(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[CloneIn | None, Body()] = None) -> Status:
+def clone(
+    request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[CloneIn | None, Body()] = None
+) -> Status:
     copy = clone_crawl(get_crawl(crawl_id), name=options.name if options else None, by=request.user)
     return Status(201, detail(copy))
 
 
 @steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
 @may_change
-def tag(request: CrawlApiRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]) -> dict[str, Any]:
+def tag(
+    request: CrawlApiRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
+) -> dict[str, Any]:
     return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
 
 
-@steering.post("/{crawl_id}/retry-failed", response=RetriedOut, summary="Put failed URLs of the latest run back into its queue")
+@steering.post(
+    "/{crawl_id}/retry-failed",
+    response=RetriedOut,
+    summary="Put failed URLs of the latest run back into its queue",
+)
 @may_change
-def retry(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[RetryIn | None, Body()] = None) -> dict[str, Any]:
+def retry(
+    request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[RetryIn | None, Body()] = None
+) -> dict[str, Any]:
     """A run that had ended goes on as the same run."""
     crawl = get_crawl(crawl_id)
     chosen = options.dict() if options else {}

@@ -1,4 +1,6 @@
-"""A run watched from near: its numbers over time, and what to send to somebody who is to find out why it stands still."""
+"""A run watched from near: its numbers over time, and what to send to somebody who is to find out
+why it stands still.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def charts(request: HttpRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     here = {"crawl": job, "run": run, "chart": chart_of_run(run) if run else None}
     is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(request, "crawling/_charts.html" if is_fragment else "crawling/charts.html", here)
+    answer = render(
+        request, "crawling/_charts.html" if is_fragment else "crawling/charts.html", here
+    )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
 
@@ -34,8 +38,12 @@ def charts(request: HttpRequest, pk: int) -> HttpResponse:
 def numbers(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """The numbers behind a run's charts, as CSV."""
     run = _run(request, pk)
-    headers = {"Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-by-time.csv"'}
-    return StreamingHttpResponse(as_csv(chart_of_run(run)), content_type="text/csv; charset=utf-8", headers=headers)
+    headers = {
+        "Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-by-time.csv"'
+    }
+    return StreamingHttpResponse(
+        as_csv(chart_of_run(run)), content_type="text/csv; charset=utf-8", headers=headers
+    )
 
 
 @require_GET
@@ -44,7 +52,9 @@ def numbers(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 def evidence(request: HttpRequest, pk: int) -> HttpResponse:
     """A ZIP file of what the verdict on a run rests on."""
     run = _run(request, pk)
-    headers = {"Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-evidence.zip"'}
+    headers = {
+        "Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-evidence.zip"'
+    }
     return HttpResponse(evidence_of(run), content_type="application/zip", headers=headers)
 
 

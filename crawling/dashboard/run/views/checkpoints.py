@@ -30,7 +30,11 @@ def checkpoints(request: HttpRequest, pk: int) -> HttpResponse:
         return _ask(request, crawl)
     rows = Checkpoint.objects.filter(run__crawl=crawl).select_related("run", "by")[:MOST]
     here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
-    here |= {"place": settings.CHECKPOINT_DIR, "minutes": settings.CHECKPOINT_MINUTES, "kept": settings.CHECKPOINTS_KEPT}
+    here |= {
+        "place": settings.CHECKPOINT_DIR,
+        "minutes": settings.CHECKPOINT_MINUTES,
+        "kept": settings.CHECKPOINTS_KEPT,
+    }
     return render(request, "crawling/checkpoints.html", here)
 
 
@@ -41,7 +45,9 @@ def _ask(request: HttpRequest, crawl: CrawlJob) -> HttpResponse:
     run = crawl.runs.select_related("crawl").first()
     try:
         if run is None:
-            raise CheckpointTrouble(f"{crawl.name} has never been started, so there is nothing to keep.")
+            raise CheckpointTrouble(
+                f"{crawl.name} has never been started, so there is nothing to keep."
+            )
         ask_checkpoint(run, by=request.user)
     except CheckpointTrouble as error:
         messages.error(request, str(error))

@@ -41,7 +41,13 @@ def delete(request: HttpRequest, crawl: int) -> HttpResponse:
                 return redirect("crawling:crawls")
     view = crawl_view(job)
     loss = loss_of(list(job.runs.values_list("pk", flat=True)))
-    facts = {"crawl": view, "loss": loss, "is_over": "start" in possible(view.state), "typed": typed, "error": error}
+    facts = {
+        "crawl": view,
+        "loss": loss,
+        "is_over": "start" in possible(view.state),
+        "typed": typed,
+        "error": error,
+    }
     return render(request, "crawling/delete.html", facts)
 
 
@@ -64,5 +70,12 @@ def delete_run(request: HttpRequest, pk: int, number: int) -> HttpResponse:
             else:
                 messages.success(request, f"Run {number} of {run.crawl.name} is deleted.")
             return redirect("crawling:runs", pk)
-    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run), "typed": typed, "error": error}
+    facts = {
+        "crawl": run.crawl,
+        "run": run,
+        "loss": loss_of([run.pk]),
+        "why_not": why_not(run),
+        "typed": typed,
+        "error": error,
+    }
     return render(request, "crawling/delete_run.html", facts)

@@ -1,4 +1,6 @@
-"""The frontier of a run: look through what waits, send it ahead or to the end, take it out, put it back, export it."""
+"""The frontier of a run: look through what waits, send it ahead or to the end, take it out, put it
+back, export it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.manual_order import DONE, handle_all, handle_urls, how_many
-from crawling.runs.waiting_urls import PLACES, TAKEN_OUT, WAITING, FrontierFilter, as_text, frontier_of, waiting_count
+from crawling.runs.waiting_urls import (
+    PLACES,
+    TAKEN_OUT,
+    WAITING,
+    FrontierFilter,
+    as_text,
+    frontier_of,
+    waiting_count,
+)
 from crawling.timed import SearchTookTooLong
 
 SHOWN = 100
@@ -36,7 +46,9 @@ DEEDS = {
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def frontier(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`, after the URL `?after=`."""
+    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
+    after the URL `?after=`.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     if run is None:
@@ -49,7 +61,14 @@ def frontier(request: HttpRequest, pk: int) -> HttpResponse:
     except SearchTookTooLong as error:
         messages.error(request, str(error))
         urls, following = [], None
-    here = {"crawl": job, "run": run, "wanted": wanted, "urls": urls, "following": following, "places": PLACES}
+    here = {
+        "crawl": job,
+        "run": run,
+        "wanted": wanted,
+        "urls": urls,
+        "following": following,
+        "places": PLACES,
+    }
     is_open = run.state not in ENDED_STATES and request.user.has_perm("crawling.change_crawljob")
     here |= {"deeds": DEEDS.get(wanted.place, {}) if is_open else {}, "waiting": waiting_count(run)}
     return render(request, "crawling/frontier.html", here)
@@ -64,7 +83,11 @@ def text(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     if run is None:
         raise Http404("A crawl that was never started has no frontier.")
     headers = {"Content-Disposition": f'attachment; filename="frontier-{pk}-run-{run.number}.txt"'}
-    return StreamingHttpResponse(as_text(run, FrontierFilter.read(request.GET)), content_type="text/plain; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(
+        as_text(run, FrontierFilter.read(request.GET)),
+        content_type="text/plain; charset=utf-8",
+        headers=headers,
+    )
 
 
 @permission_required("crawling.change_crawljob", raise_exception=True)
@@ -81,8 +104,19 @@ def _handle(request: HttpRequest, run: Run) -> HttpResponse:
     try:
         if is_all and "confirmed" not in request.POST:
             count, is_more = how_many(run, wanted)
-            here = {"crawl": run.crawl, "run": run, "wanted": wanted, "deed": deed, "words": DEEDS[wanted.place][deed]}
-            here |= {"count": count, "is_more": is_more, "query": request.POST.get("query", ""), "back": address}
+            here = {
+                "crawl": run.crawl,
+                "run": run,
+                "wanted": wanted,
+                "deed": deed,
+                "words": DEEDS[wanted.place][deed],
+            }
+            here |= {
+                "count": count,
+                "is_more": is_more,
+                "query": request.POST.get("query", ""),
+                "back": address,
+            }
             return render(request, "crawling/frontier_all.html", here)
         if is_all:
             count, is_more = handle_all(run, deed, wanted, by=request.user)
@@ -98,7 +132,9 @@ def _handle(request: HttpRequest, run: Run) -> HttpResponse:
 
 def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_more: bool) -> None:
     if not count:
-        messages.error(request, "Nothing has changed: tick some that this fits, or choose all that are found.")
+        messages.error(
+            request, "Nothing has changed: tick some that this fits, or choose all that are found."
+        )
         return
     more = " There are more of them; do it again for the rest." if is_more else ""
     messages.success(request, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}.{more}")

@@ -1,4 +1,6 @@
-"""The log of a run on a page of its own: its end as it grows, what was before, the lines about one, and all of it as a file."""
+"""The log of a run on a page of its own: its end as it grows, what was before, the lines about one,
+and all of it as a file.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from django.views.decorators.http import require_GET
 
 from crawling.dashboard.base.requests import asked_number, asked_run
 from crawling.dashboard.base.responses import send
-from crawling.dashboard.run.log import LEVEL_WORDS, SEARCHED, LogFilter, following, log_after, log_around, log_before
+from crawling.dashboard.run.log import (
+    LEVEL_WORDS,
+    SEARCHED,
+    LogFilter,
+    following,
+    log_after,
+    log_around,
+    log_before,
+)
 from crawling.dashboard.run.log_export import log_file
 from crawling.models import CrawlJob, Run
 
@@ -26,12 +36,18 @@ SHOWN = 1_000
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def log(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the end of a run's log, what is `?before=` or `?after=` a line of that id, or the lines about `?line=`.
+    """Show the end of a run's log, what is `?before=` or `?after=` a line of that id, or the lines
+    about `?line=`.
 
-    The live refresh asks for what is behind the last line that has settled, and gets nothing but lines.
+    The live refresh asks for what is behind the last line that has settled, and gets nothing but
+    lines.
     """
     job, run = _run(request, pk)
-    wanted, line, after = LogFilter.read(request.GET), asked_number(request, "line"), asked_number(request, "after")
+    wanted, line, after = (
+        LogFilter.read(request.GET),
+        asked_number(request, "line"),
+        asked_number(request, "after"),
+    )
     is_fragment = bool(getattr(request, "htmx", False))
     if line is not None and not is_fragment:
         here = _about(run, line)
@@ -39,8 +55,17 @@ def log(request: HttpRequest, pk: int) -> HttpResponse:
         here = _after(run, wanted, after)
     else:
         here = _before(run, wanted, asked_number(request, "before"))
-    here |= {"crawl": job, "run": run, "asked": wanted, "levels": LEVEL_WORDS.items(), "line": line, "searched": SEARCHED}
-    answer = render(request, "crawling/_log_lines.html" if is_fragment else "crawling/log.html", here)
+    here |= {
+        "crawl": job,
+        "run": run,
+        "asked": wanted,
+        "levels": LEVEL_WORDS.items(),
+        "line": line,
+        "searched": SEARCHED,
+    }
+    answer = render(
+        request, "crawling/_log_lines.html" if is_fragment else "crawling/log.html", here
+    )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
 
@@ -66,12 +91,22 @@ def _before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:
     lines = window.lines[::-1]
     if before is not None:
         return {"lines": lines, "older": window.older, "newer": before - 1}
-    return {"lines": lines, "older": window.older, "following": following(run, lines, timezone.now()), "is_end": True}
+    return {
+        "lines": lines,
+        "older": window.older,
+        "following": following(run, lines, timezone.now()),
+        "is_end": True,
+    }
 
 
 def _after(run: Run, wanted: LogFilter, after: int) -> dict[str, Any]:
     tail = log_after(run, wanted, after=after, now=timezone.now(), most=SHOWN)
-    return {"lines": tail.lines, "older": after + 1, "newer": tail.newer, "following": tail.following}
+    return {
+        "lines": tail.lines,
+        "older": after + 1,
+        "newer": tail.newer,
+        "following": tail.following,
+    }
 
 
 def _about(run: Run, line: int) -> dict[str, Any]:

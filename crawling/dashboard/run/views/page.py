@@ -1,4 +1,6 @@
-"""The page of one crawl: its state and why, how it is getting on, and what to do about it; with its pages and hosts in full."""
+"""The page of one crawl: its state and why, how it is getting on, and what to do about it; with its
+pages and hosts in full.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "D
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def crawl(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the line `?before=`."""
+    """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the
+    line `?before=`.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     lines, before = LogFilter.read(request.GET), asked_number(request, "before")
@@ -44,7 +48,13 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     answer = render(
         request,
         "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {"page": page, "asked": lines, "before": before, "levels": LEVEL_WORDS.items(), "stall": stall},
+        {
+            "page": page,
+            "asked": lines,
+            "before": before,
+            "levels": LEVEL_WORDS.items(),
+            "stall": stall,
+        },
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
@@ -63,7 +73,13 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
             window = pages_of(run, wanted, most=PAGES, before=asked_number(request, "before"))
     except SearchTookTooLong as error:
         messages.error(request, str(error))
-    statuses = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status").values_list("status", "urls") if run else []
+    statuses = (
+        run.status_counts.filter(urls__gt=0, status__gt=0)
+        .order_by("status")
+        .values_list("status", "urls")
+        if run
+        else []
+    )
     here: dict[str, object] = {
         "crawl": job,
         "run": run,
@@ -79,7 +95,9 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts(request: HttpRequest, pk: int) -> HttpResponse:
-    """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id `?after=`; those with most to do first."""
+    """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id
+    `?after=`; those with most to do first.
+    """
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     if run is None:
@@ -88,8 +106,19 @@ def hosts(request: HttpRequest, pk: int) -> HttpResponse:
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
     queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
-    here = {"crawl": job, "run": run, "hosts": host_rows(run, queues), "text": text, "sort": sort, "after": after, "following": following}
-    here["columns"] = [column(key, label, is_number, now=sort, falls_first=is_number) for key, label, is_number in HOST_COLUMNS]
+    here = {
+        "crawl": job,
+        "run": run,
+        "hosts": host_rows(run, queues),
+        "text": text,
+        "sort": sort,
+        "after": after,
+        "following": following,
+    }
+    here["columns"] = [
+        column(key, label, is_number, now=sort, falls_first=is_number)
+        for key, label, is_number in HOST_COLUMNS
+    ]
     return render(request, "crawling/hosts.html", here)
 
 
@@ -97,7 +126,8 @@ def hosts(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.change_crawljob", raise_exception=True)
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or all."""
+    """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or
+    all."""
     assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=pk)
     try:
@@ -109,5 +139,14 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "The failed URL is queued again." if count == 1 else f"{count:,} failed URLs are queued again.")
-    return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
+        messages.success(
+            request,
+            "The failed URL is queued again."
+            if count == 1
+            else f"{count:,} failed URLs are queued again.",
+        )
+    return (
+        back(request)
+        if request.POST.get("next")
+        else redirect(reverse("crawling:crawl", args=[pk]))
+    )

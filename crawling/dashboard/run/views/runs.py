@@ -28,10 +28,16 @@ class RetentionForm(forms.Form):
     """Questions only; what is right is settled by `read_retention`."""
 
     keep_runs = forms.CharField(
-        label="Keep the last so many runs", required=False, help_text="Empty: all.", widget=forms.TextInput(attrs=NUMBER)
+        label="Keep the last so many runs",
+        required=False,
+        help_text="Empty: all.",
+        widget=forms.TextInput(attrs=NUMBER),
     )
     keep_days = forms.CharField(
-        label="Keep each so many days after its end", required=False, help_text="Empty: for ever.", widget=forms.TextInput(attrs=NUMBER)
+        label="Keep each so many days after its end",
+        required=False,
+        help_text="Empty: for ever.",
+        widget=forms.TextInput(attrs=NUMBER),
     )
     max_bytes = forms.CharField(
         label="Keep so many bytes of archive files",
@@ -67,8 +73,16 @@ def runs(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("crawling:runs", pk)
     kept = kept_runs(crawl, would)
     page = Paginator(kept, RUNS).get_page(request.GET.get("page"))
-    here = {"crawl": crawl, "page": page, "total": sum(one.file_bytes for one in kept), "form": form, "is_preview": would is not None}
-    return render(request, "crawling/runs.html", {**here, "rules": rules_of(crawl), "now": timezone.now()})
+    here = {
+        "crawl": crawl,
+        "page": page,
+        "total": sum(one.file_bytes for one in kept),
+        "form": form,
+        "is_preview": would is not None,
+    }
+    return render(
+        request, "crawling/runs.html", {**here, "rules": rules_of(crawl), "now": timezone.now()}
+    )
 
 
 def _saved(request: HttpRequest, crawl: CrawlJob, form: RetentionForm, by: User) -> bool:
@@ -78,5 +92,10 @@ def _saved(request: HttpRequest, crawl: CrawlJob, form: RetentionForm, by: User)
     except BadOrder as error:
         form.tell(error.errors)
         return False
-    messages.success(request, "Saved; the keeper sees to it within a minute." if rules.is_on else "All runs are kept from now on.")
+    messages.success(
+        request,
+        "Saved; the keeper sees to it within a minute."
+        if rules.is_on
+        else "All runs are kept from now on.",
+    )
     return True

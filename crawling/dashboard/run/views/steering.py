@@ -19,7 +19,13 @@ from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.runs.steering import abort, pause, resume, stop
 
-VERBS: dict[str, Callable[..., Run]] = {"start": start_run, "pause": pause, "resume": resume, "stop": stop, "abort": abort}
+VERBS: dict[str, Callable[..., Run]] = {
+    "start": start_run,
+    "pause": pause,
+    "resume": resume,
+    "stop": stop,
+    "abort": abort,
+}
 
 
 @require_POST
@@ -48,11 +54,16 @@ def set_max(request: HttpRequest, crawl: int) -> HttpResponse:
     assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
-        job = edit_crawl(job, {"claim": {"fetch_slots": request.POST.get("fetch_slots", "")}}, by=request.user)
+        job = edit_crawl(
+            job, {"claim": {"fetch_slots": request.POST.get("fetch_slots", "")}}, by=request.user
+        )
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{job.name}: up to {job.claim['fetch_slots']} fetches at a time for each worker.")
+        messages.success(
+            request,
+            f"{job.name}: up to {job.claim['fetch_slots']} fetches at a time for each worker.",
+        )
     return back(request)
 
 

@@ -1,4 +1,6 @@
-"""`manage.py deadlock_trial`: how often requests lock each other, with and without the Banker's algorithm (SEEDS P4, P5)."""
+"""`manage.py deadlock_trial`: how often requests lock each other, with and without the Banker's
+algorithm (SEEDS P4, P5).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from rich.console import Console
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.experiments import store
 from crawling.experiments.as_json import as_dict
-from crawling.experiments.background_start import CHOICES, DEFAULT_BOUND_SECONDS, DEFAULT_REQUESTS, DEFAULT_SEED
+from crawling.experiments.background_start import (
+    CHOICES,
+    DEFAULT_BOUND_SECONDS,
+    DEFAULT_REQUESTS,
+    DEFAULT_SEED,
+)
 from crawling.experiments.form import TrialForm
 from crawling.experiments.published_results import PAPER_RATIO
 from crawling.experiments.report import TrialView, trial_view
@@ -22,24 +29,51 @@ from crawling.experiments.tables import policy_table, request_table
 
 
 class Command(BaseCommand):
-    help = "Try the same requests under each policy, with real threads that fetch real pages of a web on loopback, and compare."
+    help = (
+        "Try the same requests under each policy, with real threads that fetch real pages of a "
+        "web on loopback, and compare."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--policy", choices=list(CHOICES), default="both", help="both: naive, then banker (default)")
-        parser.add_argument("--requests", default=DEFAULT_REQUESTS, help=f"how many, for each policy (default: {DEFAULT_REQUESTS})")
+        parser.add_argument(
+            "--policy",
+            choices=list(CHOICES),
+            default="both",
+            help="both: naive, then banker (default)",
+        )
+        parser.add_argument(
+            "--requests",
+            default=DEFAULT_REQUESTS,
+            help=f"how many, for each policy (default: {DEFAULT_REQUESTS})",
+        )
         parser.add_argument(
             "--bound-seconds",
             default=DEFAULT_BOUND_SECONDS,
-            help=f"a request that waits longer is locked, and tried again after the others (default: {DEFAULT_BOUND_SECONDS:g})",
+            help="a request that waits longer is locked, and tried again after the others "
+            f"(default: {DEFAULT_BOUND_SECONDS:g})",
         )
-        parser.add_argument("--seed", default=DEFAULT_SEED, help=f"the same seed makes the same requests (default: {DEFAULT_SEED})")
-        parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+        parser.add_argument(
+            "--seed",
+            default=DEFAULT_SEED,
+            help=f"the same seed makes the same requests (default: {DEFAULT_SEED})",
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object, for programs"
+        )
 
     def handle(self, *, policy: str, **options: Any) -> None:
         form = TrialForm({"policy": policy, **options})
         if not form.is_valid():
             raise CommandError(
-                "\n  ".join(["no trial was made:", *(f"{name}: {' '.join(map(str, said))}" for name, said in form.errors.items())])
+                "\n  ".join(
+                    [
+                        "no trial was made:",
+                        *(
+                            f"{name}: {' '.join(map(str, said))}"
+                            for name, said in form.errors.items()
+                        ),
+                    ]
+                )
             )
         with plain_errors():
             self._run(form.cleaned_data, as_json=options["json"])
@@ -47,23 +81,35 @@ class Command(BaseCommand):
     def _run(self, asked: dict[str, Any], *, as_json: bool) -> None:
         policies = CHOICES[asked.pop("policy")]
         trial = store.make_trial(policies=policies, **asked)
-        self.stderr.write(f"{trial}: {trial.requests} requests under {', '.join(policies)}, bound {trial.bound_seconds:g} s …")
+        self.stderr.write(
+            f"{trial}: {trial.requests} requests under {', '.join(policies)}, bound "
+            f"{trial.bound_seconds:g} s …"
+        )
         try:
             with interrupted_by_sigterm():
                 run_trial(trial)
         except KeyboardInterrupt as stopped:
-            raise CommandError(f"{trial} was broken off; what it held has been given back.") from stopped
+            raise CommandError(
+                f"{trial} was broken off; what it held has been given back."
+            ) from stopped
         view = trial_view(trial)
         if as_json:
-            self.stdout.write(json.dumps(as_dict(view, with_requests=True), cls=DjangoJSONEncoder, indent=2))
+            self.stdout.write(
+                json.dumps(as_dict(view, with_requests=True), cls=DjangoJSONEncoder, indent=2)
+            )
         else:
             self._print(view)
 
     def _print(self, view: TrialView) -> None:
-        console = Console(file=cast("IO[str]", self.stdout), markup=False, emoji=False, highlight=False, width=120)
+        console = Console(
+            file=cast("IO[str]", self.stdout), markup=False, emoji=False, highlight=False, width=120
+        )
         for number, column in enumerate(view.columns, start=1):
             console.print(request_table(number, column, view.trial.bound_seconds))
             console.print()
         console.print(policy_table(view))
         if view.ratio is not None:
-            console.print(f"The Banker's requests waited {view.ratio:.3f} of what plain requests did; in the paper {PAPER_RATIO:.3f}.")
+            console.print(
+                f"The Banker's requests waited {view.ratio:.3f} of what plain requests did; in "
+                f"the paper {PAPER_RATIO:.3f}."
+            )

@@ -38,11 +38,37 @@ PIECES += [
     "\ud7ff",
     "é中",
 ]
-PIECES += ["@import ", "url(", "\\", "'", '"', ")", ">", "=", "//", "http://", "http://a.test/x", "http://[", " ", "\n"]
-bodies = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map(lambda parts: "".join(parts).encode())
-charsets = st.none() | st.sampled_from(["gbk", "utf-16", "iso-2022-jp", "utf-7", "base64", "x", "\0"]) | st.text(max_size=8)
+PIECES += [
+    "@import ",
+    "url(",
+    "\\",
+    "'",
+    '"',
+    ")",
+    ">",
+    "=",
+    "//",
+    "http://",
+    "http://a.test/x",
+    "http://[",
+    " ",
+    "\n",
+]
+bodies = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map(
+    lambda parts: "".join(parts).encode()
+)
+charsets = (
+    st.none()
+    | st.sampled_from(["gbk", "utf-16", "iso-2022-jp", "utf-7", "base64", "x", "\0"])
+    | st.text(max_size=8)
+)
 readings = st.sampled_from(
-    [ReadingRules(), ReadingRules(obey_nofollow=True, requisites=True, extract={"x": "a", "y": "img::attr(srcset)"})]
+    [
+        ReadingRules(),
+        ReadingRules(
+            obey_nofollow=True, requisites=True, extract={"x": "a", "y": "img::attr(srcset)"}
+        ),
+    ]
 )
 
 CORPUS = [
@@ -70,7 +96,15 @@ CORPUS = [
 def check(source):
     document = read_document(source)
 
-    texts = [document.title, document.charset, document.text, document.author, document.description, document.language, document.canonical]
+    texts = [
+        document.title,
+        document.charset,
+        document.text,
+        document.author,
+        document.description,
+        document.language,
+        document.canonical,
+    ]
     texts += [text for row in document.extracted for text in row]
     "".join(texts).encode()
     assert "\0" not in "".join(texts)

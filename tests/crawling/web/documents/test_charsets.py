@@ -17,8 +17,10 @@ TEXTS = {
     "euc-jp": "これはテストのためのページです。ウェブクローラーについての説明が書かれています。",
     "euc-kr": "이것은 시험을 위한 웹 페이지입니다. 웹 크롤러에 대한 설명이 쓰여 있습니다.",
     "windows-1250": "Příliš žluťoučký kůň úpěl ďábelské ódy, a proto jsme šli domů přes louku.",
-    "windows-1251": "Это проверочная страница о поисковых роботах, написанная обычными русскими словами.",
-    "windows-1252": "Les élèves français étudient à l’école; où êtes-vous, garçon? Voilà un café très cher, déjà payé.",
+    "windows-1251": "Это проверочная страница о поисковых роботах, написанная обычными русскими "
+    "словами.",
+    "windows-1252": "Les élèves français étudient à l’école; où êtes-vous, garçon? Voilà un "
+    "café très cher, déjà payé.",
     "windows-1253": "Αυτή είναι μια δοκιμαστική σελίδα για τους ανιχνευτές του παγκόσμιου ιστού.",
     "windows-1255": "זהו דף בדיקה על סורקי רשת, כתוב במילים עבריות רגילות לחלוטין.",
     "koi8-r": "Это проверочная страница о поисковых роботах, написанная обычными русскими словами.",
@@ -42,7 +44,10 @@ def test_the_character_set_that_the_server_names_is_used(charset):
 
 
 @pytest.mark.parametrize("charset", sorted(TEXTS))
-@pytest.mark.parametrize("meta", ['<meta charset="{}">', '<meta http-equiv=content-type content="text/html; charset={}">'])
+@pytest.mark.parametrize(
+    "meta",
+    ['<meta charset="{}">', '<meta http-equiv=content-type content="text/html; charset={}">'],
+)
 def test_otherwise_the_one_that_the_document_names(charset, meta):
     text = TEXTS[charset]
 
@@ -58,7 +63,12 @@ def test_otherwise_a_good_guess(charset):
 
 
 @pytest.mark.parametrize(
-    ("mark", "codec"), [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")]
+    ("mark", "codec"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ],
 )
 def test_a_byte_order_mark_is_stronger_than_anything_said(mark, codec):
     body = mark + HTML.format(meta="<meta charset=big5>", text="日本語").encode(codec)
@@ -87,12 +97,18 @@ def test_a_label_means_what_the_web_means_by_it(label, meant, text, type_):
     assert read_document(DocumentSource(body, "http://a.test/", type_, label)).text.strip() == text
 
 
-@pytest.mark.parametrize("label", ["no-such-charset", "base64", "rot13", "utf\0-8", "", "hex", "idna", "unicode_escape", "zip"])
+@pytest.mark.parametrize(
+    "label",
+    ["no-such-charset", "base64", "rot13", "utf\0-8", "", "hex", "idna", "unicode_escape", "zip"],
+)
 def test_a_label_that_is_no_character_set_is_passed_over(label):
     assert decode("日本語".encode(), label) == ("日本語", "utf-8")
 
 
-@pytest.mark.parametrize("body", ['<?xml version="1.0" encoding="windows-1251"?><a>{}</a>', '@charset "windows-1251"; /* {} */'])
+@pytest.mark.parametrize(
+    "body",
+    ['<?xml version="1.0" encoding="windows-1251"?><a>{}</a>', '@charset "windows-1251"; /* {} */'],
+)
 def test_xml_and_style_sheets_name_theirs_in_their_first_line(body):
     text = TEXTS["windows-1251"]
 

@@ -1,4 +1,6 @@
-"""What a crawl makes of documents that are not plain pages: sitemaps, requisites, copies, rows of extraction rules."""
+"""What a crawl makes of documents that are not plain pages: sitemaps, requisites, copies, rows of
+extraction rules.
+"""
 
 import gzip
 import random
@@ -12,7 +14,20 @@ from crawling.dashboard.pages.duplicates import Likeness, list_alike
 from crawling.errors import BadOrder
 from crawling.models import ExtractedRow, Page
 
-WORDS = ("river", "stone", "bridge", "window", "paper", "garden", "winter", "letter", "silver", "mountain", "harbour", "candle")
+WORDS = (
+    "river",
+    "stone",
+    "bridge",
+    "window",
+    "paper",
+    "garden",
+    "winter",
+    "letter",
+    "silver",
+    "mountain",
+    "harbour",
+    "candle",
+)
 
 
 def text(seed, words=300):
@@ -27,15 +42,33 @@ def links(*targets):
 def test_sitemaps_that_robots_txt_names_are_read(make_site, crawl_to_the_end):
     site = make_site({"/": "home", "/only-mapped": "here", "/other": "there"})
     index = f"<sitemapindex><sitemap><loc>{site.url}/maps/1.xml.gz</loc></sitemap></sitemapindex>"
-    packed = f"<urlset><url><loc>{site.url}/only-mapped</loc></url><url><loc>http://elsewhere.test/</loc></url></urlset>"
-    site.pages["/robots.txt"] = (200, {}, f"Sitemap: {site.url}/maps.xml\nSitemap: /maps.txt\nSitemap: http://elsewhere.test/map.xml")
+    packed = (
+        f"<urlset><url><loc>{site.url}/only-mapped</loc></url><url><loc>http://elsewhere.test/</"
+        "loc></url></urlset>"
+    )
+    site.pages["/robots.txt"] = (
+        200,
+        {},
+        f"Sitemap: {site.url}/maps.xml\nSitemap: /maps.txt\nSitemap: http://elsewhere.test/map.xml",
+    )
     site.pages["/maps.xml"] = (200, {"Content-Type": "application/xml"}, index)
-    site.pages["/maps/1.xml.gz"] = (200, {"Content-Type": "application/x-gzip"}, gzip.compress(packed.encode()))
+    site.pages["/maps/1.xml.gz"] = (
+        200,
+        {"Content-Type": "application/x-gzip"},
+        gzip.compress(packed.encode()),
+    )
     site.pages["/maps.txt"] = (200, {"Content-Type": "text/plain"}, f"{site.url}/other\n")
 
     crawl_to_the_end(f"{site.url}/")
 
-    assert sorted(site.paths) == ["/", "/maps.txt", "/maps.xml", "/maps/1.xml.gz", "/only-mapped", "/other"]
+    assert sorted(site.paths) == [
+        "/",
+        "/maps.txt",
+        "/maps.xml",
+        "/maps/1.xml.gz",
+        "/only-mapped",
+        "/other",
+    ]
 
 
 def test_sitemaps_are_left_alone_where_no_link_may_be_followed(make_site, crawl_to_the_end):
@@ -49,8 +82,13 @@ def test_sitemaps_are_left_alone_where_no_link_may_be_followed(make_site, crawl_
 def test_what_pages_are_shown_with_is_fetched_if_ordered(make_site, crawl_to_the_end):
     site = make_site(
         {
-            "/": "<link rel=stylesheet href=/s.css><img srcset='/1.png 1x, /2.png 2x'><a rel=nofollow href=/no>no</a>",
-            "/s.css": (200, {"Content-Type": "text/css"}, "@import 't.css'; p { background: url(/3.png) }"),
+            "/": "<link rel=stylesheet href=/s.css><img srcset='/1.png 1x, /2.png 2x'><a "
+            "rel=nofollow href=/no>no</a>",
+            "/s.css": (
+                200,
+                {"Content-Type": "text/css"},
+                "@import 't.css'; p { background: url(/3.png) }",
+            ),
         }
     )
 
@@ -65,15 +103,27 @@ def test_a_page_row_tells_what_the_page_says_of_itself(make_site, crawl_to_the_e
         "Last-Modified": "Tue, 03 Nov 2026 08:00:00 GMT",
         "Cache-Control": "public, max-age=60",
     }
-    head = "<html lang=en><title>T</title><meta name=author content=Me><meta name=description content=About><link rel=canonical href=/main>"
+    head = (
+        "<html lang=en><title>T</title><meta name=author content=Me><meta name=description "
+        "content=About><link rel=canonical href=/main>"
+    )
     body = f"{head}<p>Body"
     site = make_site({"/": (200, headers, body + links("/a", "http://b.test/"))})
 
     crawl_to_the_end(f"{site.url}/", max_pages=1)
 
     page = Page.objects.get()
-    assert (page.author, page.description, page.language, page.canonical) == ("Me", "About", "en", f"{site.url}/main")
-    assert (page.links, page.needs_browser, page.last_modified.isoformat()) == (3, False, "2026-11-03T08:00:00+00:00")
+    assert (page.author, page.description, page.language, page.canonical) == (
+        "Me",
+        "About",
+        "en",
+        f"{site.url}/main",
+    )
+    assert (page.links, page.needs_browser, page.last_modified.isoformat()) == (
+        3,
+        False,
+        "2026-11-03T08:00:00+00:00",
+    )
     assert page.abstract.startswith("Body")
     assert (page.expires_at - page.fetched_at).total_seconds() == 60
 
@@ -88,13 +138,25 @@ def test_a_page_that_its_scripts_make_says_so(make_site, crawl_to_the_end):
 
 def test_copies_are_told_of_with_the_page_that_had_the_content_first(make_site, crawl_to_the_end):
     missing = (404, {"Content-Type": "text/html"}, "same")
-    site = make_site({"/": links("/a", "/b", "/c", "/d", "/e"), "/a": "same", "/b": "same", "/c": "other", "/d": missing, "/e": "same"})
+    site = make_site(
+        {
+            "/": links("/a", "/b", "/c", "/d", "/e"),
+            "/a": "same",
+            "/b": "same",
+            "/c": "other",
+            "/d": missing,
+            "/e": "same",
+        }
+    )
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=1)
 
     found, following = list_alike(run, Likeness.EXACT, limit=1)
     rest, end = list_alike(run, Likeness.EXACT, after=following, limit=10)
-    assert [(row.url, row.of) for row in found + rest] == [(f"{site.url}/b", f"{site.url}/a"), (f"{site.url}/e", f"{site.url}/a")]
+    assert [(row.url, row.of) for row in found + rest] == [
+        (f"{site.url}/b", f"{site.url}/a"),
+        (f"{site.url}/e", f"{site.url}/a"),
+    ]
     assert end is None
     assert crawl_view(run.crawl).counts.duplicate == 2
 
@@ -112,7 +174,9 @@ def test_near_copies_are_found_and_others_are_not(make_site, crawl_to_the_end):
 
 
 def test_pages_that_name_another_address_as_their_own_are_told_of(make_site, crawl_to_the_end):
-    site = make_site({"/": "<link rel=canonical href=/>" + links("/a?x=1"), "/a": "<link rel=canonical href=/a>"})
+    site = make_site(
+        {"/": "<link rel=canonical href=/>" + links("/a?x=1"), "/a": "<link rel=canonical href=/a>"}
+    )
 
     run = crawl_to_the_end(f"{site.url}/")
 
@@ -123,9 +187,13 @@ def test_pages_that_name_another_address_as_their_own_are_told_of(make_site, cra
 def test_extraction_rules_bring_rows(make_site, crawl_to_the_end):
     site = make_site({"/": f"<h1>Home</h1>{links('/a')}", "/a": "<h1>A</h1><b>1</b><b>2</b>"})
 
-    run = crawl_to_the_end(f"{site.url}/", extract={"title": "h1", "number": "b", "link": "a::attr(href)"})
+    run = crawl_to_the_end(
+        f"{site.url}/", extract={"title": "h1", "number": "b", "link": "a::attr(href)"}
+    )
 
-    rows = ExtractedRow.objects.filter(run=run).order_by("pk").values_list("url__url", "name", "value")
+    rows = (
+        ExtractedRow.objects.filter(run=run).order_by("pk").values_list("url__url", "name", "value")
+    )
     assert sorted(rows) == [  # JSON of PostgreSQL keeps no order of rules
         (f"{site.url}/", "link", "/a"),
         (f"{site.url}/", "title", "Home"),

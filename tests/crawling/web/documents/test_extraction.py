@@ -12,15 +12,27 @@ HTML = """<?xml version="1.0"?><html><body><h1>The  <b>Title</b></h1>
 
 
 def extracted(html=HTML, **rules):
-    return read_document(DocumentSource(html.encode(), "http://a.test/", "text/html", "utf-8", ReadingRules(extract=rules))).extracted
+    return read_document(
+        DocumentSource(
+            html.encode(), "http://a.test/", "text/html", "utf-8", ReadingRules(extract=rules)
+        )
+    ).extracted
 
 
 def test_every_match_gives_its_text_as_one_line():
-    assert extracted(title="h1", price="li.p") == [("title", "The Title"), ("price", "One 1"), ("price", "Two")]
+    assert extracted(title="h1", price="li.p") == [
+        ("title", "The Title"),
+        ("price", "One 1"),
+        ("price", "Two"),
+    ]
 
 
 def test_a_rule_may_name_an_attribute_instead():
-    assert extracted(id="li::attr(data-id)", link="a[href]::attr(rel)") == [("id", "1"), ("id", "2"), ("link", "next me")]
+    assert extracted(id="li::attr(data-id)", link="a[href]::attr(rel)") == [
+        ("id", "1"),
+        ("id", "2"),
+        ("link", "next me"),
+    ]
 
 
 def test_rules_that_match_nothing_give_nothing():
@@ -35,7 +47,9 @@ def test_a_page_gives_a_bounded_number_of_bounded_values():
     assert len(found[0][1]) == 10_000
 
 
-@pytest.mark.parametrize("rule", ["li[", "::attr(x", "li::attr()", "li::before", "", ":nosuch(x)", "a >", "(" * 500])
+@pytest.mark.parametrize(
+    "rule", ["li[", "::attr(x", "li::attr()", "li::before", "", ":nosuch(x)", "a >", "(" * 500]
+)
 def test_what_is_no_selector_is_told(rule):
     with pytest.raises(BadSelector, match="is no CSS selector"):
         read_selector(rule)

@@ -9,11 +9,21 @@ URL = "http://a.test/d/e"
 
 
 def document(html, **reading):
-    return read(DocumentSource(html if isinstance(html, bytes) else html.encode(), URL, "text/html", "utf-8", ReadingRules(**reading)))
+    return read(
+        DocumentSource(
+            html if isinstance(html, bytes) else html.encode(),
+            URL,
+            "text/html",
+            "utf-8",
+            ReadingRules(**reading),
+        )
+    )
 
 
 def links(html, **reading):
-    return [address.url.removeprefix("http://a.test") for address in document(html, **reading).links]
+    return [
+        address.url.removeprefix("http://a.test") for address in document(html, **reading).links
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,11 +83,18 @@ def test_nofollow_is_obeyed_if_the_order_says_so(html, obeyed):
 
 def test_a_page_tells_who_wrote_it_and_what_it_is_about():
     page = document(
-        "<html lang=de><meta name=author content=' A.  Writer'><meta name=Description content='About\nit'>"
-        "<meta property=og:description content=other><link rel=canonical href=./main?x#y><p>Text</p><script>no</script><style>no</style>"
+        "<html lang=de><meta name=author content=' A.  Writer'><meta name=Description "
+        "content='About\nit'>"
+        "<meta property=og:description content=other><link rel=canonical "
+        "href=./main?x#y><p>Text</p><script>no</script><style>no</style>"
     )
 
-    assert (page.author, page.description, page.language, page.canonical) == ("A. Writer", "About it", "de", "http://a.test/d/main?x")
+    assert (page.author, page.description, page.language, page.canonical) == (
+        "A. Writer",
+        "About it",
+        "de",
+        "http://a.test/d/main?x",
+    )
     assert page.text.strip() == "Text"
 
 
@@ -85,7 +102,8 @@ def test_a_page_tells_who_wrote_it_and_what_it_is_about():
     "html",
     [
         "<title>App</title><div id=root></div><script src=/app.js></script>",
-        "<noscript>You need to enable JavaScript to run this app, since nothing at all is here without it.</noscript>"
+        "<noscript>You need to enable JavaScript to run this app, since nothing at all is here "
+        "without it.</noscript>"
         "<div id=app>Loading…</div><script type=module>import '/x.js'</script>",
         "<link rel=alternate href=/feed><script src=/app.js></script>",
     ],

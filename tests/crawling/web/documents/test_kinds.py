@@ -24,11 +24,18 @@ SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schema
  xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"><url><loc>http://a.test/1?a=1&amp;b=2</loc>
 <x:link rel="alternate" hreflang="de" href="http://a.test/de/1"/>
 <image:image><image:loc>http://a.test/i.png</image:loc></image:image></url></urlset>"""
-INDEX = b'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>http://a.test/s1.xml.gz</loc></sitemap></sitemapindex>'
+INDEX = (
+    b"<sitemapindex "
+    b'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>http://a.test/s1.xml.gz</'
+    b"loc></sitemap></sitemapindex>"
+)
 
 
 def links(body, content_type, url=URL):
-    return [address.url.removeprefix("http://a.test") for address in read_document(DocumentSource(body, url, content_type)).links]
+    return [
+        address.url.removeprefix("http://a.test")
+        for address in read_document(DocumentSource(body, url, content_type)).links
+    ]
 
 
 @pytest.mark.parametrize("content_type", ["application/atom+xml", "text/xml"])
@@ -59,7 +66,9 @@ def test_sitemaps_lead_to_pages_in_every_language_and_not_to_pictures():
 @pytest.mark.parametrize("content_type", ["application/gzip", "application/x-gzip"])
 def test_packed_sitemaps_are_unpacked(content_type):
     assert links(gzip.compress(SITEMAP), content_type) == ["/1?a=1&b=2", "/de/1"]
-    assert links(gzip.compress(b"http://a.test/x\n"), content_type, url="http://a.test/urls.txt.gz") == ["/x"]
+    assert links(
+        gzip.compress(b"http://a.test/x\n"), content_type, url="http://a.test/urls.txt.gz"
+    ) == ["/x"]
 
 
 def test_a_bomb_is_unpacked_no_further_than_a_sitemap_may_be_long():
@@ -70,7 +79,8 @@ def test_a_bomb_is_unpacked_no_further_than_a_sitemap_may_be_long():
 
 def test_entities_of_xml_are_never_expanded():
     bomb = (
-        b'<!DOCTYPE x [<!ENTITY a "http://a.test/boom"><!ENTITY b SYSTEM "file:///etc/passwd">]><rss><link>&a;</link><link>&b;</link></rss>'
+        b'<!DOCTYPE x [<!ENTITY a "http://a.test/boom"><!ENTITY b SYSTEM '
+        b'"file:///etc/passwd">]><rss><link>&a;</link><link>&b;</link></rss>'
     )
 
     assert not any("boom" in link or "root" in link for link in links(bomb, "application/rss+xml"))
@@ -105,7 +115,16 @@ def test_text_leads_to_the_addresses_in_it(text, expected):
 
 
 @pytest.mark.parametrize(
-    "content_type", ["image/png", "audio/mpeg", "video/mp4", "application/ogg", "application/octet-stream", "", "image/x-any"]
+    "content_type",
+    [
+        "image/png",
+        "audio/mpeg",
+        "video/mp4",
+        "application/ogg",
+        "application/octet-stream",
+        "",
+        "image/x-any",
+    ],
 )
 def test_other_documents_lead_nowhere(content_type):
     assert links(b"<a href=/x>x</a> http://a.test/y", content_type) == []

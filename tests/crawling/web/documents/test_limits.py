@@ -78,7 +78,9 @@ XML = {
     "namespaces": lambda size: numbered('<a xmlns:n{0}="u">', size, "<{root}>"),
     "attributes": lambda size: numbered(' a{0}=""', size, "<{root}", "/>"),
     "long tag": lambda size: times("x", size, '<{root} a="', '"/>'),
-    "entities": lambda size: numbered('<!ENTITY e{0} "b">', size, "<!DOCTYPE {root} [", "]><{root}/>"),
+    "entities": lambda size: numbered(
+        '<!ENTITY e{0} "b">', size, "<!DOCTYPE {root} [", "]><{root}/>"
+    ),
     "references": lambda size: times("&e;", size, "<{root}><loc>"),
     "sections": lambda size: times("<![CDATA[", size, "<{root}>"),
     "text": lambda size: times("x", size, "<{root}><loc>"),
@@ -114,7 +116,10 @@ CASES = {
         for kind, root in (("feed", b"rss"), ("sitemap", b"urlset"), ("xml", b"other"))
         for name, make in XML.items()
     },
-    **{f"packed sitemap: {name}": ("application/gzip", packed(make, b"urlset")) for name, make in XML.items()},
+    **{
+        f"packed sitemap: {name}": ("application/gzip", packed(make, b"urlset"))
+        for name, make in XML.items()
+    },
 }
 
 
@@ -130,7 +135,9 @@ def test_a_hostile_document_of_any_size_is_read_within_limits(case, size):
     check(case, size)
 
 
-@pytest.mark.parametrize("unit", [";", " ", "=", '\\"', ", ", "; x=y", "; domain=.", "; path=/", "; expires=1 ", ":"])
+@pytest.mark.parametrize(
+    "unit", [";", " ", "=", '\\"', ", ", "; x=y", "; domain=.", "; path=/", "; expires=1 ", ":"]
+)
 def test_cookies_of_any_shape_are_read_in_moments(unit):
     cookies = Cookies()
     headers = HTTPHeaderDict({"Set-Cookie": 'a="b' + unit * (64_000 // len(unit))})

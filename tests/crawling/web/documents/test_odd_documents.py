@@ -47,7 +47,9 @@ def test_a_character_that_the_limit_cuts_does_not_make_another_set(monkeypatch):
     assert read("grüßü", "text/plain").text.startswith("grü")
 
 
-@pytest.mark.parametrize("content_type", ["application/xml", "text/xml", "text/plain", "application/octet-stream"])
+@pytest.mark.parametrize(
+    "content_type", ["application/xml", "text/xml", "text/plain", "application/octet-stream"]
+)
 def test_a_packed_sitemap_is_known_by_its_first_bytes(content_type):
     assert paths(read(gzip.compress(entries(2).encode()), content_type)) == ["/0", "/1"]
 
@@ -70,7 +72,9 @@ def test_a_sitemap_that_is_cut_off_or_broken_is_read_as_far_as_it_goes():
     assert paths(read("\n\n" + whole))[:2] == ["/0", "/1"]
 
 
-@pytest.mark.parametrize("head", ["", "<!DOCTYPE x [<!ENTITY f 'boom'>]>", "<!DOCTYPE x SYSTEM 'http://a.test/x.dtd'>"])
+@pytest.mark.parametrize(
+    "head", ["", "<!DOCTYPE x [<!ENTITY f 'boom'>]>", "<!DOCTYPE x SYSTEM 'http://a.test/x.dtd'>"]
+)
 def test_a_reference_that_nobody_expanded_makes_no_url(head):
     locations = "<loc>http://a.test/never-&f;</loc><loc>http://a.test/1?a=1&amp;b=2</loc>"
     document = read(f"{head}<urlset>{locations}</urlset>")
@@ -86,7 +90,9 @@ def test_only_an_element_without_others_names_a_location(broken):
 
 
 def test_a_location_longer_than_any_url_is_none():
-    assert paths(read(MAP.format(f"<loc>http://a.test/{'x' * 10_000}</loc><loc>/1</loc>"))) == ["/1"]
+    assert paths(read(MAP.format(f"<loc>http://a.test/{'x' * 10_000}</loc><loc>/1</loc>"))) == [
+        "/1"
+    ]
 
 
 def test_a_late_name_of_a_character_set_counts():

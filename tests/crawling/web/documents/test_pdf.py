@@ -44,7 +44,9 @@ def test_a_pdf_leads_to_what_its_pages_link_to():
 
 
 def test_a_pdf_that_anyone_may_open_is_read_and_one_with_a_password_says_nothing():
-    assert document(made("http://a.test/x", password="secret")) == Document(unread=TruncationReason.BROKEN)
+    assert document(made("http://a.test/x", password="secret")) == Document(
+        unread=TruncationReason.BROKEN
+    )
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
@@ -55,7 +57,14 @@ def test_a_broken_pdf_raises_nothing(share):
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"%PDF-1.4", b"<html>", b"%PDF-1.4\n" + b"\xff" * 5000, b"%PDF-1.7\ntrailer<</Root 1 0 R>>\n1 0 obj<</Pages 1 0 R>>"]
+    "body",
+    [
+        b"",
+        b"%PDF-1.4",
+        b"<html>",
+        b"%PDF-1.4\n" + b"\xff" * 5000,
+        b"%PDF-1.7\ntrailer<</Root 1 0 R>>\n1 0 obj<</Pages 1 0 R>>",
+    ],
 )
 def test_what_is_no_pdf_says_nothing(body):
     assert replace(document(body), unread=None) == Document()

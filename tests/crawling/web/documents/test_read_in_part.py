@@ -64,13 +64,17 @@ def test_a_crawl_with_little_memory_reads_packed_documents_as_well(make_site, cr
     assert run.pages.count() == 2
 
 
-def test_a_stored_document_that_serves_again_takes_room_too(make_site, crawl_to_the_end, monkeypatch):
+def test_a_stored_document_that_serves_again_takes_room_too(
+    make_site, crawl_to_the_end, monkeypatch
+):
     """From another crawl's archive, and from an earlier run's by "if it has changed"."""
     site = make_site({"/": (200, {**HTML, "ETag": '"1"'}, PLAIN)})
     first = crawl_to_the_end(f"{site.url}/")
     taken: list[int] = []
     admits = MemoryBudget.admits
-    monkeypatch.setattr(MemoryBudget, "admits", lambda self, size: taken.append(size) or admits(self, size))
+    monkeypatch.setattr(
+        MemoryBudget, "admits", lambda self, size: taken.append(size) or admits(self, size)
+    )
 
     second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=600)
 
@@ -82,7 +86,9 @@ def test_a_stored_document_that_is_too_large_for_a_crawl_is_not_taken(make_site,
     site = make_site({"/": (200, HTML, PLAIN)})
     crawl_to_the_end(f"{site.url}/")
 
-    second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=600, claim={"fetch_slots": 1, "memory": 2})
+    second = crawl_to_the_end(
+        f"{site.url}/", name="second", reuse_seconds=600, claim={"fetch_slots": 1, "memory": 2}
+    )
 
     assert not second.pages.exclude(reused_from=None).exists()
     assert second.pages.get().status == 200

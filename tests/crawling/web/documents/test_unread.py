@@ -42,16 +42,36 @@ WHOLE = {
     "no text": ("application/octet-stream", lambda: b"x"),
 }
 CUT = {
-    "large HTML": ("text/html", lambda: b"<p>%s</p>" % (b"x" * 993) * (5 * 1024), TruncationReason.SIZE),
-    "HTML that grows": ("text/html", lambda: HTML["formatting opened again"](MIB), TruncationReason.MEMORY),
+    "large HTML": (
+        "text/html",
+        lambda: b"<p>%s</p>" % (b"x" * 993) * (5 * 1024),
+        TruncationReason.SIZE,
+    ),
+    "HTML that grows": (
+        "text/html",
+        lambda: HTML["formatting opened again"](MIB),
+        TruncationReason.MEMORY,
+    ),
     "too many links": ("text/html", lambda: links(50_001), TruncationReason.LINKS),
     "a long sitemap": ("text/xml", lambda: urlset(50_001), TruncationReason.LINKS),
     "long addresses": ("text/xml", lambda: urlset(2500, LONG), TruncationReason.LINKS),
-    "a large feed": ("text/xml", lambda: b"<rss>" + b"<item/>" * (3 * MIB // 7), TruncationReason.SIZE),
-    "a cut sitemap": ("text/xml", lambda: gzip.compress(urlset(3) + NOISE)[:-9999], TruncationReason.BROKEN),
+    "a large feed": (
+        "text/xml",
+        lambda: b"<rss>" + b"<item/>" * (3 * MIB // 7),
+        TruncationReason.SIZE,
+    ),
+    "a cut sitemap": (
+        "text/xml",
+        lambda: gzip.compress(urlset(3) + NOISE)[:-9999],
+        TruncationReason.BROKEN,
+    ),
     "a large sheet": ("text/css", lambda: b"a{}" * (5 * MIB // 3), TruncationReason.SIZE),
     "large text": ("text/plain", lambda: b"x " * (5 * MIB // 2), TruncationReason.SIZE),
-    "no end of PDF": ("application/pdf", lambda: b"%PDF-1.7 and nothing else", TruncationReason.BROKEN),
+    "no end of PDF": (
+        "application/pdf",
+        lambda: b"%PDF-1.7 and nothing else",
+        TruncationReason.BROKEN,
+    ),
 }
 
 

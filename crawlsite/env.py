@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from environs import Env, EnvError, ValidationError, validate
 
-from crawlsite.services import addresses
+from crawlsite import service_addresses
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -103,11 +103,11 @@ def _read(env: Env) -> Environment:
     positive = validate.Range(min=0, min_inclusive=False)
     return Environment(
         database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
-        or addresses.database_url(state_dir),
+        or service_addresses.database_url(state_dir),
         redis_url=env.str(
             "REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]
         )
-        or addresses.redis_url(state_dir),
+        or service_addresses.redis_url(state_dir),
         state_dir=state_dir,
         secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
         debug=env.bool("DEBUG", False),

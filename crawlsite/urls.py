@@ -4,8 +4,8 @@ from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
-from crawlsite.health.metrics import metrics
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
 from crawlsite.preference_views import keep_refresh

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import get_commands
 
 from crawlsite import env
-from crawlsite.services import addresses
+from crawlsite import service_addresses
 
 PROJECT = Path(__file__).parent.parent
 SETTINGS = (PROJECT / "docs" / "settings.md").read_text()
@@ -108,8 +108,8 @@ def test_settings_table_tells_the_defaults_of_the_code(defaults, tmp_path):
 
 
 def test_defaults_told_in_words_are_what_the_words_say(defaults):
-    assert defaults.database_url == addresses.database_url(defaults.state_dir)
-    assert defaults.redis_url == addresses.redis_url(defaults.state_dir)
+    assert defaults.database_url == service_addresses.database_url(defaults.state_dir)
+    assert defaults.redis_url == service_addresses.redis_url(defaults.state_dir)
     assert defaults.secret_key == (defaults.state_dir / "secret_key").read_text()
     assert (defaults.public_url, defaults.dns_servers) == ("", ())
     assert defaults.archive_dir == defaults.state_dir / "archive"

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from crawling.frontier.free_hosts import FREE_AT
-from dnscache.gate import IS_KEPT, IS_SETTLED
+from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
 
 #: hosts read of each process of a run, the longest due first: with fewer, names that are not
 #: settled could hide each other

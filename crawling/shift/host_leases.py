@@ -34,7 +34,7 @@ from crawling.shift.name_thread import OF_FILES, NameThread, host_of
 from crawling.shift.refill import HostRefill
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.web.addresses import LOCAL_FILES, dns_name
-from dnscache.gate import settled
+from dnscache.preresolver.gate import settled
 from dnscache.resolver import resolve
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends

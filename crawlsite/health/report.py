@@ -15,10 +15,10 @@ from django.db import connection
 from redis.exceptions import RedisError
 
 from crawling.scheduler.messages import QUEUE
+from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health.probes import ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
-from crawlsite.services import addresses
 
 #: clocks that differ by more are worth a word: leases and delays are counted on both
 CLOCK_SECONDS = 2.0
@@ -92,7 +92,7 @@ def _postgresql(environment: Environment) -> Server:
         asked = datetime.now(UTC)
         cursor.execute(DATABASE)
         release, size, began, now, connections, most = cursor.fetchone()
-    is_embedded = environment.database_url == addresses.database_url(environment.state_dir)
+    is_embedded = environment.database_url == service_addresses.database_url(environment.state_dir)
     place = str(environment.state_dir / f"pg{release.split('.')[0]}") if is_embedded else ""
     return Server(
         "PostgreSQL",
@@ -113,7 +113,7 @@ def _redis(environment: Environment) -> Server:
     seconds, microseconds = redis.time()
     told = redis.info()
     now = datetime.fromtimestamp(seconds + microseconds / 1e6, UTC)
-    is_embedded = environment.redis_url == addresses.redis_url(environment.state_dir)
+    is_embedded = environment.redis_url == service_addresses.redis_url(environment.state_dir)
     return Server(
         name="Valkey" if "valkey_version" in told else "Redis",
         version=told.get("valkey_version") or told["redis_version"],

@@ -8,8 +8,8 @@ import os
 import stat
 from pathlib import Path
 
+from crawlsite.service_addresses import sockets_dir
 from crawlsite.services.account import Account
-from crawlsite.services.addresses import sockets_dir
 from crawlsite.services.errors import StartError
 
 

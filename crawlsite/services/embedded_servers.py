@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from crawlsite.service_addresses import URLS_FILE, database_url, redis_url
 from crawlsite.services import postgres, valkey
 from crawlsite.services.account import Account, choose_account
-from crawlsite.services.addresses import URLS_FILE, database_url, redis_url
 from crawlsite.services.binaries import PostgresPrograms, find_postgres, find_valkey
 from crawlsite.services.child import Child, notes_dir, start_child, stop_all, stop_left_over
 from crawlsite.services.directories import make_private, make_sockets_dir

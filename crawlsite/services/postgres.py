@@ -13,8 +13,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
+from crawlsite.service_addresses import DATABASE, ROLE, database_url, sockets_dir
 from crawlsite.services.account import Account
-from crawlsite.services.addresses import DATABASE, ROLE, database_url, sockets_dir
 from crawlsite.services.binaries import PostgresPrograms
 from crawlsite.services.child import Child
 from crawlsite.services.directories import make_private, open_log

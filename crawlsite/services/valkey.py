@@ -11,7 +11,7 @@ from pathlib import Path
 
 import redis
 
-from crawlsite.services.addresses import VALKEY_SOCKET, redis_url, sockets_dir
+from crawlsite.service_addresses import VALKEY_SOCKET, redis_url, sockets_dir
 from crawlsite.services.child import Child
 from crawlsite.services.errors import StartError
 from crawlsite.services.postgres import last_lines

@@ -9,8 +9,8 @@ from datetime import timedelta
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from dnscache.gate import ALIVE_SECONDS
 from dnscache.models import DnsPreResolver
+from dnscache.preresolver.gate import ALIVE_SECONDS
 from dnscache.preresolver.preresolver import LaneState
 
 EVERY_SECONDS = 1.0

@@ -15,10 +15,10 @@ import psycopg
 import pytest
 import redis
 
+from crawlsite.service_addresses import sockets_dir
 from crawlsite.services import account
 from crawlsite.services import embedded_servers as pair
 from crawlsite.services.account import Account, choose_account
-from crawlsite.services.addresses import sockets_dir
 from crawlsite.services.binaries import DEBIAN_POSTGRESQL, find_postgres
 from crawlsite.services.child import notes_dir, start_child, stop_left_over
 from crawlsite.services.errors import StartError

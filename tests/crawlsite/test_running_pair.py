@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import redis
 
-from crawlsite.services.addresses import sockets_dir
+from crawlsite.service_addresses import sockets_dir
 from crawlsite.services.child import notes_dir
 from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.errors import StartError

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import requests
 
-from crawlsite.services.addresses import database_url
+from crawlsite.service_addresses import database_url
 from tests.crawlsite.programs import (
     PROJECT,
     environment,

@@ -18,7 +18,7 @@ from random import Random
 import psutil
 import psycopg
 
-from crawlsite.services.addresses import database_url
+from crawlsite.service_addresses import database_url
 from crawlsite.services.embedded_servers import EmbeddedServers
 from tests.crawlsite.programs import PROJECT, environment, eventually, eventually_moving
 from tests.crawlsite.supervised import Supervisor

@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import pytest
 
-from crawlsite.services.addresses import database_url
+from crawlsite.service_addresses import database_url
 from tests.crawlsite.programs import PROJECT, environment, eventually
 from tests.crawlsite.supervised import Supervisor
 from tests.kill_anywhere.stage import prepare

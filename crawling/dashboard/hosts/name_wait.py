@@ -10,8 +10,8 @@ from crawling.models import HostQueue
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
 from dnscache.answers import MOST_TRIES
-from dnscache.gate import settled
 from dnscache.models import DnsEntry
+from dnscache.preresolver.gate import settled
 from dnscache.preresolver.heartbeat import living
 from dnscache.resolution import Resolution
 from dnscache.selectors import pinned_names

@@ -4,7 +4,7 @@ import pytest
 
 from dnscache import store
 from dnscache.answers import DnsAnswer, DnsStatus, Reply
-from dnscache.gate import settled
+from dnscache.preresolver.gate import settled
 
 OK, GONE, BROKEN = (
     Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60),

@@ -1,0 +1,40 @@
+"""The folders of the product stay small enough to be read, and contracts name only what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawlsite.env import BASE_DIR
+
+PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache")
+MOST_FILES = 25
+MOST_AT_THE_TOP_OF_CRAWLING = 12
+
+
+def modules(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.py"))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_has_more_files_than_a_reader_keeps_in_mind(package):
+    folders = [BASE_DIR / package, *(path for path in (BASE_DIR / package).rglob("*") if path.is_dir())]
+
+    full = {folder.relative_to(BASE_DIR): len(modules(folder)) for folder in folders}
+
+    assert {folder: count for folder, count in full.items() if count > MOST_FILES} == {}
+
+
+def test_what_all_rooms_of_the_crawler_share_is_little():
+    assert len(modules(BASE_DIR / "crawling")) <= MOST_AT_THE_TOP_OF_CRAWLING
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_room_says_at_its_door_what_it_is_for(package):
+    django = {"management", "commands", "migrations", "templatetags"}
+    rooms = [path for path in (BASE_DIR / package).rglob("__init__.py") if not django & set(path.parts)]
+
+    silent = [path.relative_to(BASE_DIR) for path in rooms if not path.read_text().startswith('"""')]
+
+    assert silent == []

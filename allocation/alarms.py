@@ -9,10 +9,10 @@ from itertools import groupby
 
 from django.utils.text import capfirst
 
-from allocation.banker import State
 from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
-from allocation.remedies import claims_too_high, missing_units, stuck
+from allocation.rules.banker import State
+from allocation.rules.remedies import claims_too_high, missing_units, stuck
 from allocation.wording import UnitWords, listed, some
 
 AUDIT = (

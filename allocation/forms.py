@@ -11,8 +11,8 @@ from typing import Any
 from django import forms
 
 from allocation.errors import AllocationError
-from allocation.fairness import PRIORITIES, URGENT
 from allocation.models import Pool, Process, ResourceClass
+from allocation.rules.fairness import PRIORITIES, URGENT
 from allocation.services import (
     LimitsPreview,
     NewClass,

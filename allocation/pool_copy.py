@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from allocation.banker import State
+from allocation.rules.banker import State
 from allocation.selectors import bank_view
 from allocation.snapshot import ProcessRow
 from allocation.whatif.sandbox import MOST_LETTERS, MOST_PROCESSES, Sandbox

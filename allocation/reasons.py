@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from allocation import banker
-from allocation.banker import BankVerdict, State, Vector
-from allocation.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules, kept_back
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector
+from allocation.rules.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules, kept_back
 from allocation.wording import UnitWords, clock, listed, some
 
 

@@ -10,12 +10,12 @@ from django.db import connection
 from django.db.models import Min, Q, Window
 from django.db.models.functions import RowNumber
 
-from allocation import banker
-from allocation.banker import State
 from allocation.errors import UnknownPool
-from allocation.estimate import WAITERS_AT_MOST
 from allocation.models import Pool, Process, ProcessState, Request, RequestState, ResourceClass
 from allocation.repeatable_read import repeatable_read
+from allocation.rules import banker
+from allocation.rules.banker import State
+from allocation.rules.estimate import WAITERS_AT_MOST
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, SafeStep, WaitRow
 from allocation.values import RequestOutcome
 from allocation.wait_rows import usual_shifts, wait_rows

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from allocation.banker import Vector
-from allocation.estimate import Estimate
-from allocation.fairness import AnyVerdict
 from allocation.models import RequestKind
 from allocation.reasons import Blocker, ShortClass, StuckProcess
+from allocation.rules.banker import Vector
+from allocation.rules.estimate import Estimate
+from allocation.rules.fairness import AnyVerdict
 from allocation.wording import UnitWords
 
 

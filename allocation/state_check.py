@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from allocation import banker
-from allocation.banker import BankVerdict, State, Vector
 from allocation.errors import RequestExceedsNeed
 from allocation.reasons import Parties, Party, excess, explain
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wording import UnitWords
 
 EXCEEDS_NEED = "exceeds_need"

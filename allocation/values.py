@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from allocation.banker import BankVerdict
-from allocation.fairness import AnyVerdict, verdict_of
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
+from allocation.rules.banker import BankVerdict
+from allocation.rules.fairness import AnyVerdict, verdict_of
 
 
 @dataclass(frozen=True)

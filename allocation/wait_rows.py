@@ -10,9 +10,11 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
-from allocation import banker
-from allocation.banker import BankVerdict, State, Vector
-from allocation.estimate import (
+from allocation.models import Policy, Pool, Request, RequestKind, ResourceClass
+from allocation.reasons import Explanation, FirstInTurn, Parties, Party, explain, explain_queue
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector
+from allocation.rules.estimate import (
     WAITERS_AT_MOST,
     Estimate,
     HoldingProcess,
@@ -20,9 +22,7 @@ from allocation.estimate import (
     WaitingRequest,
     estimate_starts,
 )
-from allocation.fairness import URGENT, QueuedRequest, TurnRules, kept_back, refusal
-from allocation.models import Policy, Pool, Request, RequestKind, ResourceClass
-from allocation.reasons import Explanation, FirstInTurn, Parties, Party, explain, explain_queue
+from allocation.rules.fairness import URGENT, QueuedRequest, TurnRules, kept_back, refusal
 from allocation.snapshot import ProcessRow, WaitRow
 from allocation.wording import UnitWords
 

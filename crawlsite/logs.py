@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from crawlsite.request_ids import add_request_id
+from crawlsite.middleware.request_ids import add_request_id
 
 
 class RefusalLogFilter(logging.Filter):

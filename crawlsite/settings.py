@@ -69,10 +69,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "crawlsite.request_ids.RequestIdMiddleware",  # outside of everything that may go wrong
-    "crawlsite.content_policy.ContentPolicyMiddleware",
+    # outside of everything that may go wrong
+    "crawlsite.middleware.request_ids.RequestIdMiddleware",
+    "crawlsite.middleware.content_policy.ContentPolicyMiddleware",
     # outside of these: it sees the cookies that all others set
-    "crawlsite.plain_loopback.PlainLoopbackMiddleware",
+    "crawlsite.middleware.plain_loopback.PlainLoopbackMiddleware",
     "crawlsite.api.errors.JsonErrorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -87,12 +88,12 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "crawlsite.download_limit.DownloadLimitMiddleware",
-    "crawlsite.shared_refreshes.SharedRefreshMiddleware",
-    "crawlsite.retry_later.RetryLaterMiddleware",
+    "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
+    "crawlsite.middleware.retry_later.RetryLaterMiddleware",
     "crawlsite.login_counts.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
     # innermost but for the view: what it adds counts for the ETag, and it knows the user
-    "crawlsite.refresh_alarms.RefreshAlarmsMiddleware",
+    "crawlsite.middleware.refresh_alarms.RefreshAlarmsMiddleware",
 ]
 
 ROOT_URLCONF = "crawlsite.urls"

@@ -12,7 +12,7 @@ from crawlsite.preference_views import keep_refresh
 from crawlsite.token_views import revoke, tokens
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
-handler500 = "crawlsite.request_ids.server_error"
+handler500 = "crawlsite.middleware.request_ids.server_error"
 urlpatterns = [
     path("", overview, name="home"),
     path("overview.csv", numbers, name="overview-csv"),

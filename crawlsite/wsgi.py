@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from crawlsite.request_buffer import RequestBufferMiddleware
+from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
 #: ms

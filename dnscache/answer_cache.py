@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
-from dnscache.answers import DnsAnswer
+from dnscache.protocol.answers import DnsAnswer
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.packed import unpack
 from dnscache.regions.space import CacheSpace, EvictedAnswer

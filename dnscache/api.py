@@ -16,7 +16,7 @@ from ninja import Path, Query, Router, Schema, Status
 from dnscache import services
 from dnscache.audit import log
 from dnscache.models import DnsEntry
-from dnscache.names import read_host
+from dnscache.protocol.names import read_host
 
 dns = Router()
 V = TypeVar("V")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.records import WAITS
 from dnscache.resolution import AnswerSource, Resolution
 

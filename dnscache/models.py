@@ -9,9 +9,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from dnscache import answers
-from dnscache.addresses import AddressClass
-from dnscache.question import MOST_ADDRESSES
+from dnscache.protocol import answers
+from dnscache.protocol.addresses import AddressClass
+from dnscache.protocol.question import MOST_ADDRESSES
 from dnscache.records import DnsDropped, DnsMinute, DnsPin
 
 __all__ = ["DnsDropped", "DnsEntry", "DnsFlush", "DnsMinute", "DnsPin", "DnsPreResolver"]

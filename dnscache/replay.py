@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dnscache.answers import DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import THRESHOLD_SECONDS
 from dnscache.regions.space import CacheSpace
 

@@ -15,7 +15,7 @@ from dnscache import selectors, services
 from dnscache.api import TEXT, DnsApiRequest, EntryStatus, Name, needs
 from dnscache.audit import log
 from dnscache.models import DnsDropped
-from dnscache.names import read_host
+from dnscache.protocol.names import read_host
 
 reports = Router()
 ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dnscache.answers import LONGEST_TTL_SECONDS, MOST_TRIES, DnsStatus
+from dnscache.protocol.answers import LONGEST_TTL_SECONDS, MOST_TRIES, DnsStatus
 from dnscache.regions.entry import CachedAnswer
 
 

@@ -11,9 +11,9 @@ from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dnscache.answers import MOST_TRIES, DnsStatus
 from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
 from dnscache.preresolver.heartbeat import living
+from dnscache.protocol.answers import MOST_TRIES, DnsStatus
 from dnscache.records import WAITS
 from dnscache.regions.entry import Region
 from dnscache.regions.levels import levels_of

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from dnscache import resolver
 from dnscache.errors import BadName
 from dnscache.models import DnsEntry, DnsFlush, DnsPin
-from dnscache.names import read_host
+from dnscache.protocol.names import read_host
 from dnscache.regions.entry import Region
 from dnscache.regions.levels import levels_of
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
-from dnscache.addresses import classify
-from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
+from dnscache.protocol.addresses import classify
+from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.levels import levels_of
 

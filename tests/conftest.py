@@ -12,9 +12,9 @@ from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
-from crawlsite import shared_refreshes as refreshes
 from crawlsite.api import admission
 from crawlsite.health import views as health
+from crawlsite.middleware import shared_refreshes as refreshes
 from dnscache import resolver
 from tests.emptying import empty_database
 from tests.nameserver import serve_names

@@ -24,8 +24,8 @@ from crawling.models.inquiries import InquiryKind
 from crawling.runs.steering import pause
 from crawlsite.tokens import make_token
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsDropped
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.browser.house import make_crawl, work_off
 from tests.test_roles import PATHS, ROUTES
 

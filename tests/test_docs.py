@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from crawlsite import env
-from crawlsite import service_addresses
+from crawlsite import env, service_addresses
 
 PROJECT = Path(__file__).parent.parent
 SETTINGS = (PROJECT / "docs" / "settings.md").read_text()

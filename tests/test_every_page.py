@@ -15,7 +15,7 @@ from django.test import Client
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
 from crawlsite.api.internal_client import ask
-from crawlsite.content_policy import STRICT
+from crawlsite.middleware.content_policy import STRICT
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup
 from tests.every_page import addresses, furnish

@@ -1,4 +1,4 @@
-"""The folders of the product stay small enough to be read, and contracts name only what there is."""
+"""Folders stay small enough to be read, and each says what it is for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def modules(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_folder_has_more_files_than_a_reader_keeps_in_mind(package):
-    folders = [BASE_DIR / package, *(path for path in (BASE_DIR / package).rglob("*") if path.is_dir())]
+    folders = [
+        BASE_DIR / package,
+        *(path for path in (BASE_DIR / package).rglob("*") if path.is_dir()),
+    ]
 
     full = {folder.relative_to(BASE_DIR): len(modules(folder)) for folder in folders}
 
@@ -33,8 +36,12 @@ def test_what_all_rooms_of_the_crawler_share_is_little():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_room_says_at_its_door_what_it_is_for(package):
     django = {"management", "commands", "migrations", "templatetags"}
-    rooms = [path for path in (BASE_DIR / package).rglob("__init__.py") if not django & set(path.parts)]
+    rooms = [
+        path for path in (BASE_DIR / package).rglob("__init__.py") if not django & set(path.parts)
+    ]
 
-    silent = [path.relative_to(BASE_DIR) for path in rooms if not path.read_text().startswith('"""')]
+    silent = [
+        path.relative_to(BASE_DIR) for path in rooms if not path.read_text().startswith('"""')
+    ]
 
     assert silent == []

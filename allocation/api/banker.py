@@ -15,8 +15,8 @@ from allocation.api.schemas import (
     SafetyQuestion,
     needs,
 )
-from allocation.banker import State
 from allocation.reasons import Parties
+from allocation.rules.banker import State
 from allocation.state_check import StateCheck, check, check_request, counted, named
 
 banker = Router()

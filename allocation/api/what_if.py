@@ -20,8 +20,8 @@ from allocation.api.schemas import (
     WhatIfStep,
     needs,
 )
-from allocation.banker import State, fits, minus
 from allocation.pool_copy import PoolCopy, copy_of
+from allocation.rules.banker import State, fits, minus
 from allocation.state_check import StateCheck, check, check_request, named
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
 

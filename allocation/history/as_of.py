@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from allocation import banker
-from allocation.banker import BankVerdict, State, Vector, minus
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.checkpoints import replayed
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.repeatable_read import repeatable_read
-from allocation.replay import Breach, LedgerReplay
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector, minus
+from allocation.rules.replay import Breach, LedgerReplay
 from allocation.snapshot import ResourceRow
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from allocation.banker import Vector, plus
 from allocation.errors import UnknownPool
 from allocation.history.checkpoints import restored
 from allocation.history.entries import entries
@@ -20,9 +19,10 @@ from allocation.models import (
     Request,
     RequestState,
 )
-from allocation.proof import Proof
 from allocation.repeatable_read import repeatable_read
-from allocation.replay import Breach, LedgerEntry
+from allocation.rules.banker import Vector, plus
+from allocation.rules.proof import Proof
+from allocation.rules.replay import Breach, LedgerEntry
 
 
 @dataclass(frozen=True)

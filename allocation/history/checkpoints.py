@@ -9,7 +9,7 @@ from uuid import UUID
 
 from allocation.history.entries import entries
 from allocation.models import LedgerCheckpoint
-from allocation.replay import LedgerReplay, LedgerWait
+from allocation.rules.replay import LedgerReplay, LedgerWait
 
 #: following 100,000 events takes 1.4 s, reading and following 1,000 some 10 ms
 EVERY = 1000

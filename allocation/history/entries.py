@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allocation.models import Event
-from allocation.replay import LedgerEntry
+from allocation.rules.replay import LedgerEntry
 
 CHUNK = 5000
 

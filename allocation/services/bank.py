@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from uuid import UUID
 
-from allocation import banker
-from allocation.banker import BankVerdict, Decision, State, Vector
 from allocation.errors import BadAmount, UnknownPool, UnknownProcess, UnknownResource
-from allocation.fairness import AnyVerdict
 from allocation.fields import ClockTimestamp
 from allocation.models import (
     Event,
@@ -26,6 +23,9 @@ from allocation.models import (
     RequestState,
 )
 from allocation.reasons import Parties, Party, explain
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, Decision, State, Vector
+from allocation.rules.fairness import AnyVerdict
 from allocation.services.ledger_writes import write_grant, write_release, write_shift
 from allocation.services.rows import (
     PoolSurroundings,

@@ -9,7 +9,7 @@ import logging
 from allocation.history.checkpoints import EVERY, replayed, restored, saved
 from allocation.history.entries import entries
 from allocation.models import LedgerCheckpoint, Pool
-from allocation.replay import Breach
+from allocation.rules.replay import Breach
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from allocation import banker
-from allocation.banker import State, Vector
 from allocation.errors import (
     BadPriority,
     CapacityBelowClaim,
@@ -13,8 +11,10 @@ from allocation.errors import (
     ClaimWouldBeUnsafe,
     OverrideNeedsReason,
 )
-from allocation.fairness import PRIORITIES
 from allocation.models import EventKind, Policy, Process, ProcessState, RequestState
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
+from allocation.rules.fairness import PRIORITIES
 from allocation.services.bank import Bank
 from allocation.values import Override
 

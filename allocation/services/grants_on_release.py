@@ -4,8 +4,8 @@ lost.
 
 from __future__ import annotations
 
-from allocation.banker import BankVerdict
 from allocation.models import OutboxKind
+from allocation.rules.banker import BankVerdict
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_before, reach_of, settle_turn

@@ -14,9 +14,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError
 
-from allocation.banker import Vector
 from allocation.errors import LedgerBroken
 from allocation.models import EventKind, Process, Request
+from allocation.rules.banker import Vector
 from allocation.services.transaction import call_within
 
 POOL = "(SELECT p FROM allocation_pool AS p WHERE p.id = %s)"

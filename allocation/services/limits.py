@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from allocation import banker
 from allocation.errors import (
     BadBypassLimit,
     CapacityBelowUse,
@@ -17,6 +16,7 @@ from allocation.errors import (
     ProcessFinished,
 )
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
+from allocation.rules import banker
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.checks import (
     check_claim_covers,

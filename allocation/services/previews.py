@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from allocation import banker
-from allocation.banker import Vector
 from allocation.errors import (
     AllocationError,
     CapacityWouldBeUnsafe,
     ClaimWouldBeUnsafe,
     UnknownProcess,
 )
-from allocation.fairness import URGENT, TurnRules, kept_back
 from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState
+from allocation.rules import banker
+from allocation.rules.banker import Vector
+from allocation.rules.fairness import URGENT, TurnRules, kept_back
 from allocation.services.limits import ChangedLimits, put_limits, put_process
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of

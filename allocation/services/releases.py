@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from allocation import banker
-from allocation.banker import Vector
 from allocation.errors import ReleaseExceedsAllocation, ReleaseIdReused
 from allocation.models import EventKind, Process, ProcessState, Release, RequestKind, RequestState
+from allocation.rules import banker
+from allocation.rules.banker import Vector
 from allocation.services.bank import Bank, locked_bank_of
 from allocation.services.grants_on_release import pump
 from allocation.services.quick_path import quick_release

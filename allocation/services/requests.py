@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from uuid import UUID
 
-from allocation import banker
-from allocation.banker import BankVerdict, Vector
 from allocation.errors import (
     AlreadyStarted,
     AlreadyWaiting,
@@ -20,7 +18,6 @@ from allocation.errors import (
     StaleEpoch,
     UnknownRequest,
 )
-from allocation.fairness import QueueVerdict
 from allocation.fields import ClockTimestamp
 from allocation.models import (
     EventKind,
@@ -32,6 +29,9 @@ from allocation.models import (
     RequestState,
 )
 from allocation.reasons import excess
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, Vector
+from allocation.rules.fairness import QueueVerdict
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.grants_on_release import pump
 from allocation.services.quick_path import quick_grant

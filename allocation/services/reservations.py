@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from allocation import banker
 from allocation.errors import (
     AllocationError,
     BadKeepTime,
@@ -17,6 +16,7 @@ from allocation.errors import (
 )
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, Policy, Process
+from allocation.rules import banker
 from allocation.services.bank import Bank, locked_bank_of
 from allocation.services.grants_on_release import pump
 from allocation.services.releases import cancel_waits

@@ -18,8 +18,8 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
-from allocation.banker import Vector
 from allocation.models import Pool, Process
+from allocation.rules.banker import Vector
 from allocation.services.transaction import in_one_go, planned_cursor
 
 M = TypeVar("M", bound=Model)

@@ -1,6 +1,6 @@
 """Turns in the rows: who waits ahead of whom, and how often each was passed.
 
-The rules are in `allocation.fairness`.
+The rules are in `allocation.rules.fairness`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from functools import reduce
 
 from django.db.models import F, Q, QuerySet, Value
 
-from allocation import banker, fairness
-from allocation.banker import BankVerdict, Decision, Vector
-from allocation.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules
 from allocation.fields import ClockTimestamp, Within
 from allocation.models import Pool, Process, Request, RequestState
 from allocation.reasons import FirstInTurn, explain_queue
+from allocation.rules import banker, fairness
+from allocation.rules.banker import BankVerdict, Decision, Vector
+from allocation.rules.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules
 from allocation.services.bank import Bank
 from allocation.wording import UnitWords
 

@@ -13,10 +13,10 @@ from heapq import heappop, heappush
 from django.db import connection
 from django.db.models import Q
 
-from allocation.banker import BankVerdict, Vector
-from allocation.fairness import URGENT, AnyVerdict, QueueVerdict
 from allocation.models import Process, Request
-from allocation.safety import fits
+from allocation.rules.banker import BankVerdict, Vector
+from allocation.rules.fairness import URGENT, AnyVerdict, QueueVerdict
+from allocation.rules.safety import fits
 from allocation.services.bank import Bank
 from allocation.services.turns import in_turn
 

@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from allocation.banker import minus
 from allocation.models import Pool
 from allocation.numbers import whole_number
+from allocation.rules.banker import minus
 from allocation.whatif.draft import Draft, tokens
 from allocation.whatif.draft_reading import BadDraft, FieldFault, read_request
 from allocation.whatif.examples import EXAMPLES

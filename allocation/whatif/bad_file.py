@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allocation.banker import State
+from allocation.rules.banker import State
 from allocation.whatif.sandbox import Sandbox
 
 

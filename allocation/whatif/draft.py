@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar
 
-from allocation.banker import Vector
+from allocation.rules.banker import Vector
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES, Sandbox
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from allocation import banker
-from allocation.banker import State, Vector
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
 from allocation.whatif.draft import Draft, tokens
 from allocation.whatif.sandbox import MOST_UNITS, Sandbox, clean_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allocation.banker import State, Vector
+from allocation.rules.banker import State, Vector
 from allocation.whatif.sandbox import Sandbox
 
 

@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from allocation.banker import State, Vector
+from allocation.rules.banker import State, Vector
 from allocation.whatif.sandbox import Sandbox
 
 #: web servers commonly refuse a first line of more than 4,094 signs

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from allocation import banker
-from allocation.banker import State, Vector
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
 
 #: all orders of so many processes are at most 720
 FEW_PROCESSES = 6

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from allocation import banker
-from allocation.banker import State, Vector
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
 from allocation.wording import listed
 
 MOST_PROCESSES, MOST_CLASSES, MOST_UNITS = 1000, 50, 2**31 - 1

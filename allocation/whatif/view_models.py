@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from allocation.banker import BankVerdict, State, Vector, granted
+from allocation.rules.banker import BankVerdict, State, Vector, granted
 from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named
 from allocation.whatif.proofs import (
     FEW_PROCESSES,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from statistics import median, quantiles
 
-from allocation.banker import State, find_safe_sequence, finishable
+from allocation.rules.banker import State, find_safe_sequence, finishable
 from benchmarks.allocation.states import chain, random_state
 from benchmarks.allocation.variants import recursive_global, recursive_uncovered, reduced
 

@@ -8,11 +8,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from allocation import banker
-from allocation.banker import BankVerdict, Vector
 from allocation.models import Event, Grant, Pool, Process, Request
-from allocation.proof import Proof
-from allocation.replay import LedgerEntry
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, Vector
+from allocation.rules.proof import Proof
+from allocation.rules.replay import LedgerEntry
 from allocation.services import NewClass, create_pool, register_process
 
 CLASSES = 6

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from random import Random
 from statistics import mean
 
-from allocation import banker, fairness
-from allocation.banker import BankVerdict, State, Vector
+from allocation.rules import banker, fairness
+from allocation.rules.banker import BankVerdict, State, Vector
 
 CLASSES, AT_ONCE, PARTS, LIMIT, LARGEST = 4, 20, 3, 10, 10
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from allocation.banker import State, fits, minus, plus
+from allocation.rules.banker import State, fits, minus, plus
 
 
 def random_state(n: int, m: int, seed: int = 1) -> State:

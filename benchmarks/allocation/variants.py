@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from allocation.banker import State, fits, plus
+from allocation.rules.banker import State, fits, plus
 
 
 def recursive_global(state: State) -> list[int]:

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from random import Random
 
 from benchmarks.dnscache.simulated import THREADS, Crawl, Host, make_hosts
-from dnscache.answers import MOST_TRIES, DnsStatus, Reply, answer_from
 from dnscache.preresolver.plan import (
     GRACE_SECONDS,
     LOOK_AHEAD_SECONDS,
@@ -29,6 +28,7 @@ from dnscache.preresolver.plan import (
     threads_for,
 )
 from dnscache.preresolver.preresolver import MAIN_TRIES, SLOW_TRIES
+from dnscache.protocol.answers import MOST_TRIES, DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.space import CacheSpace
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 
 HOSTS, ACTIVE, THREADS, FETCH_SECONDS, DELAY_SECONDS = 30_000, 2_000, 64, 0.25, 2.0
 SILENCE_SECONDS = 5.0

@@ -52,7 +52,7 @@ from crawling.web.politeness import delay_after
 from crawling.web.recipients import Recipients
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.statuses import FetchStatus, explain, succeeded
-from dnscache.addresses import classify
+from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 
 MOST_TRIED = 10

@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 from django.db import DatabaseError
 from django.utils import timezone
 
-from allocation.banker import Vector
 from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
 from allocation.models import Pool, RequestState
+from allocation.rules.banker import Vector
 from allocation.selectors import outcome_of
 from allocation.services import (
     RequestKind,

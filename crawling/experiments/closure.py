@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
-from allocation.banker import Vector, fits, plus
+from allocation.rules.banker import Vector, fits, plus
 
 P = TypeVar("P", bound=Hashable)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from allocation.banker import Vector, plus
+from allocation.rules.banker import Vector, plus
 
 #: the resource classes of a trial: key, unit and what one stands for; its requests share them by
 #: agreement, nothing enforces them

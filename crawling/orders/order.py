@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from allocation.fairness import PRIORITIES
+from allocation.rules.fairness import PRIORITIES
 from crawling.orders.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.orders.ranking import Order
 from crawling.orders.sections.budget import BudgetPart

@@ -11,7 +11,7 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import FetchStatus, explain
 from crawling.web.vetting import DialPolicy
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import Resolution
 
 THIS_MACHINE = "127.0.0.1"

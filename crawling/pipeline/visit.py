@@ -14,7 +14,7 @@ from crawling.pipeline.host_clock import HostClock
 from crawling.web.fair_share import penalty_seconds
 from crawling.web.fetch.http import Fetched
 from crawling.web.robots import RobotsRules
-from dnscache.addresses import dialled
+from dnscache.protocol.addresses import dialled
 from dnscache.resolver import Resolution
 
 

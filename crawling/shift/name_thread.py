@@ -14,10 +14,10 @@ from django.db import InterfaceError, OperationalError, connections
 
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import read_address
-from dnscache.answers import DnsStatus
 from dnscache.lookup_counter import LookupCounter
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.preresolver.requests import RequestQueue
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import Resolution
 from dnscache.resolver import AnswerSource, Resolver
 from dnscache.write_behind import WriteBehind

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
-from dnscache.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, dialled
 
 #: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services,
 #: and a multicast address is no host at all.

@@ -29,8 +29,8 @@ from crawling.errors import BadOrder, CrawlError, NotFound, UnknownCrawl, Unknow
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
-from crawlsite.request_ids import current_id
-from crawlsite.retry_later import AGAIN_SECONDS
+from crawlsite.middleware.request_ids import current_id
+from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.errors import DnsCacheError
 
 #: the first that fits counts

@@ -17,9 +17,9 @@ from collections.abc import Collection
 from itertools import count
 
 from dnscache import store
-from dnscache.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.models import DnsEntry
 from dnscache.preresolver.plan import GRACE_SECONDS
+from dnscache.protocol.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 

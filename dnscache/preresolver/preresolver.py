@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
-from dnscache.answers import DnsStatus, Reply, answer_from
 from dnscache.lookup import ask
 from dnscache.preresolver.agenda import Agenda
 from dnscache.preresolver.lanes import Lane, LookupJob
@@ -29,6 +28,7 @@ from dnscache.preresolver.plan import (
     must_ask,
     threads_for,
 )
+from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution
 from dnscache.resolver import Resolver

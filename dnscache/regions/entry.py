@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from sys import intern
 
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.tree import TreeNode
 from dnscache.regions.weight import hits_after, rate, weight
 

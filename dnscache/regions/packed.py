@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import datetime
 from sys import intern
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.entry import CachedAnswer, Region
 
 #: in no field but, perhaps, the last one

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.entry import CachedAnswer
 
 #: why a name lies here, for operators

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
-from dnscache.answers import LONGEST_BACKOFF_SECONDS, LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus
+from dnscache.protocol.answers import (
+    LONGEST_BACKOFF_SECONDS,
+    LONGEST_STALE_SECONDS,
+    DnsAnswer,
+    DnsStatus,
+)
 from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.forward import ForwardRegion
 from dnscache.regions.reverse import ReverseRegion

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django import template
 from django.utils import timezone
 
-from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.reverse import REASONS
 
 register = template.Library()

@@ -18,8 +18,8 @@ import re
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from allocation.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 from allocation.errors import RequestExceedsNeed
+from allocation.rules.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 
 ACTIVITY = re.compile(r"(?:@(\d+))?([c+-])([\d,]+)([a-z]?)|T@(\d+)")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import permutations
 from random import Random
 
-from allocation.banker import State
+from allocation.rules.banker import State
 from tests.allocation.test_banker import is_order
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from allocation.history.audit import audit_pool
 from allocation.models import Event, EventKind, Grant, Pool, Process
-from allocation.replay import MOVES
+from allocation.rules.replay import MOVES
 from tests.allocation.conftest import ask
 from tests.allocation.histories import Story, histories, rewrite
 

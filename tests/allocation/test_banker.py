@@ -4,7 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from allocation.banker import (
+from allocation.errors import RequestExceedsNeed
+from allocation.rules.banker import (
     BankVerdict,
     State,
     decide,
@@ -13,7 +14,6 @@ from allocation.banker import (
     granted,
     work_along,
 )
-from allocation.errors import RequestExceedsNeed
 from tests.allocation.textbook import CASES, P3, REQUESTS, S1, Case, rows, state
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from allocation.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
+from allocation.rules.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
 from tests.allocation.states import some_order_finishes
 from tests.allocation.test_banker import is_order
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from allocation.banker import State, find_safe_sequence, finishable, work_along
+from allocation.rules.banker import State, find_safe_sequence, finishable, work_along
 from benchmarks.allocation.core import full_check
 from benchmarks.allocation.states import chain, random_state
 from benchmarks.allocation.variants import recursive_global, recursive_uncovered, reduced

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import fits, minus, plus
-from allocation.estimate import HoldingProcess, HoldingTerm, WaitingRequest, estimate_starts
+from allocation.rules.banker import fits, minus, plus
+from allocation.rules.estimate import HoldingProcess, HoldingTerm, WaitingRequest, estimate_starts
 
 SHOP = HoldingProcess(1, "Demo: the shop", (4,), (4,), HoldingTerm(left=37, usual=60))
 

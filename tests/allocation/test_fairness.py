@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import BankVerdict, fits, minus
-from allocation.fairness import (
+from allocation.reasons import FirstInTurn, explain_queue
+from allocation.rules.banker import BankVerdict, fits, minus
+from allocation.rules.fairness import (
     LIFT,
     PRIORITIES,
     URGENT,
@@ -20,7 +21,6 @@ from allocation.fairness import (
     refusal,
     verdict_of,
 )
-from allocation.reasons import FirstInTurn, explain_queue
 from allocation.wording import UnitWords
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allocation.banker import BankVerdict, State, granted
 from allocation.models import Pool, Process
+from allocation.rules.banker import BankVerdict, State, granted
 from allocation.services.bank import Bank
 from tests.allocation.test_banker_properties import requests, some_order_finishes
 

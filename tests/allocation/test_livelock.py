@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from random import Random
 
-from allocation.banker import BankVerdict, State, Vector, decide, fits, minus, plus
+from allocation.rules.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 
 
 def grants(

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from allocation.proof import Proof
-from allocation.replay import Breach, LedgerEntry
+from allocation.rules.proof import Proof
+from allocation.rules.replay import Breach, LedgerEntry
 
 A, B, C = 1, 2, 3
 

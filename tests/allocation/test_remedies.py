@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import State, find_safe_sequence, fits, minus, plus
-from allocation.remedies import claims_too_high, missing_units, stuck
+from allocation.rules.banker import State, find_safe_sequence, fits, minus, plus
+from allocation.rules.remedies import claims_too_high, missing_units, stuck
 
 DRIVES = State((2,), ((4,), (10,), (9,)), ((2,), (5,), (2,)))
 numbers = st.integers(0, 5)

@@ -4,7 +4,6 @@ from uuid import uuid4
 
 import pytest
 
-from allocation.banker import BankVerdict
 from allocation.errors import (
     AlreadyStarted,
     AlreadyWaiting,
@@ -19,6 +18,7 @@ from allocation.errors import (
     UnknownResource,
 )
 from allocation.models import Event, EventKind, Outbox, OutboxKind, Request, RequestState
+from allocation.rules.banker import BankVerdict
 from allocation.services import cancel_request, finish_process, request_resources
 from tests.allocation.conftest import ask, available, held
 

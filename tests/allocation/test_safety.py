@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from allocation import banker, safety
-from allocation.banker import (
+from allocation.rules import banker, safety
+from allocation.rules.banker import (
     BankVerdict,
     Decision,
     State,

@@ -4,9 +4,9 @@ from uuid import uuid4
 
 import pytest
 
-from allocation.banker import BankVerdict
 from allocation.errors import UnknownPool
 from allocation.models import MatrixCell, Pool, Process
+from allocation.rules.banker import BankVerdict
 from allocation.selectors import bank_view, holdings_of, outcome_of, waits_of
 from allocation.services import finish_process
 from tests.allocation.conftest import ask

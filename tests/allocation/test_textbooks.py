@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from allocation.banker import BankVerdict, State
 from allocation.errors import RequestExceedsNeed
 from allocation.models import Pool, Process
+from allocation.rules.banker import BankVerdict, State
 from allocation.selectors import bank_view
 from tests.allocation.conftest import ask, available, held
 from tests.allocation.textbook import CASES, REQUESTS, S1, Case, rows

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from django.db.models import F
 
-from allocation.banker import BankVerdict
 from allocation.errors import BadPriority, ClaimNotWhole, RequestExceedsNeed
-from allocation.fairness import QueueVerdict
 from allocation.models import Event, EventKind, Pool, Request, RequestState
+from allocation.rules.banker import BankVerdict
+from allocation.rules.fairness import QueueVerdict
 from allocation.selectors import bank_view, outcome_of
 from allocation.services import (
     cancel_request,

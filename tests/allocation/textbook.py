@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allocation.banker import State
+from allocation.rules.banker import State
 
 
 def rows(text: str) -> tuple[tuple[int, ...], ...]:

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from allocation.models import Pool
 from crawling.crawls.creation import create_crawl, start_run
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 
 TEXTBOOK = {
     "available": [3, 3, 2],

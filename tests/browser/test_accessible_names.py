@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsDropped, DnsMinute, DnsPin, DnsPreResolver
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, faults
 from tests.crawling.frontiers import Frontier
 

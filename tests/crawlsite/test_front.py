@@ -14,7 +14,11 @@ from django.test import Client, RequestFactory
 
 from crawlsite.download_limit import DownloadLimitMiddleware
 from crawlsite.env import for_child
-from crawlsite.request_buffer import MOST_BYTES, MOST_BYTES_OF_STRANGERS, RequestBufferMiddleware
+from crawlsite.middleware.request_buffer import (
+    MOST_BYTES,
+    MOST_BYTES_OF_STRANGERS,
+    RequestBufferMiddleware,
+)
 from tests.crawlsite.programs import PROJECT
 
 #: a web server with one thread, whose clients have half a second
@@ -38,7 +42,7 @@ def server(tmp_path_factory):
         "echo",
         "--no-control-socket",
         "--worker-class",
-        "crawlsite.request_buffer.DeadlineWorker",
+        "crawlsite.middleware.request_buffer.DeadlineWorker",
         "--threads",
         "1",
     ]

@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError
 
 from crawlsite.logs import logging_setting
-from crawlsite.request_ids import HEADER, current_id
+from crawlsite.middleware.request_ids import HEADER, current_id
 
 
 def log_line() -> str:

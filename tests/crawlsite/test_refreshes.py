@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from allocation.services import create_pool
 from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork, CrawlJob
-from crawlsite import shared_refreshes as refreshes
+from crawlsite.middleware import shared_refreshes as refreshes
 from crawlsite.roles import make_roles
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses, furnish

@@ -1,6 +1,6 @@
 import pytest
 
-from dnscache.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, dialled
 
 CLASSES = {
     "public": "8.8.8.8 93.184.216.34 192.31.196.1 1.1.1.1 2606:4700:4700::1111 2a00:1450::1 "

@@ -6,8 +6,8 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from dnscache import resolver, services, store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry, DnsFlush
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import AnswerSource
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from dnscache.answers import DnsStatus
 from dnscache.lookup import ask, configured_servers
+from dnscache.protocol.answers import DnsStatus
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 from tests.nameserver import serve_names
 

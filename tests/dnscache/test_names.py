@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnscache.errors import BadName, DnsCacheError, RefusedName
-from dnscache.names import HostName, read_host
+from dnscache.protocol.names import HostName, read_host
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from dnscache import store
 from dnscache.answer_cache import AnswerCache
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.evictions import keep_history
 from dnscache.lookup_counter import LookupCounter
 from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import Region
 from dnscache.regions.space import EvictedAnswer, EvictionReason
 from dnscache.resolution import AnswerSource, Resolution

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.replay import KnownLookup, replay
 
 DAY = [(float(second), "a.test") for second in range(0, 1000, 100)]

@@ -5,8 +5,8 @@ import pytest
 from django.db import close_old_connections, connection
 
 from dnscache import resolver as resolver_module
-from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 

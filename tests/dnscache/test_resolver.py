@@ -4,8 +4,8 @@ import pytest
 
 from dnscache import resolver as resolver_module
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 

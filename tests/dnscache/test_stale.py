@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnscache.answers import LONGEST_STALE_SECONDS, DnsStatus
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsStatus
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 

@@ -1,8 +1,8 @@
 import pytest
 
 from dnscache import services, store
-from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.packed import unpack
 from dnscache.regions.tree import row

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dnscache import wire
-from dnscache.parsed_response import parse_response
+from dnscache.protocol import wire
+from dnscache.protocol.parsed_response import parse_response
 from tests.nameserver import NameServer
 
 TYPES = {"A": dns.rdatatype.A, "AAAA": dns.rdatatype.AAAA}

@@ -14,21 +14,21 @@ NEVER_QUICK = Fault(
 #: in the pure rules, found by the machine on paper
 PURE = {
     "grants whatever is available": Fault(
-        "allocation.banker:examine", "enough = process in order if", "enough = True if"
+        "allocation.rules.banker:examine", "enough = process in order if", "enough = True if"
     ),
     "is content as soon as anybody can finish": Fault(
-        "allocation.banker:examine",
+        "allocation.rules.banker:examine",
         "process in order if state_is_safe",
         "bool(order) if state_is_safe",
     ),
     "compares with < instead of <=": Fault(
-        "allocation.safety:fits", "map(le, a, b)", "(x < y for x, y in zip(a, b))"
+        "allocation.rules.safety:fits", "map(le, a, b)", "(x < y for x, y in zip(a, b))"
     ),
     "checks against Max instead of Need": Fault(
-        "allocation.banker:State.need", "minus(most, held)", "most"
+        "allocation.rules.banker:State.need", "minus(most, held)", "most"
     ),
     "freezes holders too once the first was passed often enough": Fault(
-        "allocation.fairness:refusal", "if asker.holds", "if False"
+        "allocation.rules.fairness:refusal", "if asker.holds", "if False"
     ),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from django.db import IntegrityError
 
 from allocation.errors import AllocationError
-from allocation.replay import Breach
+from allocation.rules.replay import Breach
 
 #: What a broken promise raises: an assertion of a test, a `pytest.raises` in vain, a constraint of
 #: the database, a ledger that cannot be, and the bank on paper, which refuses what the faulty bank

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from allocation.banker import BankVerdict, Decision
 from allocation.errors import AlreadyStarted, BankBusy, WrongIsolation
 from allocation.models import Event, EventKind, Grant, Outbox, Request, RequestState
+from allocation.rules.banker import BankVerdict, Decision
 from allocation.services import (
     cancel_request,
     change_claim,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db import connection
 
 from crawling.models import Run
-from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
+from dnscache.protocol.answers import DnsStatus
 from dnscache.replay import KnownLookup, ReplayFigures, replay
 
 MOST_ACCESSES = 50_000

@@ -9,10 +9,10 @@ from crawling.frontier.waiting_names import MOST, gate_is_wanted, names_due
 from crawling.models import HostQueue
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
-from dnscache.answers import MOST_TRIES
 from dnscache.models import DnsEntry
 from dnscache.preresolver.gate import settled
 from dnscache.preresolver.heartbeat import living
+from dnscache.protocol.answers import MOST_TRIES
 from dnscache.resolution import Resolution
 from dnscache.selectors import pinned_names
 

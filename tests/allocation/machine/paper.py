@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from allocation import banker, fairness
-from allocation.banker import BankVerdict, State
 from allocation.errors import AllocationError
-from allocation.fairness import QueuedRequest, TurnRules
+from allocation.rules import banker, fairness
+from allocation.rules.banker import BankVerdict, State
+from allocation.rules.fairness import QueuedRequest, TurnRules
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from allocation.banker import State
+from allocation.rules.banker import State
 from allocation.whatif.sandbox import MOST_UNITS, Sandbox
 
 names = st.text(

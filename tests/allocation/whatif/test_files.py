@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import State
+from allocation.rules.banker import State
 from allocation.whatif.bad_file import BadFile
 from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of

@@ -8,8 +8,8 @@ import pytest
 from bs4 import BeautifulSoup
 from django.urls import reverse
 
-from allocation.banker import State
 from allocation.models import Event
+from allocation.rules.banker import State
 from allocation.services import keep_resources
 from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from allocation import banker
-from allocation.banker import State
+from allocation.rules import banker
+from allocation.rules.banker import State
 from allocation.whatif.proofs import both_scopes, safe_orders, search
 from tests.allocation.textbook import CASES, REQUESTS, S1, Case, rows
 from tests.allocation.whatif.states import sandboxes

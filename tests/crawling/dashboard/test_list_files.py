@@ -16,7 +16,7 @@ from crawling.crawls.host_blocks import block_host
 from crawling.dashboard.base.row_files import lines_of
 from crawling.models import CrawlJob, Host, RobotsFile
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import browser, soup
 
 

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Run
-from dnscache.answers import DnsStatus, Reply
 from dnscache.preresolver.heartbeat import rest
+from dnscache.protocol.answers import DnsStatus, Reply
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_gate import broken, live, settle

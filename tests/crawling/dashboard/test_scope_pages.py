@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import BlackListEntry, RobotsException
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import soup
 
 

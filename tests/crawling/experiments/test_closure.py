@@ -9,7 +9,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import fits, plus
+from allocation.rules.banker import fits, plus
 from crawling.experiments.closure import deadlocked
 
 

@@ -13,7 +13,7 @@ from crawling.models import Host, Page, RobotsFile, Url
 from crawling.pipeline.visit import HostRoute
 from crawling.web.politeness import BACKOFFS
 from crawling.web.statuses import MOST_REDIRECTS, FetchStatus
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import AnswerSource, Resolution
 
 

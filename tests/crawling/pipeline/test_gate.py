@@ -11,9 +11,9 @@ from crawling.models import Host
 from crawling.scheduler.duties import start_due_crawls
 from crawling.web.addresses import dns_name
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.preresolver.heartbeat import rest, send_heartbeat
 from dnscache.preresolver.preresolver import LaneState
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.frontiers import Frontier
 
 OK = Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60)

@@ -8,7 +8,7 @@ from django.db import connection
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.pipeline.visit import Visit
 from crawling.shift.name_thread import NameThread
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 
 
 @pytest.fixture

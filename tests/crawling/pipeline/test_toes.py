@@ -17,7 +17,7 @@ from crawling.shift.workbench import Workbench
 from crawling.web.fair_share import SHORT_SECONDS
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import FetchStatus
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import AnswerSource, Resolution
 from tests.crawling.contexts import make_fetch_context
 

@@ -84,8 +84,8 @@ PREFIXES = {
     "crawling.scope.trap_patterns:VALUES": ["="],
     "crawling.scope.trap_patterns:YEAR": ["19"],
     "crawling.dashboard.pages.archive_views:CHARSET": [],
-    "dnscache.names:_ASCII_LABEL": [],
-    "dnscache.names:_NUMBER": ["0x"],
+    "dnscache.protocol.names:_ASCII_LABEL": [],
+    "dnscache.protocol.names:_NUMBER": ["0x"],
 }
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.web.vetting import BAD_PORTS, AllowedRange, vet
-from dnscache.addresses import AddressClass, classify, dialled
+from dnscache.protocol.addresses import AddressClass, classify, dialled
 
 EVERYTHING = [
     AllowedRange(ip_network("0.0.0.0/0"), 1, 65535),

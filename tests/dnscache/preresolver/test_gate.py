@@ -3,8 +3,8 @@ import time
 import pytest
 
 from dnscache import store
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.preresolver.gate import settled
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 
 OK, GONE, BROKEN = (
     Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60),

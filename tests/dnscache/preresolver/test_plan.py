@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.answers import DnsStatus, Reply, answer_from
 from dnscache.preresolver.plan import (
     NEW_NAMES_A_MINUTE,
     LookupRate,
@@ -11,6 +10,7 @@ from dnscache.preresolver.plan import (
     must_ask,
     threads_for,
 )
+from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
 from tests.dnscache.regions.conftest import NOW, failed, good
 

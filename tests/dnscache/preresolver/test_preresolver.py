@@ -7,10 +7,10 @@ import pytest
 from django.db import connection
 
 from dnscache import services
-from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
 from dnscache.preresolver.plan import NEW_NAMES_A_MINUTE
 from dnscache.preresolver.preresolver import PreResolver
+from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import AnswerSource, Resolver
 from tests.dns_scenarios import PLAIN
 

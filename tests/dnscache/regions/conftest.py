@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.space import CacheSpace
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.answers import DnsStatus
+from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.reverse import ReverseRegion
 from tests.dnscache.regions.conftest import NOW, failed, good

@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import (
+    LONGEST_STALE_SECONDS,
+    DnsAnswer,
+    DnsStatus,
+    Reply,
+    answer_from,
+)
 from dnscache.regions.entry import Region
 from dnscache.regions.space import CacheSpace, EvictionReason
 from tests.dnscache.regions.conftest import NOW, failed, good

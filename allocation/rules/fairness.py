@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from allocation.banker import BankVerdict, Vector, fits, minus
+from allocation.rules.banker import BankVerdict, Vector, fits, minus
 
 PRIORITIES = range(-10, 11)
 URGENT = 10

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from allocation import banker
-from allocation.banker import BankVerdict, State, Vector
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wording import some
 
 #: how many of those who wait are told an estimate, and how many steps are played for them: a page

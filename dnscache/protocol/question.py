@@ -10,14 +10,14 @@ from enum import Enum, auto
 import dns.rcode
 import dns.rdatatype
 
-from dnscache.answers import (
+from dnscache.protocol.answers import (
     LONGEST_NEGATIVE_SECONDS,
     LONGEST_TTL_SECONDS,
     NEGATIVE_WITHOUT_SOA_SECONDS,
     DnsStatus,
     Reply,
 )
-from dnscache.parsed_response import ParsedResponse
+from dnscache.protocol.parsed_response import ParsedResponse
 
 MOST_ADDRESSES = 16
 #: aliases followed by asking again, when a server names the alias but not what it stands for

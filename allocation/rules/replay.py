@@ -1,7 +1,7 @@
 """Replay a pool's ledger: what every event must leave behind, computed from the events alone. Pure.
 
 Here an event is followed: versions without a gap, Available before and after, who holds what, and
-conservation after each. Whether a decision was right is judged in `allocation.proof`.
+conservation after each. Whether a decision was right is judged in `allocation.rules.proof`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from allocation.banker import State, Vector, fits, minus, plus
+from allocation.rules.banker import State, Vector, fits, minus, plus
 
 
 class LedgerEntry(NamedTuple):

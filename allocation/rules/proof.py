@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from allocation import banker
-from allocation.banker import BankVerdict, Vector, fits, minus, plus
-from allocation.replay import Breach, LedgerEntry, LedgerReplay
+from allocation.rules import banker
+from allocation.rules.banker import BankVerdict, Vector, fits, minus, plus
+from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 
 #: the state is safe when such an event has happened, or it must not happen
 MUST_BE_SAFE = {"kept", "resumed"}

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
-from crawlsite.refresh_alarms import LIVE
+from crawlsite.middleware.refresh_alarms import LIVE
 
 #: a refresh is everybody's for so long, and for so many times as long as rendering it took, so that
 #: no page takes more than a twentieth of a core's time; while somebody renders the next, for

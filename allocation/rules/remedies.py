@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from allocation import banker
-from allocation.banker import State, Vector
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
 
 
 def stuck(state: State) -> list[int]:

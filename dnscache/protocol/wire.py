@@ -16,7 +16,7 @@ from socket import AF_INET, AF_INET6, inet_ntop
 import dns.message
 from dns.rdatatype import RdataType
 
-from dnscache.parsed_response import ParsedResponse
+from dnscache.protocol.parsed_response import ParsedResponse
 
 #: fits every path, so that no answer is lost as fragments (DNS flag day 2020)
 UDP_PAYLOAD_BYTES = 1232

@@ -20,9 +20,9 @@ from itertools import chain
 from operator import le, sub
 from typing import Any
 
-from allocation import safety
 from allocation.errors import RequestExceedsNeed
-from allocation.safety import Vector, fits, plus
+from allocation.rules import safety
+from allocation.rules.safety import Vector, fits, plus
 
 __all__ = [
     "BankVerdict",
@@ -117,7 +117,7 @@ def find_safe_sequence(state: State) -> list[int] | None:
     """Return an order in which every process can finish, or None if the state is unsafe.
 
     Equal states give equal answers; small ones are searched by repeated passes in row order. At
-    most O(n m log n) beside 16 rounds of O(n m): see `allocation.safety`.
+    most O(n m log n) beside 16 rounds of O(n m): see `allocation.rules.safety`.
     """
     order = finishable(state)
     return order if len(order) == len(state.maximum) else None

@@ -1,0 +1,1 @@
+"""The Banker's algorithm and what follows from it, as rules without a database."""

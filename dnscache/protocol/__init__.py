@@ -1,0 +1,1 @@
+"""Names, addresses, answers and packets of DNS, as rules without a network."""

@@ -14,14 +14,14 @@ from pydantic import Field
 
 from allocation.api.schemas import (
     AuthenticatedRequest,
+    PastProcessOut,
     PoolId,
-    ProcessThen,
     Resource,
     SafeStepOut,
     needs,
 )
 from allocation.errors import UnknownPool
-from allocation.history.as_of import BankThen, bank_as_of
+from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
 
@@ -59,7 +59,7 @@ class EventPage(Schema):
     next: int | None
 
 
-class WaitThen(Schema):
+class PastWaitOut(Schema):
     request: UUID
     process: int
     name: str
@@ -70,7 +70,7 @@ class WaitThen(Schema):
     version: int = Field(description="the event since which it waited")
 
 
-class PoolThen(Schema):
+class PastPoolOut(Schema):
     """A pool after one event.
 
     `steps` is the evidence of that event's decision: the Work that each process found.
@@ -82,11 +82,11 @@ class PoolThen(Schema):
     resources: list[Resource]
     capacity: list[int]
     available: list[int]
-    processes: list[ProcessThen]
+    processes: list[PastProcessOut]
     is_safe: bool
     safe_sequence: list[int] | None
     steps: list[SafeStepOut]
-    waiting: list[WaitThen]
+    waiting: list[PastWaitOut]
 
 
 @history.get(
@@ -121,16 +121,16 @@ def events(
 
 @history.get(
     "/{pool_id}/as-of/{version}",
-    response=PoolThen,
+    response=PastPoolOut,
     summary="The pool as it was after an event of its ledger",
 )
 @needs("allocation.view_pool")
-def as_of(request: AuthenticatedRequest, pool_id: PoolId, version: Version) -> PoolThen:
+def as_of(request: AuthenticatedRequest, pool_id: PoolId, version: Version) -> PastPoolOut:
     return _then(bank_as_of(pool_id, version))
 
 
-def _then(then: BankThen) -> PoolThen:
-    return PoolThen(
+def _then(then: PastBank) -> PastPoolOut:
+    return PastPoolOut(
         id=then.id,
         name=then.name,
         event=_event(then.event, then.label or None),
@@ -140,7 +140,7 @@ def _then(then: BankThen) -> PoolThen:
         capacity=[one.capacity for one in then.resources],
         available=[one.available for one in then.resources],
         processes=[
-            ProcessThen(
+            PastProcessOut(
                 id=p.id,
                 name=p.label,
                 maximum=list(p.maximum),
@@ -154,7 +154,7 @@ def _then(then: BankThen) -> PoolThen:
         safe_sequence=None if then.safe_sequence is None else list(then.safe_sequence),
         steps=[SafeStepOut(process=step.process, work=list(step.work)) for step in then.evidence],
         waiting=[
-            WaitThen(
+            PastWaitOut(
                 request=wait.request,
                 process=wait.process,
                 name=wait.label,

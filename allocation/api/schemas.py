@@ -64,7 +64,7 @@ class PoolList(Schema):
     items: list[PoolOut]
 
 
-class ProcessThen(Schema):
+class PastProcessOut(Schema):
     """A process's rows of the matrices, as they are or were."""
 
     id: int
@@ -75,7 +75,7 @@ class ProcessThen(Schema):
     state: str = Field(description="holding, waiting, idle or reserved")
 
 
-class ProcessOut(ProcessThen):
+class ProcessOut(PastProcessOut):
     priority: int
 
 

@@ -65,7 +65,7 @@ class EvidenceStep:
 
 
 @dataclass(frozen=True)
-class BankThen:
+class PastBank:
     """A pool after one event.
 
     `evidence` is the decision's; `stuck` names who could not be sure to finish, as of then.
@@ -89,7 +89,7 @@ class BankThen:
     last: int
 
 
-def bank_as_of(pool_id: int, version: int | None = None) -> BankThen:
+def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
     """Show the pool as of an event, the latest by default.
 
     Raises UnknownPool, UnknownEvent, LedgerUnreadable.
@@ -110,11 +110,11 @@ def bank_as_of(pool_id: int, version: int | None = None) -> BankThen:
         return _then(pool, event, bank)
 
 
-def _then(pool: Pool, event: Event, bank: LedgerReplay) -> BankThen:
+def _then(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
     labels = _labels({*bank.claims, event.process_id or 0, *event.sequence})
     state, rows = bank.state()
     order = banker.finishable(state)
-    return BankThen(
+    return PastBank(
         id=pool.pk,
         name=pool.name,
         policy=pool.policy,

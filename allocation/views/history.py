@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET
 
 from allocation.csv_cells import guarded
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
-from allocation.history.as_of import BankThen, bank_as_of
+from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import EventFilter, processes_of, ways_from
 from allocation.models import EventKind, Pool
@@ -102,7 +102,7 @@ def numbers(request: HttpRequest, pool: int) -> HttpResponse:
     return answer
 
 
-def _describe_event(then: BankThen) -> Mapping[str, object]:
+def _describe_event(then: PastBank) -> Mapping[str, object]:
     """The event and the waits in words."""
     measures = [UnitWords(resource.key, resource.unit) for resource in then.resources]
 
@@ -122,7 +122,7 @@ def _describe_event(then: BankThen) -> Mapping[str, object]:
     }
 
 
-def _ways(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
+def _ways(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
     ways = ways_from(then.id, then.event.version, filters)
     return [
         _way("First", ways.first, filters, span),
@@ -132,7 +132,7 @@ def _ways(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
     ]
 
 
-def _short_cuts(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
+def _short_cuts(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
     found = [
         (name, ways_from(then.id, then.event.version, EventFilter(filters.process, kind)).forward)
         for kind, name in SHORT_CUTS.items()

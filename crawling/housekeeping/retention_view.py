@@ -40,7 +40,7 @@ class DeletionLoss:
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class RunWithFate:
     """A run of a crawl with the room it takes and its fate."""
 
     run: Run
@@ -103,13 +103,13 @@ def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
     ]
 
 
-def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[KeptRun]:
+def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFate]:
     """The crawl's runs, the latest first, with what becomes of each."""
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = fates_of(crawl, timezone.now(), rules)
     return [
-        KeptRun(run, pages.get(run.pk, 0), size, fate)
+        RunWithFate(run, pages.get(run.pk, 0), size, fate)
         for (run, size), fate in zip(runs, told, strict=True)
     ]
 

@@ -33,7 +33,7 @@ LOOK_SECONDS = 0.2
 OUTCOME_LOOKS = 100
 
 
-class Archiving:
+class ArchiveStage:
     """Used by the shift's own thread, but for `put`, which toes call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the

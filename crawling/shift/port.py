@@ -14,7 +14,7 @@ from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.cookie_jars import Jar
 from crawling.frontier.outcomes import ServerAnswer
 from crawling.pipeline.context import ShiftPort
-from crawling.shift.archive_stage import Archiving
+from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.lease import LeaseThread
 from dnscache.resolution import Resolution, unanswered
 from dnscache.resolver import resolve
@@ -65,7 +65,7 @@ class QueuedShiftPort(ShiftPort):
     stores it.
     """
 
-    def __init__(self, lease: LeaseThread, archive: Archiving) -> None:
+    def __init__(self, lease: LeaseThread, archive: ArchiveStage) -> None:
         self._lease, self._archive = lease, archive
         self._queries, self._look_ups = QueryThread(), QueryThread()
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()

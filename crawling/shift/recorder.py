@@ -18,7 +18,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.runs.shift_lifecycle import FetchThreadLine, note_fetch_threads
-from crawling.shift.archive_stage import Archiving
+from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
 from crawling.web.statuses import FetchStatus
@@ -41,7 +41,7 @@ class OutcomeRecorder:
         self,
         shift: Shift,
         context: FetchContext,
-        archive: Archiving,
+        archive: ArchiveStage,
         port: QueuedShiftPort,
         toes: FetchThreadPool,
     ) -> None:

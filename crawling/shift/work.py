@@ -28,7 +28,7 @@ from crawling.runs.automatic_pause import pause_by_itself
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
 from crawling.runs.threshold_checks import enforce_thresholds
 from crawling.sealed_text import SealBroken
-from crawling.shift.archive_stage import Archiving, paused_by
+from crawling.shift.archive_stage import ArchiveStage, paused_by
 from crawling.shift.context_factory import bytes_a_second, make_context
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.grants import ShiftGrants
@@ -83,7 +83,7 @@ class ShiftWork:
         self._ending = ""
         self._clock = ShiftClock()
         self._memory = MemoryStage(buyer)
-        self._archive = Archiving(shift, buyer, user_agent=identity().user_agent)
+        self._archive = ArchiveStage(shift, buyer, user_agent=identity().user_agent)
         self._port = QueuedShiftPort(lease, self._archive)
         self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()

@@ -51,7 +51,7 @@ class CrawlProblem:
 
 
 @dataclass(frozen=True)
-class CrawlsNow:
+class CrawlsOverview:
     """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the
     numbers all.
 
@@ -71,7 +71,7 @@ class CrawlsNow:
     pages_per_second: float
 
 
-def crawls_now() -> CrawlsNow:
+def crawls_now() -> CrawlsOverview:
     """In a fixed number of queries.
 
     Of the crawls at work all rates are read, of those that wait or rest only what is shown.
@@ -89,7 +89,7 @@ def crawls_now() -> CrawlsNow:
     views = crawl_views([run.crawl for run in busy])
     reasons = wait_reasons(idle)
     worries = _worries()
-    return CrawlsNow(
+    return CrawlsOverview(
         states=states,
         at_work=[
             ActiveCrawl(run.crawl, view, rates.get(run.pk))

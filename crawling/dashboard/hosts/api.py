@@ -84,7 +84,7 @@ class HostSummaryPage(Schema):
     next: str | None
 
 
-class FoundOut(Schema):
+class FoundPageOut(Schema):
     crawl: int
     run: int
     page: int
@@ -94,8 +94,8 @@ class FoundOut(Schema):
     fetched_at: datetime
 
 
-class FoundList(Schema):
-    items: list[FoundOut]
+class FoundPageList(Schema):
+    items: list[FoundPageOut]
     is_more: bool = Field(description="there are others; name a longer piece")
 
 
@@ -141,7 +141,9 @@ def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
 
 
 @search.get(
-    "", response=FoundList, summary=f"The latest {PAGES} pages that hold a text in address or title"
+    "",
+    response=FoundPageList,
+    summary=f"The latest {PAGES} pages that hold a text in address or title",
 )
 @may_view
 def find(request: CrawlApiRequest, q: Wanted) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
-from crawling.dashboard.pages.duplicates import Likeness, list_alike
+from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.dashboard.pages.extracted import list_extracted
 from crawling.dashboard.pages.trap_patterns import list_traps
 
 documents = Router()
 Kind = Annotated[
-    Likeness,
+    SimilarityKind,
     Query(description="copies, near copies, or pages that name another address as their own"),
 ]
 #: keys have 64 bits, and programs that read JSON often have 53: they go out as text
@@ -121,7 +121,7 @@ def duplicates(
     request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
-    kind: Kind = Likeness.EXACT,
+    kind: Kind = SimilarityKind.EXACT,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class DuplicateSearchTookTooLong(CrawlError):
     """
 
 
-class Likeness(StrEnum):
+class SimilarityKind(StrEnum):
     """How a page is like another."""
 
     EXACT = "exact"
@@ -39,7 +39,7 @@ class SimilarPage:
 
     url: str
     of: str
-    kind: Likeness
+    kind: SimilarityKind
     distance: int
     title: str
     bytes: int
@@ -77,11 +77,15 @@ WHERE p.run_id = %(run)s AND p.simhash IS NOT NULL AND p.duplicate_of IS NULL
     AND p.url_id > %(after)s ORDER BY p.url_id LIMIT %(limit)s
 """  # noqa: S608  # BAND is a constant
 
-QUERIES = {Likeness.EXACT: EXACT, Likeness.NEAR: NEAR, Likeness.CANONICAL: CANONICAL}
+QUERIES = {
+    SimilarityKind.EXACT: EXACT,
+    SimilarityKind.NEAR: NEAR,
+    SimilarityKind.CANONICAL: CANONICAL,
+}
 
 
 def list_alike(
-    run: Run, kind: Likeness, *, after: int = 0, limit: int
+    run: Run, kind: SimilarityKind, *, after: int = 0, limit: int
 ) -> tuple[list[SimilarPage], int | None]:
     """Pages in the order in which they were found, each with the first that it is like.
 

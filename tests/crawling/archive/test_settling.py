@@ -17,7 +17,7 @@ from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
 from crawling.frontier.record.outcome_writer import record
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
-from crawling.shift.archive_stage import OUTCOME_LOOKS, Archiving
+from crawling.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
 from crawling.shift.grants import ShiftGrants
 from crawling.web.exchanges import Exchange
 from tests.crawling.conftest import granted_starts
@@ -60,7 +60,7 @@ def archive(order):
     shift = begin_shift(
         RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w"
     )
-    archive = Archiving(shift, ShiftGrants(shift), user_agent="us")
+    archive = ArchiveStage(shift, ShiftGrants(shift), user_agent="us")
     yield archive
     archive.end()
     archive.close()

@@ -71,9 +71,9 @@ def test_a_stored_document_that_serves_again_takes_room_too(
     site = make_site({"/": (200, {**HTML, "ETag": '"1"'}, PLAIN)})
     first = crawl_to_the_end(f"{site.url}/")
     taken: list[int] = []
-    admits = MemoryBudget.admits
+    admits = MemoryBudget.reserve
     monkeypatch.setattr(
-        MemoryBudget, "admits", lambda self, size: taken.append(size) or admits(self, size)
+        MemoryBudget, "reserve", lambda self, size: taken.append(size) or admits(self, size)
     )
 
     second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=600)

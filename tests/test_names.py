@@ -1,0 +1,89 @@
+"""Public classes have unique names, made of the words of the field and of the glossary."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("crawlsite", "crawling", "allocation", "dnscache")
+#: Django and pytest look for these by name
+PRESCRIBED = {"Meta", "Command", "Migration", "Config"}
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@cache
+def modules() -> tuple[Path, ...]:
+    listed = subprocess.check_output(["git", "ls-files", *ROOMS], cwd=ROOT, text=True)
+    paths = (Path(name) for name in listed.split() if name.endswith(".py"))
+    return tuple(p for p in paths if "migrations" not in p.parts and (ROOT / p).exists())
+
+
+@cache
+def classes() -> dict[str, list[str]]:
+    found = defaultdict(list)
+    for path in modules():
+        for node in ast.parse((ROOT / path).read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name not in PRESCRIBED:
+                found[node.name].append(str(path))
+    return found
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words in small letters: `HostQueue` and `host_queue` are `host` and `queue`."""
+    return [word.lower() for word in WORD.findall(name)]
+
+
+@cache
+def known() -> frozenset[str]:
+    """Words of the glossary's terms and of the list of the field's terms."""
+    terms = re.findall(r"^\*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    lines = (ROOT / "tests/terms.txt").read_text().splitlines()
+    field = [line for line in lines if line and line[0] != "#"]
+    return frozenset(word for term in [*terms, *field] for word in words_of(term))
+
+
+def singular(word: str) -> set[str]:
+    """The forms by which a word may be listed."""
+    return {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
+
+
+def is_known(word: str) -> bool:
+    return not known().isdisjoint(singular(word))
+
+
+def test_no_two_public_classes_have_one_name():
+    public = {name: where for name, where in classes().items() if name[0] != "_"}
+    assert {name: where for name, where in public.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_words_of_module_names_are_the_fields_or_in_the_glossary(room):
+    unknown = {
+        f"{word} ({path})"
+        for path in modules()
+        if path.parts[0] == room
+        for part in path.with_suffix("").parts
+        for word in words_of(part)
+        if not is_known(word)
+    }
+    assert sorted(unknown) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_words_of_class_names_are_the_fields_or_in_the_glossary(room):
+    unknown = {
+        f"{word} ({name}, {path})"
+        for name, where in classes().items()
+        for path in where
+        if path.startswith(room + "/")
+        for word in words_of(name)
+        if not is_known(word)
+    }
+    assert sorted(unknown) == []

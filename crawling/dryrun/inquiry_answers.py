@@ -11,7 +11,7 @@ from django.db import connections
 
 from allocation.errors import AllocationError
 from crawling.dryrun.inquiries import settle, take_up
-from crawling.dryrun.test_fetch import run_test_fetch
+from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.text_diff import compared
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.identity import identity

@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.listing import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
-from crawling.dryrun.test_fetch import request_test_fetch
+from crawling.dryrun.seed_fetches import request_test_fetch
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate

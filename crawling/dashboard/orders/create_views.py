@@ -25,8 +25,8 @@ from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
 from crawling.dashboard.orders.forms.edit import EditForm
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dryrun.inquiries import question_of
-from crawling.dryrun.test_fetch import MOST_TRIED, request_test_fetch
-from crawling.dryrun.test_fetch_results import SeedTestFetch
+from crawling.dryrun.seed_fetch_results import SeedTestFetch
+from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.identity import identity, set_identity
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate

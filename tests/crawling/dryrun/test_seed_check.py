@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
-from crawling.dryrun import test_fetch
+from crawling.dryrun import seed_fetches as test_fetch
 from crawling.dryrun.held_units import NoUnits, held_units
 from crawling.dryrun.inquiries import ask, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
-from crawling.dryrun.test_fetch import request_test_fetch, run_test_fetch
+from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
 from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
 from crawling.models import (
     CrawlJob,

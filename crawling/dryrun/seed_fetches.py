@@ -22,7 +22,7 @@ from crawling.crawls.scope_tests import filters_of_order
 from crawling.crawls.seed_checks import seed_errors
 from crawling.dryrun.held_units import held_units
 from crawling.dryrun.inquiries import ask
-from crawling.dryrun.test_fetch_results import (
+from crawling.dryrun.seed_fetch_results import (
     ANSWER_SECONDS,
     LinkRuling,
     SeedTestFetch,

@@ -74,6 +74,7 @@ def faults_of_structure(page):
 def faults_of_commands(page, user):
     lines = (
         "\n".join(code.get_text() for code in page.select("details.commands code"))
+        .replace("\\\n", "")
         .strip()
         .splitlines()
     )

@@ -23,12 +23,12 @@ from tests.crawlsite.programs import PROJECT
 
 #: a web server with one thread, whose clients have half a second
 PROGRAM = """
-from crawlsite import front
-front.REQUEST_SECONDS = 0.5
+from crawlsite.middleware import request_buffer
+request_buffer.REQUEST_SECONDS = 0.5
 def echo(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [environ["wsgi.input"].read()]
-application = front.Front(echo)
+application = request_buffer.RequestBufferMiddleware(echo)
 """
 
 

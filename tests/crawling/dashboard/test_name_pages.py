@@ -64,7 +64,7 @@ def test_a_crawls_hosts_say_that_they_wait_for_their_names():
         "tbody tr"
     )
 
-    assert {row.th.get_text(): row.select("td")[2].get_text() for row in rows} == {
+    assert {row.th.get_text(): row.select("td")[2].get_text(strip=True) for row in rows} == {
         "new.test": "waits for its name",
         "good.test": "due",
     }

@@ -44,7 +44,7 @@ def idle(order):
     return start_run(create_crawl(order(SEED)))
 
 
-def test_without_a_worker_a_grant_is_said_to_wait_for_one(run):
+def test_without_a_worker_a_grant_is_said_to_wait_for_one(run, queue):
     assert verdict_on(run).cause == StallCause.NO_WORKER
 
 

@@ -40,10 +40,16 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium-headless-shell'; test "$$CI" != true; }
 
 # The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
-test drill: export PYTHONDONTWRITEBYTECODE =
+test quick drill: export PYTHONDONTWRITEBYTECODE =
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+
+# These folders would be left out anyhow; it takes long enough to read them.
+UNREAD = $(addprefix --ignore=tests/,api browser crawlsite kill_anywhere mutants races webs)
+
+quick: setup ## the tests of rules, services and pages, without processes, browser or crawls: a minute and a half; ARGS as for test
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(UNREAD) $(ARGS)
 
 bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
@@ -81,4 +87,4 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/screenshots.py
 
-.PHONY: help setup run password browser test bench drill lint check lock screenshots
+.PHONY: help setup run password browser test quick bench drill lint check lock screenshots

@@ -45,8 +45,34 @@ LONG = (
 )
 
 
+#: what `make quick` leaves out, beside the tests that are marked `slow`: folders whose tests start
+#: processes, a browser or whole crawls, and fixtures that do, or that serve a site or names
+SLOW_PLACES = (
+    "crawlsite/",
+    "browser/",
+    "webs/",
+    "kill_anywhere/",
+    "races/",
+    "mutants/",
+    "dnscache/ahead/",
+    "crawling/archive/",
+    "crawling/checkpoints/",
+    "crawling/dryrun/",
+    "crawling/pipeline/",
+    "crawling/process/",
+    "api/",
+    "test_roles",
+    "test_every_page",
+)
+SLOW_FIXTURES = frozenset({"crawl_to_the_end", "work_off", "make_site", "make_web", "dns_server"})
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the full sizes to `make drill`, and begin with what takes long."""
+    """Mark what `make quick` leaves out, and full sizes; begin with what takes long."""
+    for item in items:
+        place, fixtures = item.nodeid.removeprefix("tests/"), getattr(item, "fixturenames", ())
+        if place.startswith(SLOW_PLACES) or not SLOW_FIXTURES.isdisjoint(fixtures):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
     if not DRILL:
         left_out = [item for item in items if item.get_closest_marker("drill")]

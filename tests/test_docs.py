@@ -148,6 +148,7 @@ def make_words(code: str) -> list[str]:
     return re.findall(r"(?:^|\s)make (?:[A-Z]+=\S+ )*([a-z-]+)", code)
 
 
+@pytest.mark.slow
 def test_crawl_is_short_for_the_management_command_from_any_directory(tmp_path):
     shown = subprocess.run(
         [PROJECT / "crawl", "--help"], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -11,6 +11,8 @@ from django.test import Client
 from benchmarks.dashboard.load import Size, fill
 from benchmarks.dashboard.places import places
 
+pytestmark = pytest.mark.slow
+
 #: what answers to nobody but a program that posts, and what has no page with rows like these
 FINE = {200, 302, 403, 404, 405, 422}
 

@@ -15,7 +15,7 @@ from allocation.rules.replay import MOVES
 from tests.allocation.conftest import ask
 from tests.allocation.histories import Story, histories, rewrite
 
-pytestmark = [pytest.mark.django_db]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NUMBERS = count()
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from allocation.rules.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
 from tests.allocation.states import some_order_finishes
 from tests.allocation.test_banker import is_order
+
+pytestmark = pytest.mark.slow
 
 # 5 * 10^3 states in all: the size of AC2 for every push. The full size runs with `make drill`.
 thousand = settings(max_examples=1000, deadline=None)

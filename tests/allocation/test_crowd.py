@@ -12,7 +12,7 @@ from allocation.models import Pool, Process, Request
 from allocation.services import release_resources
 from tests.allocation.conftest import ask, held
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @contextmanager

@@ -165,6 +165,7 @@ def test_page_shows_the_bank_as_of_the_event_in_its_address(viewer, bank):
     )
 
 
+@pytest.mark.slow
 def test_every_event_can_be_reached_by_links_alone(viewer, bank):
     address, seen = "?event=1", []
     while address:

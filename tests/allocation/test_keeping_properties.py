@@ -4,6 +4,7 @@ really free.
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from allocation.models import Pool, Process
 from allocation.rules.banker import BankVerdict, State, granted
 from allocation.services.bank import Bank
 from tests.allocation.test_banker_properties import requests, some_order_finishes
+
+pytestmark = pytest.mark.slow
 
 
 @settings(max_examples=1500, deadline=None)

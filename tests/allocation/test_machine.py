@@ -10,6 +10,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.allocation.machine.chance import OnPaper, OnRows
 
+pytestmark = pytest.mark.slow
+
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -15,6 +15,8 @@ from allocation.services import ReleaseStatus, release_resources, request_resour
 from tests.allocation.conftest import ask, available, held
 from tests.allocation.twins import compare_twins
 
+pytestmark = pytest.mark.slow
+
 ONE = UUID(int=1)
 #: ten histories for every push, five hundred in the drill
 SEEDS = 10

@@ -23,6 +23,8 @@ from allocation.rules.banker import (
 )
 from tests.allocation.states import chain, small, some_order_finishes
 
+pytestmark = pytest.mark.slow
+
 #: 5 * 10^3 for every push; all of them in the drill
 SIZES = [5_000, pytest.param(100_000, marks=pytest.mark.drill)]
 

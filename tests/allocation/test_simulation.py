@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.allocation.simulation import AT_ONCE, LIMIT, Load, runs
 
+pytestmark = pytest.mark.slow
+
 #: ten runs for every push; all of them in the drill
 SEEDS = [10, pytest.param(100, marks=pytest.mark.drill)]
 BIG_JOBS = Load(0.50, jobs=300, big=0.05)

@@ -11,7 +11,7 @@ from allocation.selectors import bank_view
 from tests.allocation.conftest import ask, available, held
 from tests.allocation.textbook import CASES, REQUESTS, S1, Case, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from dnscache.protocol.answers import DnsStatus
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 from tests.nameserver import serve_names
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def look_up(dns_server):

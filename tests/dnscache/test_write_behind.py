@@ -16,6 +16,8 @@ from dnscache.write_behind import WriteBehind
 from tests import stack
 from tests.dnscache.regions.conftest import good
 
+pytestmark = pytest.mark.slow
+
 IS_WAITED_FOR = (
     "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscache_dnsentry'::regclass"
 )

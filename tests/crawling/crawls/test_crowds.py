@@ -30,6 +30,8 @@ from crawling.scheduler.rounds import duties, keep
 from tests.races.conftest import rival
 from tests.stack import wait_until
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["rival"]
 
 

@@ -17,6 +17,8 @@ from crawling.models import CrawlJob, Run
 from crawling.orders.tags import BadTags, read_tags
 from tests.crawling.pages import browser, soup
 
+pytestmark = pytest.mark.slow
+
 LIST, BULK, VIEWS = reverse("crawling:crawls"), reverse("crawling:bulk"), reverse("crawling:views")
 
 

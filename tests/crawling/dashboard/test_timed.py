@@ -8,6 +8,7 @@ from django.db import OperationalError, connection
 from crawling.timed import SearchTookTooLong, time_limit
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_statement_beyond_its_time_is_cancelled_and_the_connection_is_fit_for_use():
     with pytest.raises(SearchTookTooLong, match="broken off"), time_limit(1) as cursor:

@@ -17,7 +17,7 @@ from crawling.experiments.report import SILENT, state_of
 from crawling.models.trials import Trial, TrialRequest, TrialState
 from tests.stack import running_stack, wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def printed(*words: str) -> str:

@@ -17,7 +17,7 @@ from crawling.models.trials import Trial, TrialOutcome, TrialState
 from tests.crawling.pages import browser, soup
 from tests.stack import running_stack, wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 ASKED = {"policy": "both", "requests": 3, "bound_seconds": 0.5, "seed": 2}

@@ -14,7 +14,7 @@ from crawling.experiments.workload import PAGES, Workload, WorkloadJob, Workload
 from crawling.models.trials import TrialOutcome, TrialRequest, TrialState
 from crawling.scheduler.messages import deliver
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 A, B, BOTH = (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0)
 #: three pages of the slowest kind: by far longer than another thread takes to begin

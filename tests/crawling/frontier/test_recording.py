@@ -11,6 +11,8 @@ from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows
 
+pytestmark = pytest.mark.slow
+
 ANSWER = ServerAnswer(
     200,
     "http://a.test/1",

@@ -141,6 +141,7 @@ def test_urls_with_one_fingerprint_are_known_again_in_any_company(frontier, agai
     frontier.check()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=8), max_size=6)

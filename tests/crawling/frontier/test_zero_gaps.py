@@ -24,7 +24,7 @@ from tests.stack import KEEPER, WORKER, running_stack
 DELAY = 0.6
 
 
-pytestmark = pytest.mark.usefixtures("identified")
+pytestmark = [pytest.mark.usefixtures("identified"), pytest.mark.slow]
 
 
 class Web:

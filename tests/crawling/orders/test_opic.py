@@ -10,6 +10,8 @@ from crawling.models import LambdaRow
 from crawling.orders.opic import LambdaPage
 from tests.crawling.frontiers import Frontier, candidates, outcome
 
+pytestmark = pytest.mark.slow
+
 PAGES = "ABCDEF"
 graphs = st.fixed_dictionaries(
     {page: st.sets(st.sampled_from(PAGES)).map(sorted) for page in PAGES}

@@ -35,6 +35,8 @@ from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome
 from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def frontier(db):

@@ -18,6 +18,8 @@ from crawling.models import Delivery, Listener
 from tests.crawling.pages import browser, soup
 from tests.mailserver import serve_mail
 
+pytestmark = pytest.mark.slow
+
 SEED = "http://127.0.0.1:8900/"
 WISH = {"name": "On call", "url": "MAILTO:ops@example.org ", "events": ["started", "unsafe"]}
 

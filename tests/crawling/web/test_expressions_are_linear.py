@@ -15,6 +15,8 @@ import pytest
 import crawling
 import dnscache
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 8_000
 #: of one search; a linear expression needs a hundredth of it, a quadratic one twice as much
 MOST_SECONDS = 0.1

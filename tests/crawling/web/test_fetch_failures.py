@@ -15,6 +15,8 @@ from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, read_request, reset, say, say_all, serve_raw
 from tests.servers import make_certificate, require_openssl, tls_context
 
+pytestmark = pytest.mark.slow
+
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 #: wait a moment for each phase instead of five seconds
 QUICK = RequestOptions(timeouts=(0.2, 0.2))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from crawling.web.fetch.adapter import PinnedSession
 from tests.crawling.raw import get, read_request, serve_raw, wait_until_it_is_there
+
+pytestmark = pytest.mark.slow
 
 BODY = b"%s%d;"
 

@@ -25,6 +25,8 @@ from crawling.web.statuses import FetchStatus
 from tests.crawling.archive.judging import judge
 from tests.crawling.raw import serve_raw
 
+pytestmark = pytest.mark.slow
+
 
 def task(url, **fields):
     usual = {"max_bytes": 1000, "received": lambda count: None, "may_dial": lambda port: True}

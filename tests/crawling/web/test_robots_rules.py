@@ -162,6 +162,7 @@ LONG_FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG_FILES)
 def test_a_long_file_is_read_and_explained_in_moments(kind):
     parts = LONG_FILES[kind].split("\n")

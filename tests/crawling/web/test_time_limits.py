@@ -11,6 +11,8 @@ from crawling.web.statuses import FetchStatus
 from tests.crawling.contexts import make_client
 from tests.crawling.raw import OK, read_request, serve_raw
 
+pytestmark = pytest.mark.slow
+
 #: what each phase may take: the whole of the first two servers' answers takes 0.8 s, the third's
 #: 1.2
 PHASES = {"first_byte_seconds": 0.4, "read_seconds": 0.4, "document_seconds": 1.0}

@@ -12,6 +12,8 @@ from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.cookies import Cookies
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024 * 1024
 #: processor time for one document of any size, on a machine that is busy with other things
 MOST_SECONDS = 4

@@ -13,6 +13,8 @@ from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.documents.registry import read_document
 from crawling.web.truncation import TruncationReason
 
+pytestmark = pytest.mark.slow
+
 
 def made(*addresses, title="A report", password=None):
     writer = PdfWriter()

@@ -11,6 +11,8 @@ from crawling.web.documents.registry import read_document
 from crawling.web.truncation import TruncationReason
 from tests.crawling.web.documents.test_limits import HTML
 
+pytestmark = pytest.mark.slow
+
 MIB = 2**20
 ENTRY = "<url><loc>http://a.test/{}</loc></url>"
 LONG = ENTRY.format("{}" + "x" * 4000)

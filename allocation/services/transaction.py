@@ -4,8 +4,6 @@ again.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
@@ -16,13 +14,11 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
 from allocation.errors import BankBusy, WrongIsolation
+from allocation.lock_retry import insist, was_in_the_way
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: SQLSTATEs after which the same work may well succeed: serialisation failure, deadlock, lock
-#: timeout
-RETRYABLE = frozenset({"40001", "40P01", "55P03"})
 ATTEMPTS = 3
 LIMITS = {
     "lock_timeout": "2s",
@@ -102,18 +98,12 @@ def in_one_go() -> Iterator[None]:
 
 
 def _insist(attempt: Callable[[], T]) -> T:
-    for number in range(1, ATTEMPTS + 1):
-        try:
-            return attempt()
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
-                raise
-            if number == ATTEMPTS:
-                raise BankBusy(attempts=ATTEMPTS) from error
-        # Jitter, or two rivals that collided would collide again.
-        # nothing secret depends on it
-        time.sleep(random.uniform(0.01, 0.05) * 2**number)  # noqa: S311
-    raise AssertionError("unreachable")
+    try:
+        return insist(attempt, attempts=ATTEMPTS)
+    except OperationalError as error:
+        if was_in_the_way(error):
+            raise BankBusy(attempts=ATTEMPTS) from error
+        raise
 
 
 def _set_limits() -> None:

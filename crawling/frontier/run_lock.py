@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
-import random
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, transaction
 from django.db.models import Field, JSONField, Model
 
 from crawling.models import CrawlJob, Run
 
 #: whoever waits for a run's row for longer is told so
 PATIENCE = "10s"
-#: SQLSTATEs by which PostgreSQL says that others were in the way: serialisation failure, deadlock,
-#: lock time-out
-IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
-ATTEMPTS = 5
-
-T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 
 
@@ -70,28 +62,3 @@ def _made(model: type[M], fields: Sequence[Field[object, object]], row: Sequence
         for field, value in zip(fields, row, strict=True)
     ]
     return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], values)
-
-
-def insist(work: Callable[[], T]) -> T:
-    """Do `work`, which is one transaction, again while others are in the way: five times in all,
-    which is most of a minute.
-    """
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return work()
-        except OperationalError as error:
-            if (
-                attempt == ATTEMPTS
-                or connection.in_atomic_block
-                or sqlstate(error) not in IN_THE_WAY
-            ):
-                raise
-        # no secret: rivals must not collide again
-        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
-    raise AssertionError("unreachable")
-
-
-def sqlstate(error: BaseException | None) -> str | None:
-    """What PostgreSQL called an error; None: it was not there to call it anything."""
-    cause = error.__cause__ if error else None
-    return getattr(cause, "sqlstate", None)

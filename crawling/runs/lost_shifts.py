@@ -8,9 +8,9 @@ from uuid import uuid4
 from django.db import InterfaceError, OperationalError
 from redis.exceptions import ConnectionError as RedisGone
 
+from allocation.lock_retry import IN_THE_WAY, sqlstate
 from allocation.services import is_holder, release_resources
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
-from crawling.frontier.run_lock import IN_THE_WAY, sqlstate
 from crawling.models import RunProcess
 from crawling.process.presence import absent
 from crawling.runs.shift_lifecycle import continue_shift, lose_shift

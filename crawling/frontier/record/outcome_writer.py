@@ -13,6 +13,7 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
+from allocation.lock_retry import insist
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
@@ -28,11 +29,14 @@ from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_contents import KnownContents, find_originals
 from crawling.frontier.record.page_rows import as_text, keep_extracted, page_row
 from crawling.frontier.run_counts import count_outcomes
-from crawling.frontier.run_lock import insist, locked_run
+from crawling.frontier.run_lock import locked_run
 from crawling.models import Page, Shift, UrlState
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
+
+#: how often a batch is written while others are in the way, which is most of a minute
+ATTEMPTS = 5
 
 SETTLE_URLS = f"""
 UPDATE crawling_url u
@@ -167,7 +171,10 @@ def record_all(
     Where others are in the way it is tried again.
     """
     try:
-        insist(partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths))
+        insist(
+            partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths),
+            attempts=ATTEMPTS,
+        )
     except DataError:
         for outcome in outcomes:
             try:

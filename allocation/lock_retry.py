@@ -1,0 +1,42 @@
+"""A transaction that failed because others were in the way is tried again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import OperationalError, connection
+
+#: SQLSTATEs by which PostgreSQL says that others were in the way, so that the same work may well
+#: succeed: serialisation failure, deadlock, lock time-out
+IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
+
+T = TypeVar("T")
+
+
+def insist(work: Callable[[], T], *, attempts: int) -> T:
+    """Do `work`, which is one transaction, again while others are in the way: `attempts` times in
+    all. Within a caller's transaction it is done once, since that one has failed with it.
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            return work()
+        except OperationalError as error:
+            if attempt == attempts or connection.in_atomic_block or not was_in_the_way(error):
+                raise
+        # no secret: rivals that collided must not collide again
+        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
+    raise AssertionError("unreachable")
+
+
+def was_in_the_way(error: BaseException) -> bool:
+    """Whether others were, who will be gone in a moment."""
+    return sqlstate(error) in IN_THE_WAY
+
+
+def sqlstate(error: BaseException | None) -> str | None:
+    """What PostgreSQL called an error; None: it was not there to call it anything."""
+    cause = error.__cause__ if error else None
+    return getattr(cause, "sqlstate", None)

@@ -4,6 +4,7 @@ test wants.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from tests.servers import Reply, Request, serve_site
 
 AHEAD = 5
+#: each page has words of its own, as pages of a trap have not
+SYLLABLES = ("ba", "ko", "mi", "ru", "ta", "len", "dor", "fas", "gim", "pel")
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
@@ -23,6 +26,12 @@ class EndlessWeb:
 
     url: str
     enough: threading.Event
+
+
+def words_of(number: int) -> str:
+    """Sixty words that follow from the page's number."""
+    chance = random.Random(number)
+    return " ".join("".join(chance.choices(SYLLABLES, k=3)) for _ in range(60))
 
 
 @contextmanager
@@ -43,7 +52,7 @@ def endless_web(*, address: str, port: int = 0, hold_at: int | None = None) -> I
             200,
             HTML,
             f'<!doctype html><html lang="en"><title>Page {number}</title><h1>Page '
-            f"{number}</h1><ul>{links}</ul></html>",
+            f"{number}</h1><p>{words_of(number)}</p><ul>{links}</ul></html>",
         )
 
     with serve_site({"/": page}, address=address, port=port) as site:

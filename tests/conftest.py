@@ -12,6 +12,8 @@ from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
+from allocation.services import transaction
+from crawling.frontier import run_lock
 from crawlsite.api import admission
 from crawlsite.health import views as health
 from crawlsite.middleware import shared_refreshes as refreshes
@@ -104,6 +106,24 @@ def nobody_gets_what_another_looked_at() -> Iterator[None]:
         patch.setattr(admission, "SHARE", 1)
         patch.setattr(health, "KEPT_SECONDS", 0)
         yield
+
+
+@pytest.fixture(autouse=True)
+def transactions_as_long_as_the_test(request, monkeypatch):
+    """Most tests are one transaction, in which a time limit set for a part of it (SET LOCAL) holds
+    on to the end: a page that takes long to render on a busy machine would end it.
+    """
+    if not is_transactional(request):
+        monkeypatch.setitem(transaction.LIMITS, "idle_in_transaction_session_timeout", "5min")
+        monkeypatch.setattr(run_lock, "LONGEST_IDLE", "5min")
+
+
+def is_transactional(request: pytest.FixtureRequest) -> bool:
+    """Whether the test commits."""
+    marker = request.node.get_closest_marker("django_db")
+    return "transactional_db" in request.fixturenames or bool(
+        marker and marker.kwargs.get("transaction")
+    )
 
 
 @pytest.fixture(scope="session")

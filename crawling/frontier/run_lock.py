@@ -14,6 +14,8 @@ from crawling.models import CrawlJob, Run
 
 #: whoever waits for a run's row for longer is told so
 PATIENCE = "10s"
+#: whoever holds it and does nothing with it for longer is let go
+LONGEST_IDLE = "5s"
 M = TypeVar("M", bound=Model)
 
 
@@ -29,7 +31,7 @@ RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
 #: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all
 #: others for ever.
 LOCK = f"""
-SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = '5s';
+SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = %(idle)s;
 SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run
 WHERE id = %(run)s AND removal_asked_at IS NULL FOR NO KEY UPDATE;
 SELECT {", ".join(f"c.{field.column}" for field in CRAWL)}
@@ -44,7 +46,7 @@ def locked_run(run_id: int) -> Iterator[Run]:
     """
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(LOCK, {"run": run_id, "patience": PATIENCE})
+            cursor.execute(LOCK, {"run": run_id, "patience": PATIENCE, "idle": LONGEST_IDLE})
             for _ in range(2):
                 cursor.nextset()
             found = cursor.fetchone()

@@ -15,6 +15,7 @@ from allocation.services import (
     register_process,
     request_resources,
 )
+from tests.conftest import is_transactional
 
 KEYS = "abcdefghij"
 
@@ -26,7 +27,7 @@ def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
         request.fixturenames
     ) or request.node.get_closest_marker("django_db")
     if uses_database:
-        request.getfixturevalue("transactional_db" if _is_transactional(request) else "db")
+        request.getfixturevalue("transactional_db" if is_transactional(request) else "db")
     yield
     if uses_database:
         lost = [
@@ -38,13 +39,6 @@ def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
         told = set(Process.objects.filter(is_waiting=True).values_list("pk", flat=True))
         waiting = Request.objects.filter(state="waiting")
         assert told == set(waiting.values_list("process", flat=True))
-
-
-def _is_transactional(request: pytest.FixtureRequest) -> bool:
-    marker = request.node.get_closest_marker("django_db")
-    return "transactional_db" in request.fixturenames or bool(
-        marker and marker.kwargs.get("transaction")
-    )
 
 
 @pytest.fixture

@@ -55,6 +55,10 @@ class WrongState(CrawlError):
     """The crawl is not in a state in which this can be done."""
 
 
+class InquiriesBusy(CrawlError):
+    """Too many questions wait for the background jobs; ask again in a moment."""
+
+
 class NoPool(CrawlError):
     """There is no pool of resources yet; run `make run` or `python manage.py set_up` first."""
 

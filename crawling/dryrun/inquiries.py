@@ -17,6 +17,7 @@ from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
 from crawling.dryrun.held_units import finish_moment
+from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
 from crawling.sealed_text import seal, unseal
@@ -29,6 +30,9 @@ KEPT = timedelta(hours=1)
 JOB_SECONDS = 90
 #: an answer that is larger is not kept, as JSON in bytes
 MOST_BYTES = 4 * 1024 * 1024
+#: No more are open at a time. A job of the commonest kind takes a tenth of a second, so that the
+#: last is answered within seconds; requests in parallel may pass the limit by one each.
+MOST_OPEN = 100
 NO_QUEUE = "Redis does not answer, so no background worker can be told; ask again once it is back."
 TOO_LARGE = "The answer is too large to be kept."
 
@@ -40,7 +44,13 @@ def ask(
     by: User | None,
     key: str = "",
 ) -> Inquiry:
-    """Let a background job answer. It comes before those that nobody waits for on a page."""
+    """Let a background job answer. It comes before those that nobody waits for on a page.
+
+    Raises InquiriesBusy when too many are open.
+    """
+    still_open = Inquiry.objects.filter(ended_at=None, asked_at__gt=timezone.now() - LONGEST)
+    if still_open.count() >= MOST_OPEN:
+        raise InquiriesBusy
     with transaction.atomic():
         inquiry = Inquiry.objects.create(kind=kind, key=key, sealed=seal(question), by=by)
         transaction.on_commit(partial(_enqueue, inquiry))
@@ -48,7 +58,10 @@ def ask(
 
 
 def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None) -> Inquiry:
-    """The inquiry that has, or is about to have, the answer; asked now if there is none."""
+    """The inquiry that has, or is about to have, the answer; asked now if there is none.
+
+    Raises InquiriesBusy as `ask` does.
+    """
     key = salted_hmac("inquiry", f"{kind} {json.dumps(question, sort_keys=True)}").hexdigest()
     same = Inquiry.objects.filter(key=key, trouble="")
     recent = same.filter(asked_at__gt=timezone.now() - LONGEST)

@@ -25,7 +25,14 @@ from allocation.errors import (
     UnknownProcess,
     UnknownResource,
 )
-from crawling.errors import BadOrder, CrawlError, NotFound, UnknownCrawl, UnknownRun
+from crawling.errors import (
+    BadOrder,
+    CrawlError,
+    InquiriesBusy,
+    NotFound,
+    UnknownCrawl,
+    UnknownRun,
+)
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
@@ -51,6 +58,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BadAmount, 422),
     (UnknownResource, 422),
     (BankBusy, 503),
+    (InquiriesBusy, 503),
     (AllocationError, 409),
     (CrawlError, 409),
     (OperationalError, 503),

@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from psycopg.errors import LockNotAvailable
 
 from allocation.errors import BankBusy
+from crawling.errors import InquiriesBusy
 
 #: when to ask again: whoever holds a run's row for ten seconds is let go five seconds later at the
 #: latest
@@ -19,8 +20,8 @@ AGAIN_SECONDS = 5
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether a lock was waited for in vain."""
-    return isinstance(error, BankBusy) or (
+    """Whether a lock was waited for in vain, or a queue is full."""
+    return isinstance(error, BankBusy | InquiriesBusy) or (
         isinstance(error, OperationalError) and isinstance(error.__cause__, LockNotAvailable)
     )
 

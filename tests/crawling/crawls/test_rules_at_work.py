@@ -16,11 +16,13 @@ from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.robots_exceptions import end_exception, except_host
 from crawling.dashboard.inspect.url_decision import why
+from crawling.dryrun import inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.errors import WrongState
 from crawling.frontier.admit import refusals as verdicts
 from crawling.models import ArchiveFile, Inquiry, RobotsFile, Url, Verdict, VerdictCount
 from crawling.web.statuses import FetchStatus
+from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from tests.crawling.acting import acting
 from tests.crawling.frontiers import Frontier, outcome
 from tests.crawling.pages import browser
@@ -298,6 +300,29 @@ def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):
     assert "by the line “Disallow: /a”" in shown
     assert "hx-get" not in shown.partition("<h1")[2]
     assert operator.get("/api/url", {"u": url}).json()["pending"] is False
+
+
+def test_no_more_questions_wait_for_background_jobs_than_are_answered_in_seconds(
+    order, monkeypatch
+):
+    monkeypatch.setattr(inquiries, "MOST_OPEN", 2)
+    site, now = "http://127.0.0.1:8900", timezone.now()
+    times = {"fetched_at": now, "expires_at": now}
+    RobotsFile.objects.create(origin=site, status=200, body=b"", **times)
+    start_run(create_crawl(order(f"{site}/")))
+    operator = browser("operator")
+    for path in "ab":
+        assert operator.get("/api/url", {"u": f"{site}/{path}"}).status_code == 200
+
+    refused = operator.get("/api/url", {"u": f"{site}/c"})
+    page = operator.get(reverse("crawling:url"), {"u": f"{site}/c"})
+
+    assert [answer.status_code for answer in (refused, page)] == [503, 503]
+    assert int(refused["Retry-After"]) == int(page["Retry-After"]) == AGAIN_SECONDS
+    assert Inquiry.objects.count() == 2
+    assert operator.get("/api/url", {"u": f"{site}/b"}).status_code == 200
+    answer_inquiry(Inquiry.objects.latest("pk").pk)
+    assert operator.get("/api/url", {"u": f"{site}/c"}).status_code == 200
 
 
 def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):

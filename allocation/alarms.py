@@ -23,13 +23,11 @@ AUDIT = (
 
 @dataclass(frozen=True)
 class Alarm:
-    """What is wrong with a pool.
-
-    `kind`: unsafe or missing. `sentences` say what, and `remedies` what would clear it.
-    """
+    """What is wrong with a pool."""
 
     pool: int
     name: str
+    #: unsafe or missing. `sentences` say what, and `remedies` what would clear it
     kind: str
     sentences: tuple[str, ...]
     remedies: tuple[str, ...]

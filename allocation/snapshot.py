@@ -85,7 +85,6 @@ class WaitRow:
 
     position counts from 1 in the order of turns; bypassed counts how often others were granted
     ahead of its turn. reason is `why` and the names of the `blockers`, who hold what is `short`.
-    stuck: who could not be sure to finish after the grant. asked: the amounts in words.
     """
 
     request: UUID
@@ -93,12 +92,14 @@ class WaitRow:
     label: str
     kind: RequestKind
     amounts: dict[str, int]
+    #: the amounts in words
     asked: tuple[str, ...]
     verdict: AnyVerdict
     reason: str
     why: str
     short: tuple[ShortClass, ...]
     blockers: tuple[Blocker, ...]
+    #: who could not be sure to finish after the grant
     stuck: tuple[StuckProcess, ...]
     what_ends_it: str
     estimate: Estimate

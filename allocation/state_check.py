@@ -18,13 +18,12 @@ EXCEEDS_NEED = "exceeds_need"
 
 @dataclass(frozen=True)
 class StateCheck:
-    """verdict: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested.
-
-    is_safe, sequence and work tell of the state after the request was handed out, where it could
-    be; else of the state given. work has one entry more than sequence: what is free when all have
-    finished. Both are None if the state is unsafe.
+    """is_safe, sequence and work tell of the state after the request was handed out, where it
+    could be; else of the state given. work has one entry more than sequence: what is free when
+    all have finished. Both are None if the state is unsafe.
     """
 
+    #: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested
     verdict: str | None
     is_safe: bool
     sequence: tuple[int, ...] | None

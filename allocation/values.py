@@ -126,22 +126,20 @@ class Override:
 
 @dataclass(frozen=True)
 class LimitsPreview:
-    """What a change of limits would do.
+    """What a change of limits would do."""
 
-    refused: the sentence with which it would be, or empty; `resource` is the class it names.
-    misfits: who claims more than there would be, so that it cannot be done at all.
-    stuck: who could not be sure to finish; if any, only an override does it.
-    served: whose request would be granted by it. waiting: whose request would still wait, in the
-    order of their turns. would_wait: who could get all it may still ask for now, but then would
-    have to wait.
-    """
-
+    #: the sentence with which it would be, or empty; `resource` is the class it names
     refused: str = ""
     resource: str = ""
+    #: who claims more than there would be, so that it cannot be done at all
     misfits: tuple[str, ...] = ()
+    #: who could not be sure to finish; if any, only an override does it
     stuck: tuple[str, ...] = ()
+    #: whose request would be granted by it
     served: tuple[str, ...] = ()
+    #: whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()
+    #: who could get all it may still ask for now, but then would have to wait
     would_wait: tuple[str, ...] = ()
 
 

@@ -30,15 +30,14 @@ class CacheOverview:
     """The last hour.
 
     `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
-
-    `hosts_waiting`: how many hosts waited for their names at a time, on average. Waits are upper
-    ends of their classes; None: longer than all.
     """
 
     minutes: list[DnsMinute]
     used: int
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
+    #: how many hosts waited for their names at a time, on average. Waits are upper ends of their
+    #: classes; None: longer than all
     hosts_waiting: float
     threads_saved: float
     asked: int

@@ -54,12 +54,12 @@ class BankVerdict(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """available: length m. maximum, allocation: n x m (rows = processes), 0 <= allocation <=
-    maximum.
+    """maximum, allocation: n x m (rows = processes), 0 <= allocation <= maximum.
 
     Raises ValueError if a shape or a bound is broken, or if a number is not an int.
     """
 
+    #: length m
     available: Vector
     maximum: Matrix
     allocation: Matrix

@@ -36,18 +36,15 @@ class HoldingTerm:
 
 @dataclass(frozen=True)
 class HoldingProcess:
-    """A process that holds something.
-
-    term: None if it has never finished a shift, so that nothing is known.
-
-    is_ahead: it waits in line and holds only in what is played forward.
-    """
+    """A process that holds something."""
 
     id: int
     label: str
     maximum: Vector
     allocation: Vector
+    #: None if it has never finished a shift, so that nothing is known
     term: HoldingTerm | None = None
+    #: it waits in line and holds only in what is played forward
     is_ahead: bool = False
 
     @property
@@ -57,30 +54,27 @@ class HoldingProcess:
 
 @dataclass(frozen=True)
 class WaitingRequest:
-    """A request that waits. usual: seconds that its process holds for once it is served, if known.
-
-    leaves: what must stay free beside it, if anything is reserved for urgent work. ahead: how many
-    are before it in line, if those are more than stand before it here.
-    """
+    """A request that waits."""
 
     process: int
     label: str
     maximum: Vector
     amounts: Vector
+    #: seconds that its process holds for once it is served, if known
     usual: float | None = None
+    #: what must stay free beside it, if anything is reserved for urgent work
     leaves: Vector = ()
+    #: how many are before it in line, if those are more than stand before it here
     ahead: int = 0
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """When a wait may end.
+    """When a wait may end."""
 
-    seconds: None where nobody can tell; sentence: the estimate with what it assumes, or why there
-    is none.
-    """
-
+    #: None where nobody can tell
     seconds: float | None
+    #: the estimate with what it assumes, or why there is none
     sentence: str
 
 

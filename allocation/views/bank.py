@@ -90,12 +90,10 @@ def _live(
 
 @dataclass(frozen=True)
 class StepLine:
-    """A line of the safe sequence.
-
-    `cells`: for each class what the process may still need, and the Work it finds.
-    """
+    """A line of the safe sequence."""
 
     process: ProcessRow
+    #: for each class what the process may still need, and the Work it finds
     cells: list[tuple[int, int]]
 
 

@@ -17,9 +17,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ClassText:
-    """`units`: how many are available, or how many there are; see `Draft.by_total`."""
-
     name: str
+    #: how many are available, or how many there are; see `Draft.by_total`
     units: str
 
 

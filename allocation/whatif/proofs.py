@@ -34,11 +34,10 @@ class SearchComparison:
 class Search:
     """What a check compared: `looks` are the first MOST_LOOKS of its `comparisons`.
 
-    `looked_at`: each process once, as first met.
-
     `order` are those that can finish, `work` is what is free when they have.
     """
 
+    #: each process once, as first met
     looked_at: tuple[int, ...]
     order: tuple[int, ...]
     looks: tuple[SearchComparison, ...]

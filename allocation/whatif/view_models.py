@@ -38,13 +38,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ComparisonLine:
-    """A comparison of the search.
-
-    `cells`: Need and Work of each class, and whether the one fits into the other.
-    """
+    """A comparison of the search."""
 
     number: int
     name: str
+    #: Need and Work of each class, and whether the one fits into the other
     cells: list[tuple[int, int, bool]]
     fits: bool
     work_after: Vector
@@ -176,9 +174,10 @@ def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) ->
 
 @dataclass(frozen=True)
 class MatrixLine:
-    """A process in the allocation area. `cells`: Allocation, Max and Need of each class."""
+    """A process in the allocation area."""
 
     name: str
+    #: Allocation, Max and Need of each class
     cells: list[tuple[int, int, int]]
 
 

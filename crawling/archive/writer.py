@@ -43,13 +43,12 @@ class ArchiveMode(Enum):
 
 @dataclass
 class _Sync:
-    """Everything put before it is to be safe.
-
-    lengths: of the files, by their rows' ids; written: the parcels with pages that these newly
-    hold."""
+    """Everything put before it is to be safe."""
 
     done: threading.Event = field(default_factory=threading.Event)
+    #: of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
+    #: the parcels with pages that these newly hold
     written: list[CapturedExchange] = field(default_factory=list)
 
 

@@ -25,12 +25,13 @@ SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 @dataclass(frozen=True)
 class CheckpointResult:
-    """What was written. missing: archive files that are on other machines, and only referred to."""
+    """What was written."""
 
     folder: Path
     at: datetime
     bytes: int
     urls: int
+    #: archive files that are on other machines, and only referred to
     missing: list[str]
 
 

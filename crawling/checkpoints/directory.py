@@ -25,17 +25,17 @@ GZIP_LEVEL = 4
 
 @dataclass(frozen=True)
 class CheckpointManifest:
-    """What a checkpoint says of itself.
+    """What a checkpoint says of itself."""
 
-    order: the crawl's, as it would be made anew. run: state and times. parts: rows and columns by
-    name. archive: the names of the files that are in it, which are none if it only refers to them.
-    """
-
+    #: the crawl's, as it would be made anew
     order: dict[str, Any]
+    #: state and times
     run: dict[str, Any]
     taken_at: str
     counts: dict[str, int]
+    #: rows and columns by name
     parts: dict[str, dict[str, Any]]
+    #: the names of the files that are in it, which are none if it only refers to them
     archive: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:

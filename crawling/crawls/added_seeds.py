@@ -27,14 +27,12 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True)
 class AddedSeedsResult:
-    """added: new seeds of the order.
-
-    queued: how many of the run's addresses wait because of it; None: no run is at work, and they
-    wait for the next. known: what was asked for and is a seed already, or was met by the run, with
-    what became of it."""
-
+    #: new seeds of the order
     added: list[str]
+    #: how many of the run's addresses wait because of it; None: no run is at work, and they wait
+    #: for the next
     queued: int | None
+    #: what was asked for and is a seed already, or was met by the run, with what became of it
     known: dict[str, str]
     revision: int
 

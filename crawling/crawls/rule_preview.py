@@ -34,13 +34,11 @@ class HostLoss:
 
 @dataclass(frozen=True)
 class RulesPreview:
-    """What would be taken out of what waits.
-
-    examples: addresses with the rule that keeps each out.
-    """
+    """What would be taken out of what waits."""
 
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
+    #: addresses with the rule that keeps each out
     examples: list[tuple[str, str]] = field(default_factory=list)
 
     @property

@@ -24,11 +24,10 @@ MOST_TESTED = 500
 
 @dataclass(frozen=True, slots=True)
 class RuleCheck:
-    """rule: the one that decides, "" for what is no URL. url: in canonical form, where it has
-    one."""
-
+    #: in canonical form, where it has one
     url: str
     admits: bool
+    #: the one that decides, "" for what is no URL
     rule: str
     number: int
     sentence: str

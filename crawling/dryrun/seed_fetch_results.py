@@ -25,9 +25,10 @@ class LinkRuling:
 
 @dataclass(frozen=True)
 class SeedTestFetch:
-    """What became of one seed. `note`: why it was not tried; then the rest is empty."""
+    """What became of one seed."""
 
     url: str
+    #: why it was not tried; then the rest is empty
     note: str = ""
     address: str = ""
     address_class: str = ""

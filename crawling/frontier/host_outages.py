@@ -31,11 +31,12 @@ TOLD_SECONDS = 600.0
 
 
 class OutageChange(NamedTuple):
-    """What a shift found of a host; outage None: it answers again. is_given_up: its URLs fail."""
+    """What a shift found of a host; outage None: it answers again."""
 
     queue_id: int
     name: str
     outage: Outage | None
+    #: its URLs fail
     is_given_up: bool
 
 

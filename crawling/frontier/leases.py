@@ -155,31 +155,30 @@ WHERE shift_id = %s
 
 @dataclass(frozen=True, slots=True)
 class LeasedHost:
-    """A host that this shift alone may fetch from, after `wait_seconds`.
-
-    was_heard: it has answered at some time. outage: it let nothing be fetched when it was last
-    tried.
-    """
+    """A host that this shift alone may fetch from, after `wait_seconds`."""
 
     queue_id: int
     host_id: int
     name: str
     wait_seconds: float
     backoffs: int = 0
+    #: it has answered at some time
     was_heard: bool = False
+    #: it let nothing be fetched when it was last tried
     outage: Outage | None = None
     spent: RequestsSpent = NOTHING_SPENT
 
 
 class ReturnedHost(NamedTuple):
-    """A host that is given back: seconds until the next fetch may begin, the delay that was kept,
-    and how often in a row it has said that it has too much to do. was_heard: it has answered this
-    shift."""
+    """A host that is given back: seconds until the next fetch may begin, the delay that was
+    kept, and how often in a row it has said that it has too much to do.
+    """
 
     host_id: int
     wait_seconds: float
     delay_seconds: float
     backoffs: int = 0
+    #: it has answered this shift
     was_heard: bool = False
 
 

@@ -16,10 +16,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What a server answered; becomes the page's row, whose fields say what each is.
-
-    digest: b"" where the content counts for nothing, as an error's. pattern: of the page's URL.
-    """
+    """What a server answered; becomes the page's row, whose fields say what each is."""
 
     status: int
     final_url: str
@@ -31,6 +28,7 @@ class ServerAnswer:
     address: str
     fetch_seconds: float
     fetched_at: datetime
+    #: b"" where the content counts for nothing, as an error's
     digest: Digest = b""
     simhash: int | None = None
     canonical: str = ""
@@ -45,6 +43,7 @@ class ServerAnswer:
     expires_at: datetime | None = None
     etag: str = ""
     unchanged_since: int | None = None
+    #: of the page's URL
     pattern: Pattern | None = None
     extracted: Sequence[tuple[str, str]] = ()
     reused_from: int | None = None

@@ -13,10 +13,6 @@ from crawling.web.addresses import Address
 class Candidate:
     """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many
     redirects in a row.
-
-    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is
-    no directory above it. hops: links in a row outside the scope, this one included.
-    nesting: sitemap indexes in a row that led here.
     """
 
     address: Address
@@ -24,23 +20,25 @@ class Candidate:
     via: int | None
     redirects: int = 0
     pattern: int | None = None
+    #: the suspicious pattern that it is quarantined for
     trap: Pattern | None = None
+    #: it stands on that page, and is no directory above it
     is_link: bool = True
+    #: links in a row outside the scope, this one included
     hops: int = 0
+    #: sitemap indexes in a row that led here
     nesting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An address that a rule kept out, as it was met on the page of the URL row `via`.
-
-    hops: of that page.
-    """
+    """An address that a rule kept out, as it was met on the page of the URL row `via`."""
 
     url: str
     rule: Rule
     sentence: str
     depth: int
+    #: of that page
     hops: int
     via: int | None
     links: int = 1

@@ -27,15 +27,13 @@ class DiskMeasurement:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Growth in bytes a day over `span`.
-
-    full_at: None if at this rate it never is, or not in ten years.
-    """
+    """Growth in bytes a day over `span`."""
 
     span: timedelta
     archive_a_day: float
     database_a_day: float
     used_a_day: float
+    #: None if at this rate it never is, or not in ten years
     full_at: datetime | None
 
 

@@ -15,14 +15,12 @@ TAX = 0.1
 
 @dataclass
 class LambdaPage:
-    """The page that is nowhere and leads everywhere.
-
-    level: what it has given so far to a page that has waited from the start. A page's credit is the
-    level less its rank, so to give every waiting page the same is to raise one number, and no row
-    has to be written.
-    """
+    """The page that is nowhere and leads everywhere."""
 
     credit: float = 0.0
+    #: what it has given so far to a page that has waited from the start. A page's credit is the
+    #: level less its rank, so to give every waiting page the same is to raise one number, and no
+    #: row has to be written
     level: float = 0.0
 
     def spread(self, pages: int) -> None:

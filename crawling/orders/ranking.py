@@ -34,13 +34,14 @@ class Ranking:
     """Ranks for the URLs of one run.
 
     What links give to a URL is its gain: in best-first their number, in OPIC the credit that they
-    carry. level: OPIC's (`crawling.orders.opic.LambdaPage.level`).
+    carry.
     """
 
     order: Order
     links_weight: float = 1.0
     url_weight: float = 1.0
     importance: Mapping[str, float] | None = None
+    #: OPIC's (`crawling.orders.opic.LambdaPage.level`)
     level: float = 0.0
 
     def rank(self, url: str, depth: int, gain: float) -> float:

@@ -44,27 +44,22 @@ class Retention(BaseModel):
 
 @dataclass(frozen=True)
 class RetainedRun:
-    """A run that is there.
-
-    ended_at: None while it goes on. needed_by: pages that later runs have in its archive, by their
-    numbers.
-    """
+    """A run that is there."""
 
     number: int
+    #: None while it goes on
     ended_at: datetime | None
     bytes: int
+    #: pages that later runs have in its archive, by their numbers
     needed_by: Mapping[int, int]
 
 
 @dataclass(frozen=True)
 class RunFate:
-    """What becomes of a run.
-
-    goes_at: the moment by which it goes if nothing else happens, past if it goes now; None: it
-    stays.
-    """
+    """What becomes of a run."""
 
     number: int
+    #: the moment by which it goes if nothing else happens, past if it goes now; None: it stays
     goes_at: datetime | None
     sentence: str
 

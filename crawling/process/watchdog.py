@@ -12,13 +12,12 @@ from crawling.process.vitals import UrlInHand, Vitals
 
 @dataclass(frozen=True)
 class KillReason:
-    """Why a work process has to be killed. culprit: the URL that is known to be the cause, or None.
-
-    is_explained: it waits for PostgreSQL, which no page can bring about.
-    """
+    """Why a work process has to be killed."""
 
     why: str
+    #: the URL that is known to be the cause, or None
     culprit: int | None = None
+    #: it waits for PostgreSQL, which no page can bring about
     is_explained: bool = False
 
 

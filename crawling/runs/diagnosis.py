@@ -42,40 +42,40 @@ class StallCause(StrEnum):
 
 @dataclass(frozen=True)
 class NextHost:
-    """The host that is free first, in so many seconds (negative: since so many).
-
-    `taken_by`: another crawl that is fetching from it. `status`: how the URL that waits there for
-    another try ended last. `is_held`: its name is not known yet. `outage`: what it was found to be
-    like, in a sentence, if it lets nothing be fetched."""
+    """The host that is free first, in so many seconds (negative: since so many)."""
 
     name: str
     seconds: float
+    #: another crawl that is fetching from it
     taken_by: str | None = None
+    #: how the URL that waits there for another try ended last
     status: int | None = None
+    #: its name is not known yet
     is_held: bool = False
+    #: what it was found to be like, in a sentence, if it lets nothing be fetched
     outage: str = ""
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What is known of a run that has not ended.
-
-    paused: who or what paused it, in a sentence. wait: why its request at the bank waits, and what
-    ends that. granted_seconds: for how long a grant has not been taken up. quiet_seconds: since a
-    live shift wrote last. lease_seconds: until a live shift's lease runs out. workers: None if
-    Redis cannot be asked.
-    """
+    """What is known of a run that has not ended."""
 
     state: str
+    #: who or what paused it, in a sentence
     paused: str = ""
+    #: why its request at the bank waits, and what ends that
     wait: str = ""
     wait_ends: str = ""
+    #: for how long a grant has not been taken up
     granted_seconds: float | None = None
+    #: since a live shift wrote last
     quiet_seconds: float | None = None
+    #: until a live shift's lease runs out
     lease_seconds: float | None = None
     queued: int = 0
     quarantined: int = 0
     next_host: NextHost | None = None
+    #: None if Redis cannot be asked
     workers: int | None = None
     is_keeper_there: bool = True
 

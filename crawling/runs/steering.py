@@ -20,10 +20,11 @@ from crawling.runs.shift_lifecycle import settle_run
 
 @dataclass(frozen=True, slots=True)
 class RunAction:
-    """What an operator may do to a run. done: the word for it once done."""
+    """What an operator may do to a run."""
 
     to: RunState
     allowed_from: frozenset[str]
+    #: the word for it once done
     done: str
 
 

@@ -39,15 +39,14 @@ START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
 
 @dataclass(frozen=True)
 class FrontierFilter:
-    """What is looked for.
-
-    host: all of its name. text: part of the address, in any case. after: the id of the last URL
-    seen.
-    """
+    """What is looked for."""
 
     place: str = WAITING
+    #: all of its name
     host: str = ""
+    #: part of the address, in any case
     text: str = ""
+    #: the id of the last URL seen
     after: int | None = None
 
     @classmethod

@@ -45,11 +45,12 @@ OF_THE_URL = frozenset({Rule.BLACK_LIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE
 
 
 class Ruling(NamedTuple):
-    """What the deciding rule says. hops: links in a row outside the scope, this one included."""
+    """What the deciding rule says."""
 
     admits: bool
     rule: Rule
     sentence: str = ""
+    #: links in a row outside the scope, this one included
     hops: int = 0
 
 

@@ -29,13 +29,13 @@ class Scope:
     """What is near enough to a seed, down to a depth.
 
     A seed has depth 0; a link is one deeper than its page.
-
-    roots: what the seeds stand for, by reach: their host keys; their directories, like
-    `example.org/manual/`; or their domains under the public suffix list, so that `docs.example.org`
-    takes in `www.example.org`. A literal address has no domain and stands for its host key alone.
     """
 
     reach: Reach
+    #: what the seeds stand for, by reach: their host keys; their directories, like
+    #: `example.org/manual/`; or their domains under the public suffix list, so that
+    #: `docs.example.org` takes in `www.example.org`. A literal address has no domain and stands for
+    #: its host key alone
     roots: frozenset[str]
     max_depth: int | None
 

@@ -67,13 +67,11 @@ REASONS = {
 
 
 class Pattern(NamedTuple):
-    """Addresses of one host that differ by numbers, ids and values only.
-
-    `rule`: why they are suspicious at sight; "": they are not.
-    """
+    """Addresses of one host that differ by numbers, ids and values only."""
 
     key: int
     text: str
+    #: why they are suspicious at sight; "": they are not
     rule: str = ""
 
 

@@ -14,15 +14,15 @@ class Exchange:
 
     Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its
     header line stays. A header that was folded is on one line. Of a document that came by another
-    protocol, request and head are empty. is_plain: the payload is the document, with no encoding to
-    be taken off. is_cut_short: what is packed in it breaks off. Whoever has the exchange last
-    closes it.
+    protocol, request and head are empty.
     """
 
     request: bytes
     head: bytes
     payload: IO[bytes]
+    #: the payload is the document, with no encoding to be taken off
     is_plain: bool = False
+    #: what is packed in it breaks off. Whoever has the exchange last closes it
     is_cut_short: bool = False
 
     def close(self) -> None:

@@ -22,16 +22,17 @@ TIMES = ("since", "retry_at", "gives_up_at")
 class Outage:
     """What is known of it after the latest try.
 
-    since: the first try that failed. tries: how many failed in a row.
     status, error: of the latest; the error is a sentence.
-    gives_up_at: a try that fails after this is the last.
     """
 
+    #: the first try that failed
     since: datetime
+    #: how many failed in a row
     tries: int
     status: int
     error: str
     retry_at: datetime
+    #: a try that fails after this is the last
     gives_up_at: datetime
 
     def as_json(self) -> dict[str, Any]:

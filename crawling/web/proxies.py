@@ -15,17 +15,15 @@ class BadProxy(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where to connect and how to say who we are.
-
-    is_trusted: an administrator lets it fetch plain HTTP for us, by names that it looks up itself.
-    Any other is told the address that we have vetted, and only passes bytes on.
-    """
+    """Where to connect and how to say who we are."""
 
     scheme: str
     host: str
     port: int
     user: str = ""
     password: str = field(default="", repr=False)
+    #: an administrator lets it fetch plain HTTP for us, by names that it looks up itself. Any other
+    #: is told the address that we have vetted, and only passes bytes on
     is_trusted: bool = False
 
     @property

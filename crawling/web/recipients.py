@@ -10,12 +10,11 @@ from crawling.web.addresses import DEFAULT_PORTS, Address
 
 @dataclass(frozen=True)
 class Recipients:
-    """origins: scheme, name and port of the seeds (RFC 6454), as `Address.origin` spells them.
-
-    A seed by http stands for the same name by https, too, each at its usual port: sites lead there,
-    and nobody on the line learns more by it.
+    """A seed by http stands for the same name by https, too, each at its usual port: sites lead
+    there, and nobody on the line learns more by it.
     """
 
+    #: scheme, name and port of the seeds (RFC 6454), as `Address.origin` spells them
     origins: frozenset[str] = frozenset()
 
     @classmethod

@@ -29,14 +29,11 @@ EVERYBODY = "*"
 
 @dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """The rules of one origin, as they hold for one product token.
-
-    unavailable: 0, or the status that stands between us and the rules: nothing may be fetched for
-    now.
-    """
+    """The rules of one origin, as they hold for one product token."""
 
     rules: Protego | None
     token: str
+    #: 0, or the status that stands between us and the rules: nothing may be fetched for now
     unavailable: int = 0
 
     def allows(self, url: str) -> bool:

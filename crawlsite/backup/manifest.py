@@ -19,20 +19,19 @@ class BackupTrouble(CheckpointTrouble):
 
 @dataclass(frozen=True)
 class BackupManifest:
-    """tables: columns and rows by table.
-
-    sequences: their last values. files: names of the archive's files that are in it; elsewhere: of
-    those that are on other machines. settings: as they were, for whoever sets up the new place;
-    secrets are not among them. sealed: tells whether SECRET_KEY is the one under which logins of
-    crawls are sealed."""
-
     taken_at: str
     migrations: list[str]
+    #: columns and rows by table
     tables: dict[str, dict[str, Any]]
+    #: their last values
     sequences: dict[str, int]
+    #: names of the archive's files that are in it
     files: list[str]
+    #: of those that are on other machines
     elsewhere: dict[str, str]
+    #: as they were, for whoever sets up the new place; secrets are not among them
     settings: dict[str, Any]
+    #: tells whether SECRET_KEY is the one under which logins of crawls are sealed
     sealed: str
 
     def as_text(self) -> str:

@@ -33,23 +33,19 @@ SELECT current_setting('server_version'), pg_database_size(current_database()),
 
 @dataclass(frozen=True)
 class Server:
-    """PostgreSQL or Redis.
-
-    connections: those in use and, if it tells, how many it takes. place: where its data lie, if it
-    is ours.
-
-    clock_ahead: seconds by which its clock is ahead of this machine's, within the time of one
-    question.
-    """
+    """PostgreSQL or Redis."""
 
     name: str
     version: str
     is_embedded: bool
+    #: where its data lie, if it is ours
     place: str
     began: datetime
     bytes: int
+    #: those in use and, if it tells, how many it takes
     connections: int
     most_connections: int | None
+    #: seconds by which its clock is ahead of this machine's, within the time of one question
     clock_ahead: float
 
     @property

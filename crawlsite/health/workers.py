@@ -32,9 +32,7 @@ class CurrentTask:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """A worker. memory: bytes that it and its horse use, if it runs on this machine. done, failed:
-    jobs since it began.
-    """
+    """A worker. done, failed: jobs since it began."""
 
     name: str
     queues: tuple[str, ...]
@@ -46,18 +44,19 @@ class WorkerRow:
     began: datetime | None
     done: int
     failed: int
+    #: bytes that it and its horse use, if it runs on this machine
     memory: int | None
 
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A queue. oldest: since when its first job waits. failed: jobs that raised, kept to be looked
-    at.
-    """
+    """A queue."""
 
     name: str
     length: int
+    #: since when its first job waits
     oldest: datetime | None
+    #: jobs that raised, kept to be looked at
     failed: int
 
 

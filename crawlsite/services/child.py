@@ -33,8 +33,6 @@ Stops = Sequence[tuple[signal.Signals, float]]
 class Child:
     """A running child, leader of its session; what it forks belongs to it unless it left the
     session.
-
-    lets_others_end: what it leaves behind when it dies may end in order.
     """
 
     name: str
@@ -42,6 +40,7 @@ class Child:
     note: Path
     stops: Stops
     log: Path
+    #: what it leaves behind when it dies may end in order
     lets_others_end: bool = False
     _left: list[psutil.Process] = field(default_factory=list)
     _left_until: float | None = None

@@ -41,15 +41,15 @@ _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 @dataclass(slots=True)
 class DnsQuery:
-    """`target` is the name to ask for now: at first the name itself, later what it is an alias of.
-
-    with_edns: whether it is asked with EDNS, until a server has shown that it does not know that.
+    """`target` is the name to ask for now: at first the name itself, later what it is an alias
+    of.
     """
 
     target: str
     rdtype: dns.rdatatype.RdataType
     step: QueryStep = QueryStep.SILENT
     reply: Reply = _SILENCE
+    #: whether it is asked with EDNS, until a server has shown that it does not know that
     with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0

@@ -34,14 +34,13 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 @dataclass
 class PatternWorth:
-    """Of one pattern: the latest texts that were new, whether each of the latest pages led to more
-    of its kind, and the pages that its row does not count yet.
-
-    short_texts: those of too few letters for a simhash.
+    """Of one pattern: the latest texts that were new, whether each of the latest pages led to
+    more of its kind, and the pages that its row does not count yet.
     """
 
     pattern: Pattern
     texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    #: those of too few letters for a simhash
     short_texts: deque[bytes] = field(default_factory=lambda: deque(maxlen=COMPARED))
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
     fetched: int = 0

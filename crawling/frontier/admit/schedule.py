@@ -173,7 +173,7 @@ def _queues(
 
 @dataclass
 class _Scheduler:
-    """One call of `schedule_urls`. added: new URLs by queue; met: those that were known."""
+    """One call of `schedule_urls`."""
 
     cursor: CursorWrapper
     run_id: int
@@ -181,7 +181,9 @@ class _Scheduler:
     queues: dict[str, int]
     state: UrlState
     gains: dict[str, float]
+    #: new URLs by queue
     added: Counter[int] = field(default_factory=Counter)
+    #: those that were known
     met: list[Rediscovery] = field(default_factory=list)
 
     def add(self, candidates: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:

@@ -29,19 +29,17 @@ from crawling.models import (
 
 @dataclass(frozen=True)
 class CheckpointTable:
-    """One file of a checkpoint.
-
-    query: one JSON object a row; `id` and what refers to an id are those of the server that wrote
-    it. renewed: the rows get new ids under this word, by which other parts refer to them.
-    references: column -> the word under which the ids in it were renewed.
-    given: column -> what it becomes in SQL, whatever the row that was read, `r`, says of it.
-    """
+    """One file of a checkpoint."""
 
     name: str
     model: type[Model]
+    #: one JSON object a row; `id` and what refers to an id are those of the server that wrote it
     query: str
+    #: the rows get new ids under this word, by which other parts refer to them
     renewed: str = ""
+    #: column -> the word under which the ids in it were renewed
     references: Mapping[str, str] = field(default_factory=dict)
+    #: column -> what it becomes in SQL, whatever the row that was read, `r`, says of it
     given: Mapping[str, str] = field(default_factory=dict)
 
 

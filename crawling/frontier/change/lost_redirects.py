@@ -58,11 +58,12 @@ Loop = tuple[list[int], list[int]]
 
 
 class RedirectRow(NamedTuple):
-    """What a run has of an address; leads_to: where it redirects, or None."""
+    """What a run has of an address."""
 
     id: int
     state: str
     status: int | None
+    #: where it redirects, or None
     leads_to: str | None
 
 

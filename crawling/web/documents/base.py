@@ -15,15 +15,13 @@ MAX_TITLE_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """What a crawl's order says about reading.
+    """What a crawl's order says about reading."""
 
-    obey_nofollow: links marked `nofollow`, and those of pages so marked, are left alone.
-    requisites: what a page is shown with (images, sheets, scripts, media) counts as a link, too.
-    extract: name -> CSS selector of what is to be taken out of every HTML page.
-    """
-
+    #: links marked `nofollow`, and those of pages so marked, are left alone
     obey_nofollow: bool = False
+    #: what a page is shown with (images, sheets, scripts, media) counts as a link, too
     requisites: bool = False
+    #: name -> CSS selector of what is to be taken out of every HTML page
     extract: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -44,10 +42,6 @@ class Document:
 
     `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it
     prefers.
-
-    needs_browser: its content is made by scripts, which are not run here. extracted: (name, value)
-    in document order. is_index: its links lead to sitemaps.
-    unread: why links behind its beginning are unknown; None: all of it was read.
     """
 
     title: str = ""
@@ -58,9 +52,13 @@ class Document:
     description: str = ""
     language: str = ""
     canonical: str = ""
+    #: its content is made by scripts, which are not run here
     needs_browser: bool = False
+    #: (name, value) in document order
     extracted: list[tuple[str, str]] = field(default_factory=list)
+    #: its links lead to sitemaps
     is_index: bool = False
+    #: why links behind its beginning are unknown; None: all of it was read
     unread: TruncationReason | None = None
 
 

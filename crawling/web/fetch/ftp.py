@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from email.utils import formatdate
 from ipaddress import ip_address
 from mimetypes import guess_type
@@ -59,14 +60,8 @@ def fetch_ftp(task: FetchTask) -> Fetched:
     except RequestException as fault:
         status = why_not(fault)
         found = Fetched(status, error=_text(f"{status.sentence} ({fault})"))
-    return Fetched(
-        found.status,
-        found.headers,
-        found.body,
-        time.monotonic() - started,
-        found.error,
-        max(0, found.status),
-    )
+    seconds = time.monotonic() - started
+    return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
 def _handle(task: FetchTask, path: str) -> pycurl.Curl:
@@ -80,7 +75,6 @@ def _handle(task: FetchTask, path: str) -> pycurl.Curl:
         pycurl.FTP_FILEMETHOD,
         pycurl.FTPMETHOD_SINGLECWD if path.endswith("/") else pycurl.FTPMETHOD_NOCWD,
     )
-    curl.setopt(pycurl.FTP_SKIP_PASV_IP, 1)
     curl.setopt(pycurl.OPT_FILETIME, 1)
     user, _, password = task.secret.partition(":")
     if user:

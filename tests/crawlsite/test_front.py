@@ -6,6 +6,7 @@ import io
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -32,6 +33,14 @@ application = request_buffer.RequestBufferMiddleware(echo)
 """
 
 
+def option(name: str) -> list[str]:
+    """An option of the web server with its value, as the product has it."""
+    web = next(line for line in (PROJECT / "Procfile").read_text().splitlines() if "web:" in line)
+    words = web.split()
+    at = words.index(name)
+    return words[at : at + 2]
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("front")
@@ -45,6 +54,7 @@ def server(tmp_path_factory):
         "crawlsite.middleware.request_buffer.DeadlineWorker",
         "--threads",
         "1",
+        *option("--keep-alive"),
     ]
     command = [
         sys.executable,
@@ -98,6 +108,20 @@ def test_a_body_that_comes_in_pieces_arrives_whole(server):
     ) as connection:
         connection.sendall(b" more")
         assert b"some more" in b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_a_page_that_refreshes_each_two_seconds_keeps_its_connection(server):
+    request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server), timeout=20) as connection:
+        for pause in (3.5, 0):
+            connection.sendall(request)
+            answer = b""
+            while not answer.endswith(b"0\r\n\r\n"):
+                piece = connection.recv(65536)
+                assert piece, "the server closed the connection"
+                answer += piece
+            assert answer.startswith(b"HTTP/1.1 200 OK")
+            time.sleep(pause)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def set_up_worker() -> None:
     """As a worker is when it forks a shift."""
     set_up()
     from benchmarks.crawling import spending  # noqa: F401
-    from crawling.worker.preload import prepare_to_fork
+    from crawling.worker.jobs import prepare_to_fork
 
     prepare_to_fork()
 

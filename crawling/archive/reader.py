@@ -18,8 +18,8 @@ from crawling.archive.unpacker import PIECE_BYTES, StoredRecord, read_record
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
 from crawling.web.addresses import read_address
+from crawling.web.links import surt
 from crawling.web.statuses import NOT_MODIFIED_STATUS
-from crawling.web.surt import surt
 
 
 class CommittedBytes:

@@ -12,8 +12,8 @@ from crawling.audit import note
 from crawling.crawls.revisions import ADDED_SEEDS
 from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.errors import BadSeeds
-from crawling.frontier.admit.added_seeds import add_seeds, known_urls
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
+from crawling.frontier.admit.schedule import add_seeds, known_urls
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState

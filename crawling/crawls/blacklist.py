@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound
-from crawling.models import BlackListEntry
+from crawling.models import BlackListEntry, Host
 from crawling.scope.blacklist import BadEntry, BlacklistKind, read_entry
 
 LONGEST_REASON = 300
@@ -68,3 +69,22 @@ def reason_errors(reason: str) -> dict[str, str]:
     if len(text) > LONGEST_REASON or not text.isprintable():
         return {"reason": f"must be one line of at most {LONGEST_REASON} characters"}
     return {}
+
+
+def block_host(host: Host, reason: str, *, by: User | None = None) -> BlackListEntry:
+    """From now on no crawl fetches from the host; shifts at work obey within a second.
+
+    Raises BadOrder for a reason that is none.
+    """
+    return _entries(host).first() or add_entry(BlacklistKind.HOST, host.name, reason, by=by)
+
+
+def unblock_host(host: Host, *, by: User | None = None) -> None:
+    """Let crawls fetch from the host again, as far as no other entry of the black list covers
+    it."""
+    for entry in _entries(host):
+        remove_entry(entry.pk, by=by)
+
+
+def _entries(host: Host) -> QuerySet[BlackListEntry]:
+    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, text=host.name, removed_at=None)

@@ -10,7 +10,7 @@ from django.db import transaction
 from crawling.audit import note
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
-from crawling.orders.tags import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_tags
 
 
 @transaction.atomic

@@ -18,8 +18,8 @@ from crawling.dashboard.pages import (
     document_views,
     download_views,
     not_fetched_views,
-    page_cache_views,
 )
+from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.run.views import (
     chart_views,
     checkpoints,

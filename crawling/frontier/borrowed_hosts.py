@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from crawling.frontier.host_rows import add_hosts
+from crawling.frontier.bulk_insert import add_hosts
 
 #: A host that is being leased at this moment is passed over, never waited for. Until it is returned
 #: nobody's turn comes, and should we die, it comes by itself when the time is over.

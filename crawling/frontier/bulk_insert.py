@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from django.db import connection, models
+from django.db.backends.utils import CursorWrapper
+
+from crawling.web.addresses import dns_name
 
 
 def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> None:
@@ -26,3 +29,17 @@ def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> 
     ):
         for row in rows:
             copy.write_row(tuple(row.values()))
+
+
+ADD_HOSTS = (
+    "INSERT INTO crawling_host (name, dns_name) SELECT * FROM unnest(%s::text[], %s::text[]) "
+    "ON CONFLICT (name) DO NOTHING"
+)
+
+
+def add_hosts(cursor: CursorWrapper, names: Sequence[str]) -> None:
+    """Add those of the hosts that are new.
+
+    Pass the names sorted, so that two transactions never wait for each other.
+    """
+    cursor.execute(ADD_HOSTS, [list(names), [dns_name(name) for name in names]])

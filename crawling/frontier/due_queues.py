@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier.free_hosts import FREE_AT
-from crawling.frontier.waiting_names import HELD_UNTIL, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.models import HostQueue, RunProcess, Url
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import Address, read_address

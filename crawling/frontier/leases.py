@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.free_hosts import FREE_AT
-from crawling.frontier.host_limits import within_host_budget
 from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
-from crawling.frontier.run_limits import pages_left
+from crawling.frontier.run_limits import pages_left, within_host_budget
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.waiting_names import PASSES_GATE, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
 from crawling.web.outages import Outage, read_outage
 

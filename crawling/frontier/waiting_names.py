@@ -7,8 +7,15 @@ from collections.abc import Collection
 from django.conf import settings
 from django.db import connection
 
-from crawling.frontier.free_hosts import FREE_AT
 from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
+
+#: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the
+#: shift may have fetched until then
+FREE_AT = (
+    "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE greatest(h.due_at, h.lease_until + "
+    "make_interval(secs => h.delay_seconds)) END"
+)
+
 
 #: hosts read of each process of a run, the longest due first: with fewer, names that are not
 #: settled could hide each other

@@ -363,7 +363,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "timing",
-                    models.JSONField(help_text="as crawling.orders.schedules.Timing has it"),
+                    models.JSONField(
+                        help_text="as crawling.orders.schedules.ScheduleTiming has it"
+                    ),
                 ),
                 ("anchor_at", models.DateTimeField(help_text="intervals are counted from here")),
                 (

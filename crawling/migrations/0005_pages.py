@@ -160,7 +160,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         db_default="",
-                        help_text="a `crawling.web.truncation.Unread`: why not all of it was read; empty: all was",
+                        help_text="a `crawling.web.documents.base.TruncationReason`: why not all of it was read; empty: all was",
                         max_length=10,
                     ),
                 ),

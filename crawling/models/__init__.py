@@ -7,11 +7,8 @@ from crawling.models.access import (
     SharedNetwork,
     TrustedProxy,
 )
-from crawling.models.alerts import Delivery, Listener
-from crawling.models.archive import ArchiveFile
-from crawling.models.checkpoints import Checkpoint
-from crawling.models.disk import DiskSample
-from crawling.models.extracted import ExtractedRow
+from crawling.models.alerts import Delivery, Listener, Notice
+from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
 from crawling.models.frontier import (
     AddressClock,
     CookieJar,
@@ -23,20 +20,14 @@ from crawling.models.frontier import (
     Url,
     UrlState,
 )
-from crawling.models.hotspots import HotPage
 from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
-from crawling.models.notices import Notice
-from crawling.models.pages import Page, RunCount, RunStatusCount, RunTotal
-from crawling.models.patterns import TrapPattern
+from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
-from crawling.models.schedules import Schedule, ScheduledStart
-from crawling.models.templates import OrderTemplate
-from crawling.models.totals import MinuteTotal
+from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
-from crawling.models.verdicts import Verdict, VerdictCount
-from crawling.models.views import SavedView
+from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 
 __all__ = [
     "AddressClock",

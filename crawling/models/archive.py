@@ -89,3 +89,61 @@ def archive_disk() -> Path:
 def archive_folder(run: str) -> Path:
     """Where the files of a run are on this machine; `run` as names of files begin."""
     return Path(settings.ARCHIVE_DIR) / run
+
+
+class Checkpoint(models.Model):
+    """One checkpoint of a run in CHECKPOINT_DIR; it is there once it has `taken_at`, and never will
+    be once it has `trouble`.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="checkpoints")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the keeper",
+    )
+    asked_at = models.DateTimeField(auto_now_add=True)
+    taken_at = models.DateTimeField(null=True, help_text="the moment whose state it holds")
+    machine = models.CharField(max_length=64, blank=True)
+    directory = models.TextField(blank=True)
+    bytes = models.BigIntegerField(default=0)
+    urls = models.BigIntegerField(default=0)
+    trouble = models.TextField(blank=True, help_text="why it could not be taken")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.pk} of {self.run}"
+
+
+class DiskSample(models.Model):
+    """Bytes at a moment, of the disk that the archive is on. The database may be on another."""
+
+    machine = models.CharField(max_length=64)
+    at = models.DateTimeField(auto_now_add=True)
+    total = models.BigIntegerField()
+    free = models.BigIntegerField()
+    archive = models.BigIntegerField(help_text="in the archive files of this machine")
+    database = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["machine", "at"], name="disk_samples_in_time")]
+
+    def __str__(self) -> str:
+        return f"{self.machine} {self.at:%Y-%m-%d %H:%M}"
+
+
+class MinuteTotal(models.Model):
+    """The sums of `RunCount` over all runs and processes in a minute that is over."""
+
+    minute = models.DateTimeField(primary_key=True)
+    fetched = models.BigIntegerField()
+    failed = models.BigIntegerField()
+    discovered = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.minute:%Y-%m-%d %H:%M}"

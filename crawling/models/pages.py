@@ -10,7 +10,7 @@ from django.db.models.functions import Upper
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
-from crawling.web.truncation import TruncationReason
+from crawling.web.documents.base import TruncationReason
 
 
 class Page(models.Model):
@@ -56,7 +56,7 @@ class Page(models.Model):
         max_length=10,
         blank=True,
         db_default="",
-        help_text="a `crawling.web.truncation.TruncationReason`: why not all of it was read; "
+        help_text="a `crawling.web.documents.base.TruncationReason`: why not all of it was read; "
         "empty: all was",
     )
     last_modified = models.DateTimeField(null=True, help_text="as the server states it")
@@ -216,3 +216,40 @@ class RunCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.minute:%H:%M}"
+
+
+class ExtractedRow(models.Model):
+    """One match of one rule on one page."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="extracted", db_index=False)
+    url = models.ForeignKey(Url, models.CASCADE, related_name="extracted")
+    name = models.CharField(max_length=100)
+    value = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["run", "id"], name="extracted_rows_of_a_run")]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value[:50]}"
+
+
+class HotPage(models.Model):
+    """A page that a crawl wanted while another one's fetch was fresh.
+
+    `heat`: as `crawling.frontier.rules.hotspots` has it.
+    """
+
+    fingerprint = models.BigIntegerField(unique=True)
+    url = models.TextField()
+    heat = models.FloatField(db_index=True)
+    wanted = models.BigIntegerField(
+        help_text="times a crawl wanted it that could have had another's"
+    )
+    reused = models.BigIntegerField(
+        help_text="times it was taken; at the others the server had forbidden it, or the copy "
+        "was gone"
+    )
+    wanted_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.url

@@ -6,6 +6,7 @@ Written by `crawling.crawls.schedules` only.
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -58,3 +59,40 @@ class ScheduledStart(models.Model):
 
     def __str__(self) -> str:
         return self.outcome
+
+
+class OrderTemplate(models.Model):
+    """An order under a name, without a crawl's name and without secrets."""
+
+    name = models.CharField(max_length=100, unique=True)
+    order = models.JSONField(help_text="fields of `crawling.orders.order`")
+    tags = ArrayField(models.CharField(max_length=30), default=list)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SavedView(models.Model):
+    """A filter, search and order of the list under a name, for the user who saved it."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views", db_index=False
+    )
+    name = models.CharField(max_length=40)
+    query = models.CharField(max_length=1000, help_text="as it stands in the list's address")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "name"], name="views_of_a_user_differ_by_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -16,8 +16,7 @@ from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.scope.filters import Ruling
-from crawling.scope.parent_directories import directories_above
-from crawling.scope.trap_patterns import pattern_of
+from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.documents.base import Document, DocumentSource, ReadingRules, one_line
 from crawling.web.documents.registry import read_document

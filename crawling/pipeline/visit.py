@@ -11,8 +11,8 @@ from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.orders.sections.politeness import Politeness
 from crawling.pipeline.host_availability import HostAvailability
 from crawling.pipeline.host_clock import HostClock
-from crawling.web.fair_share import penalty_seconds
 from crawling.web.fetch.http import Fetched
+from crawling.web.politeness import penalty_seconds
 from crawling.web.robots import RobotsRules
 from dnscache.protocol.addresses import dialled
 from dnscache.resolver import Resolution

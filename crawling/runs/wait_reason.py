@@ -12,8 +12,7 @@ from django.db import connection
 
 from allocation.selectors import waits_of
 from allocation.snapshot import WaitRow
-from crawling.frontier.free_hosts import FREE_AT
-from crawling.frontier.waiting_names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.runs.diagnosis import GRANTED
 from crawling.web.outages import Outage, read_outage

@@ -7,8 +7,7 @@ asks for the next one.
 
 from __future__ import annotations
 
-from crawling.frontier.free_hosts import FREE_AT
-from crawling.frontier.waiting_names import HELD_UNTIL
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL
 
 #: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
 #: array they are looked up one by one: the planner takes them for thousands, and would read all

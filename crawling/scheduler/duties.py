@@ -7,15 +7,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from datetime import timedelta
+from importlib import import_module
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from allocation.errors import AllocationError
-from allocation.services import set_capacity
+from allocation.services import forget_sent, set_capacity
 from crawling.archive.files import seal_all, this_machine
-from crawling.frontier.change.hotspot_counts import forget_cold
 from crawling.frontier.change.rank_update import rank_some
+from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.waiting_names import gate_is_wanted
 from crawling.models import ArchiveFile, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
@@ -97,3 +100,12 @@ def count_workers() -> None:
         logger.debug(
             "worker capacity stays for now", extra={"workers": workers, "error": str(error)}
         )
+
+
+DELIVERED = timedelta(days=1)
+
+
+def delete_expired_rows() -> None:
+    """Delete it. Of many messages ten thousand at a time: other duties wait meanwhile."""
+    forget_sent(older_than=DELIVERED)
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

@@ -34,13 +34,13 @@ from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.alert_courier import wake_courier
 from crawling.scheduler.duties import (
     count_workers,
+    delete_expired_rows,
     enroll_anew,
     forget_cold_pages,
     rank_anew,
     settle_leftovers,
     start_due_crawls,
 )
-from crawling.scheduler.expired_rows import delete_expired_rows
 from crawling.scheduler.leader import Leadership
 from crawling.scheduler.messages import deliver_other_messages, deliver_starts, resend
 

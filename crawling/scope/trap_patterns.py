@@ -13,6 +13,22 @@ from xxhash import xxh3_64_intdigest
 
 from crawling.web.addresses import Address, signed
 
+
+def directories_above(address: Address) -> list[Address]:
+    """The directories that a URL lies in, nearest first: of `/a/b/page.html` they are `/a/b/`,
+    `/a/` and `/`.
+    """
+    target = address.target
+    origin = address.url.removesuffix(target)
+    path = target.partition("?")[0]
+    above = []
+    if path != target:
+        path += "?"  # a directory asked with a query lies in itself
+    while path := path[: path.rfind("/", 0, -1) + 1]:
+        above.append(address._replace(url=origin + path))
+    return above
+
+
 #: directories below each other; deeper ones are made by programs
 MOST_SEGMENTS = 20
 #: the same directory so often in one path

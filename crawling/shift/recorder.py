@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from crawling.frontier.admit.refusals import keep_links
-from crawling.frontier.change.hotspot_counts import count_wanted
+from crawling.frontier.change.reusable_pages import count_wanted
 from crawling.frontier.cookie_jars import keep_jars
 from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.outcomes import UrlOutcome

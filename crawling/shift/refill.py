@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
-from crawling.frontier.change.reusable_pages import find_fresh
-from crawling.frontier.change.unchanged_pages import find_steady
+from crawling.frontier.change.reusable_pages import find_fresh, find_steady
 from crawling.frontier.leases import ClaimedUrl, claim_urls
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext

@@ -7,6 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from crawling.web.addresses import (
+    DEFAULT_PORTS,
     MAX_URL_LENGTH,
     WEB,
     Address,
@@ -14,7 +15,7 @@ from crawling.web.addresses import (
     canonical_address,
     read_address,
 )
-from crawling.web.truncation import TruncationReason
+from crawling.web.documents.base import TruncationReason
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
 #: it
@@ -150,3 +151,15 @@ def _encode_query(text: str, charset: str) -> str:
         )
     except LookupError:  # a character set of the web that Python has not
         return text
+
+
+def surt(address: Address) -> str:
+    """`com,example,www)/path?query` for `http://www.example.com/Path?query`; a port that is not the
+    scheme's own stands after the name.
+    """
+    host = address.hostname
+    is_number = ":" in host or host.rpartition(".")[2].isdigit()
+    turned = host if is_number else ",".join(reversed(host.split(".")))
+    port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
+    path = "/" + address.url.split("/", 3)[3]
+    return f"{turned}{port}){path}".lower()

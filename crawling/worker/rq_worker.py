@@ -28,7 +28,7 @@ from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.vitals import VITALS
 from crawling.process.watchdog import KillReason, examine
 from crawling.runs.lost_shifts import close_shifts_lost_here, lost_a_server, shift_was_lost
-from crawling.worker.preload import prepare_to_fork
+from crawling.worker.jobs import prepare_to_fork
 
 PR_SET_PDEATHSIG = 1
 #: of a work process: people who look at a page are served first

@@ -16,7 +16,7 @@ from pathlib import Path
 from crawlsite import env
 from crawlsite.services.child import die_with_parent
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.errors import StartError, StopRequested
+from crawlsite.services.identity import StartError, StopRequested
 from crawlsite.services.signals import StopSignals
 
 

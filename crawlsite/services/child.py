@@ -19,8 +19,7 @@ import psutil
 
 from crawlsite.services.account import Account
 from crawlsite.services.directories import open_log
-from crawlsite.services.errors import StartError
-from crawlsite.services.identity import birth_note, living
+from crawlsite.services.identity import StartError, birth_note, living
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)

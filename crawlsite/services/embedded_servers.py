@@ -19,8 +19,7 @@ from crawlsite.services.account import Account, choose_account
 from crawlsite.services.binaries import PostgresPrograms, find_postgres, find_valkey
 from crawlsite.services.child import Child, notes_dir, start_child, stop_all, stop_left_over
 from crawlsite.services.directories import make_private, make_sockets_dir
-from crawlsite.services.errors import StartError
-from crawlsite.services.identity import birth_note, living
+from crawlsite.services.identity import StartError, birth_note, living
 from crawlsite.services.lock import LockFile
 from crawlsite.services.watchdog import start_watchdog
 

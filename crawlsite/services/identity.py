@@ -21,3 +21,11 @@ def living(note: str) -> int | None:
         return process.pid if same and process.status() != psutil.STATUS_ZOMBIE else None
     except (ValueError, psutil.Error):
         return None
+
+
+class StartError(Exception):
+    """The servers cannot start; the message says why and what to do."""
+
+
+class StopRequested(Exception):
+    """A signal asked this program to end."""

@@ -6,7 +6,7 @@ import signal
 import time
 from types import FrameType, TracebackType
 
-from crawlsite.services.errors import StopRequested
+from crawlsite.services.identity import StopRequested
 
 
 class StopSignals:

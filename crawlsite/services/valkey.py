@@ -13,7 +13,7 @@ import redis
 
 from crawlsite.service_addresses import VALKEY_SOCKET, redis_url, sockets_dir
 from crawlsite.services.child import Child
-from crawlsite.services.errors import StartError
+from crawlsite.services.identity import StartError
 from crawlsite.services.postgres import last_lines
 
 STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))

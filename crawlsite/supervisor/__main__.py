@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crawlsite import env
 from crawlsite.env import BASE_DIR, BadSetting, Environment
-from crawlsite.services.errors import StartError, StopRequested
+from crawlsite.services.identity import StartError, StopRequested
 from crawlsite.services.lock import LockFile
 from crawlsite.services.signals import StopSignals
 from crawlsite.supervisor.listen_addresses import check_free, dashboard

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from crawlsite.env import BASE_DIR
 from crawlsite.services.child import die_with_parent
-from crawlsite.services.errors import StartError
+from crawlsite.services.identity import StartError
 
 
 def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[float], None]) -> None:

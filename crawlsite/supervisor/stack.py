@@ -16,7 +16,7 @@ from crawlsite import env
 from crawlsite.env import Environment
 from crawlsite.services.child import notes_dir, stop_all, stop_left_over
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.errors import StartError
+from crawlsite.services.identity import StartError
 from crawlsite.services.signals import StopSignals
 from crawlsite.services.watchdog import start_watchdog
 from crawlsite.supervisor.listen_addresses import local_address

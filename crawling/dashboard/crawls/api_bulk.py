@@ -25,7 +25,7 @@ from crawling.dryrun.seed_fetches import request_test_fetch
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
-from crawling.orders.tags import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_tags
 
 bulk, views, drafts = Router(), Router(), Router()
 Word = Annotated[str, Field(max_length=200, pattern=TEXT)]

@@ -13,7 +13,7 @@ from crawling.crawls.tags import tag_crawls
 from crawling.dashboard.crawls.listing import CrawlFilter, found_crawls
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
-from crawling.orders.tags import BadTags
+from crawling.orders.seeds import BadTags
 from crawling.runs.steering import VERBS, abort, pause, resume, stop
 from crawling.runs.wait_reason import waiting_runs
 

@@ -23,7 +23,7 @@ from crawling.dashboard.crawls.bulk import ACTIONS, STEER, bulk_action, chosen
 from crawling.dashboard.crawls.listing import CrawlFilter
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
-from crawling.orders.tags import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_tags
 from crawling.runs.steering import VERBS, possible
 
 

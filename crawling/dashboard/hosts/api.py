@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.host_blocks import block_host, unblock_host
+from crawling.crawls.blacklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view, needs
 from crawling.dashboard.hosts.export import host_row

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from crawling.crawls.host_blocks import block_host, unblock_host
+from crawling.crawls.blacklist import block_host, unblock_host
 from crawling.dashboard.base.responses import send
 from crawling.dashboard.hosts.export import hosts_file
 from crawling.dashboard.hosts.filter import WORDS, HostFilter, host_counts

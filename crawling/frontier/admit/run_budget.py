@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from crawling.frontier.admit.schedule import unseen
-from crawling.frontier.domain_limits import beyond_domains
-from crawling.frontier.host_limits import spent
-from crawling.frontier.run_limits import soft_limit_reached
+from crawling.frontier.run_limits import beyond_domains, soft_limit_reached, spent
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run
 from crawling.scope.filters import Rule

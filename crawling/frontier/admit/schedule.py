@@ -12,15 +12,18 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
+from crawling.frontier.admit.refusals import drop_verdicts
+from crawling.frontier.bulk_insert import add_hosts
+from crawling.frontier.exclusion import readmit
 from crawling.frontier.host_placement import loads_of
-from crawling.frontier.host_rows import add_hosts
 from crawling.frontier.rules.placement import place_each
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.types import Candidate
-from crawling.models import Run, UrlState
+from crawling.models import Run, Url, UrlState, Verdict
 from crawling.orders.ranking import Order, Ranking
 from crawling.scope.scope import domain_of
-from crawling.web.addresses import fingerprint, signed
+from crawling.web.addresses import Address, fingerprint, signed
+from crawling.web.statuses import FetchStatus
 
 #: in the order in which they are placed, so that whoever places them anew by their ids finds the
 #: same places
@@ -266,3 +269,40 @@ class _Scheduler:
 
 def _next(mark: int) -> int:
     return signed((mark + 1) % (1 << 64))
+
+
+#: what a rule or a hand kept out comes back when it is asked for by name
+KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
+
+
+def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
+    """Those that the run has met, with what became of them so far."""
+    marks = [fingerprint(address.url) for address in addresses]
+    wanted = {address.url for address in addresses}
+    rows = Url.objects.filter(run=run, fingerprint__in=marks).values_list("url", "state")
+    return {url: UrlState(state) for url, state in rows if url in wanted}
+
+
+def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
+    """Queue those that the run has not met, and those that rules or hands have kept out; returns
+    how many.
+
+    What waits already waits as a seed from now on. The caller holds the run's lock.
+    """
+    marks = [fingerprint(address.url) for address in addresses]
+    drop_verdicts(
+        run.pk,
+        Verdict.objects.filter(
+            run=run, fingerprint__in=marks, url__in=[address.url for address in addresses]
+        ),
+    )
+    out = Url.objects.filter(
+        run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT
+    )
+    ids = list(out.values_list("pk", flat=True))
+    # rules pass seeds, so the next look at them leaves it in
+    Url.objects.filter(pk__in=ids).update(depth=0, via=None)
+    added = schedule_found_urls(
+        run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers
+    )
+    return added + (readmit(run.pk, ids) if ids else 0)

@@ -24,10 +24,15 @@ from crawling.frontier.admit.schedule import add_queues, schedule_urls
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.frontier.record.archive_lengths import commit_lengths, commit_lengths_alone
 from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_contents import KnownContents, find_originals
-from crawling.frontier.record.page_rows import as_text, keep_extracted, page_row
+from crawling.frontier.record.page_rows import (
+    as_text,
+    commit_lengths,
+    commit_lengths_alone,
+    keep_extracted,
+    page_row,
+)
 from crawling.frontier.run_counts import count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Page, Shift, UrlState

@@ -8,10 +8,9 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from crawling.web.documents import sitemap, text
-from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import read_root
 from crawling.web.packed_size import MOST_UNPACKED
-from crawling.web.truncation import TruncationReason
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decode
 from crawling.web.links import Links
-from crawling.web.truncation import TruncationReason
 
 TYPES = ("text/css",)
 #: of a longer one the beginning is read

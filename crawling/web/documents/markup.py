@@ -14,9 +14,8 @@ from itertools import islice
 import turbohtml
 
 from crawling.web.documents import tree
-from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decode
-from crawling.web.truncation import TruncationReason
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML knows an element of this name, which never has content

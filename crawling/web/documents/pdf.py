@@ -14,9 +14,14 @@ import sys
 import threading
 from pathlib import Path
 
-from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
+from crawling.web.documents.base import (
+    MOST_TEXT,
+    Document,
+    DocumentSource,
+    TruncationReason,
+    one_line,
+)
 from crawling.web.links import Links
-from crawling.web.truncation import TruncationReason
 
 logger = logging.getLogger(__name__)
 

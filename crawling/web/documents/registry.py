@@ -10,9 +10,8 @@ import threading
 
 from crawling.process.memory_limit import give_back_free_memory, resident_bytes
 from crawling.web.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
-from crawling.web.documents.base import Document, DocumentSource, Reader
+from crawling.web.documents.base import Document, DocumentSource, Reader, TruncationReason
 from crawling.web.packed_size import GZIP_MAGIC
-from crawling.web.truncation import TruncationReason
 
 logger = logging.getLogger(__name__)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource
+from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decode
 from crawling.web.links import Links
-from crawling.web.truncation import TruncationReason
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
 #: of a longer one the beginning is read

@@ -10,8 +10,8 @@ import turbohtml
 from turbohtml.detect import detect
 
 from crawling.process.memory_limit import resident_bytes
+from crawling.web.documents.base import TruncationReason
 from crawling.web.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
-from crawling.web.truncation import TruncationReason
 
 #: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024

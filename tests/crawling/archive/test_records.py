@@ -16,7 +16,7 @@ from crawling.archive import records
 from crawling.archive.records import IDENTICAL, Capture, Original, record_id
 from crawling.archive.unpacker import decoded
 from crawling.web.addresses import read_address
-from crawling.web.surt import surt
+from crawling.web.links import surt
 
 CAPTURE = Capture(
     "http://a.test/ä", datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), 0.25, "192.0.2.1", 3

@@ -10,8 +10,8 @@ from bs4 import BeautifulSoup
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.crawls.blacklist import block_host
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.crawls.host_blocks import block_host
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.pages.filter import PageFilter

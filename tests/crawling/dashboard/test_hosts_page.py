@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.crawls.blacklist import block_host, unblock_host
 from crawling.crawls.creation import start_run
-from crawling.crawls.host_blocks import block_host, unblock_host
 from crawling.dashboard.pages.search import holds
 from crawling.models import Host, Page, Url
 from tests.crawling.pages import browser, soup

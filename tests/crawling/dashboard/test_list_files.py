@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.crawls.blacklist import block_host
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.crawls.host_blocks import block_host
 from crawling.dashboard.base.row_files import lines_of
 from crawling.models import CrawlJob, Host, RobotsFile
 from dnscache import store

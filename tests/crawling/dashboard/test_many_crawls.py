@@ -14,7 +14,7 @@ from crawling.crawls.tags import tag_crawls
 from crawling.dashboard.crawls.listing import MOST_SUMMED, CrawlFilter, list_crawls
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Run
-from crawling.orders.tags import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_tags
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from crawling.frontier import run_lock
+from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.change import retry
-from crawling.frontier.host_rows import add_hosts
 from crawling.frontier.leases import rest_queues
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import Candidate

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from crawling.dashboard.pages.page_cache import page_cache
-from crawling.frontier.change.hotspot_counts import count_wanted, forget_cold
+from crawling.frontier.change.reusable_pages import count_wanted, forget_cold
 from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heated
 from crawling.models import HotPage, Page, Run
 from crawling.runs.counts import counts_of

@@ -6,7 +6,7 @@ import pytest
 from django.db.models import F
 
 from crawling.crawls.creation import start_run
-from crawling.frontier.rules.revisits import RevisitCheck, due_again
+from crawling.frontier.rules.hotspots import RevisitCheck, due_again
 from crawling.models import HotPage, Page
 from tests.crawling.pipeline.test_crawl_path import links
 

@@ -2,7 +2,7 @@
 
 import gc
 
-from crawling.worker.preload import prepare_to_fork
+from crawling.worker.jobs import prepare_to_fork
 
 
 def test_what_is_there_before_the_fork_is_no_garbage():

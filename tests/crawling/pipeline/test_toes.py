@@ -14,7 +14,7 @@ from crawling.pipeline.visit import Visit
 from crawling.shift import fetch_threads as toes
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.workbench import Workbench
-from crawling.web.fair_share import SHORT_SECONDS
+from crawling.web.politeness import SHORT_SECONDS
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import FetchStatus
 from dnscache.protocol.answers import DnsStatus

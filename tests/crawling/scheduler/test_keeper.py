@@ -21,8 +21,12 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.runs import grants
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler import messages, stale_jobs
-from crawling.scheduler.duties import count_workers, settle_leftovers, start_due_crawls
-from crawling.scheduler.expired_rows import delete_expired_rows
+from crawling.scheduler.duties import (
+    count_workers,
+    delete_expired_rows,
+    settle_leftovers,
+    start_due_crawls,
+)
 from crawling.scheduler.leader import Leadership, is_somebody_leading
 from crawling.scheduler.messages import deliver, enqueue_shift, live_workers, resend
 from crawling.scheduler.rounds import duties

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.scope.parent_directories import directories_above
+from crawling.scope.trap_patterns import directories_above
 from crawling.web.addresses import read_address
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.web.fair_share import SHORT_SECONDS, penalty_seconds
+from crawling.web.politeness import SHORT_SECONDS, penalty_seconds
 
 
 @pytest.mark.parametrize("toes", [1, 2, 8, 20])

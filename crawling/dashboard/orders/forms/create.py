@@ -34,7 +34,7 @@ from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from crawling.orders.order import MAX_SEEDS
 from crawling.orders.ranking import Order
-from crawling.orders.tags import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_tags
 from crawling.scope.scope import Reach
 
 #: MAX_SEEDS addresses of ordinary length

@@ -18,7 +18,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
-from crawling.orders.tags import LONGEST_TAG, MOST_TAGS
+from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
 from crawling.runs.retry import retry_failed
 from crawling.runs.steering import abort, pause, resume, stop
 

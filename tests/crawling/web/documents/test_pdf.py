@@ -9,9 +9,8 @@ from pypdf.annotations import Link
 from pypdf.generic import NameObject, TextStringObject
 
 from crawling.web.documents import pdf
-from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
-from crawling.web.truncation import TruncationReason
 
 pytestmark = pytest.mark.slow
 

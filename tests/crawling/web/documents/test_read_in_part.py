@@ -11,9 +11,9 @@ from django.urls import reverse
 from allocation.models import Request
 from crawling.models import Page
 from crawling.orders.claims import MIB
+from crawling.web.documents.base import TruncationReason
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.packed_size import MOST_UNPACKED
-from crawling.web.truncation import TruncationReason
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
 

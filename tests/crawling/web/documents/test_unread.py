@@ -6,9 +6,8 @@ import random
 import pytest
 
 from crawling.web.documents import pdf, sitemap, tree
-from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
-from crawling.web.truncation import TruncationReason
 from tests.crawling.web.documents.test_limits import HTML
 
 pytestmark = pytest.mark.slow

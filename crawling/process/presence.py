@@ -3,7 +3,8 @@ that lives.
 
 The kernel lets a lock go however a process ends. So a shift whose process and whose worker were
 both killed is found by the next worker of the machine within seconds; elsewhere nobody can know
-before its lease has run out.
+before its lease has run out. A worker that lives closes the shift of its killed process itself,
+since it alone knows which URL was the cause; so the file names the worker's process, too.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 from django.conf import settings
 
 logger = logging.getLogger(__name__)
+
+#: two times of start that differ by less are one: a corrected clock may change them
+SAME_START_SECONDS = 1.0
 
 
 class DeadShift(NamedTuple):
@@ -33,7 +38,7 @@ class DeadShift(NamedTuple):
 def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift; one that ends by an exception,
     as PostgreSQL's death, may not be closed, and is told of as absent. Where no file can be kept,
-    the lease alone tells."""
+    the lease alone tells. The worker is the process above this one."""
     path = _folder() / f"{process_id}-{epoch}"
     try:
         file = _locked_file(path, worker)
@@ -52,7 +57,8 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def absent(but: str = "") -> Iterator[DeadShift]:
-    """The shifts that nobody works on any more, without those of the worker `but`.
+    """The shifts that nobody works on any more, and whose worker is gone or is the caller, without
+    those of the worker `but`.
 
     Each file is taken away once the caller asks for the next one."""
     for path in sorted(_folder().glob("[0-9]*-*")):
@@ -62,12 +68,27 @@ def absent(but: str = "") -> Iterator[DeadShift]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file).st_nlink:  # nobody has taken it away meanwhile
                     process_id, _, epoch = path.name.partition("-")
-                    lost = DeadShift(int(process_id), int(epoch), os.read(file, 1000).decode())
-                    if lost.worker != but:
-                        yield lost
+                    worker, *process = os.read(file, 1000).decode().split("\n")
+                    if worker != but and not _is_anothers(process):
+                        yield DeadShift(int(process_id), int(epoch), worker)
                         path.unlink(missing_ok=True)
             finally:
                 os.close(file)
+
+
+def _is_anothers(process: list[str]) -> bool:
+    """Whether a worker other than the caller lives and will close the shift."""
+    if not process or int(process[0]) == os.getpid():
+        return False
+    pid, started = process
+    try:
+        found = psutil.Process(int(pid))
+        return (
+            abs(found.create_time() - float(started)) < SAME_START_SECONDS
+            and found.status() != psutil.STATUS_ZOMBIE
+        )
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _locked_file(path: Path, worker: str) -> int:
@@ -78,9 +99,18 @@ def _locked_file(path: Path, worker: str) -> int:
     fresh = path.with_name(f"new-{os.getpid()}")
     file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(file, fcntl.LOCK_EX)
-    os.write(file, worker.encode())
+    os.write(file, "\n".join([worker, *_process_above()]).encode())
     fresh.rename(path)
     return file
+
+
+def _process_above() -> list[str]:
+    """Its number and its start; nothing where it has just been killed."""
+    pid = os.getppid()
+    try:
+        return [str(pid), str(psutil.Process(pid).create_time())]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _folder() -> Path:

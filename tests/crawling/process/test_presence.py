@@ -1,14 +1,16 @@
 """A shift whose process and worker were both killed is found on its machine at once, by the lock
-that its process held.
+that its process held; while the worker lives, it closes the shift itself.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from datetime import timedelta
 
 import django_rq
+import psutil
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
@@ -30,20 +32,59 @@ def state_of_its_own(settings, tmp_path):
 
 
 @pytest.fixture
-def killed(tmp_path):
-    """Return a function that kills a process which was at work on a shift."""
+def worker_whose_process_was_killed(tmp_path):
+    """Return a function that starts a worker with a work process, kills the latter, and returns the
+    worker's process id.
+    """
+    workers = []
 
-    def kill(process_id, epoch, worker):
+    def start(process_id, epoch, worker):
+        ours, theirs = os.pipe()
         pid = os.fork()
         if not pid:
-            with present(process_id, epoch, worker):
-                signal.pause()
+            horse = os.fork()
+            if not horse:
+                with present(process_id, epoch, worker):
+                    signal.pause()
+            os.write(theirs, f"{horse}\n".encode())
+            os.waitpid(horse, 0)
+            os.write(theirs, b"killed")
+            signal.pause()
+        workers.append(pid)
         wait_until(lambda: (tmp_path / "shifts" / f"{process_id}-{epoch}").exists())
         assert list(absent()) == []
+        os.kill(int(os.read(ours, 20)), signal.SIGKILL)
+        assert os.read(ours, 20) == b"killed"
+        for end in (ours, theirs):
+            os.close(end)
+        return pid
+
+    yield start
+    for pid in workers:
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+@pytest.fixture
+def killed(worker_whose_process_was_killed):
+    """Return a function that kills a work process and its worker, for whom nobody waits yet."""
+
+    def kill(process_id, epoch, worker):
+        pid = worker_whose_process_was_killed(process_id, epoch, worker)
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
     return kill
+
+
+def test_a_shift_is_left_to_its_worker_while_that_lives(worker_whose_process_was_killed):
+    pid = worker_whose_process_was_killed(7, 3, "w")
+
+    assert list(absent()) == []
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert list(absent()) == [(7, 3, "w")]
 
 
 def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(killed):
@@ -53,10 +94,15 @@ def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(kille
     assert list(absent()) == []
 
 
-def test_a_shift_that_could_not_close_its_books_is_told_of():
-    with pytest.raises(OperationalError), present(7, 3, "w"):
-        raise OperationalError("PostgreSQL has ended, too")
+def test_a_worker_is_told_of_its_own_shift_that_could_not_close_its_books():
+    pid = os.fork()
+    if not pid:
+        with suppress(OperationalError), present(7, 3, "w"):
+            raise OperationalError("PostgreSQL has ended, too")
+        os._exit(0)
+    os.waitpid(pid, 0)
 
+    assert list(absent(but="w")) == []
     assert list(absent()) == [(7, 3, "w")]
 
 
@@ -107,7 +153,7 @@ def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_
 
     shift.refresh_from_db()
     assert shift.ended_at is None
-    # another worker finds it all the same
+    # another finds it, since the worker above that process was killed
     assert [lost.worker for lost in absent()] == [worker.name]
 
 

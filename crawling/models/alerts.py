@@ -1,6 +1,6 @@
-"""Who is told what happens, and every telling.
+"""Who is told what happens, every delivery, and what lasts and was told once.
 
-Written by `crawling.alerts.listeners`, `.telling` and `.sending`.
+Written by modules of `crawling.alerts`; notices by `crawling.alerts.ongoing_alerts` only.
 """
 
 from __future__ import annotations

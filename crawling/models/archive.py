@@ -1,7 +1,8 @@
-"""Files of the archive.
+"""Files of the archive, checkpoints, and what housekeeping measures: the disk, and sums by minute.
 
-Written by `crawling.archive`, but for `committed_length`, which `crawling.frontier` writes with the
-pages.
+Files are written by `crawling.archive`, but for `committed_length`, which `crawling.frontier`
+writes with the pages; checkpoints by `crawling.checkpoints.checkpoint_store`; samples of the disk
+by `crawling.housekeeping.disk_samples`, sums by `crawling.housekeeping.minute_totals`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What was fetched, and the counts. Written by `crawling.frontier.record` only."""
+"""What was fetched, what was taken out of it, the counts, and pages that several crawls want.
+
+Written by `crawling.frontier` only.
+"""
 
 from __future__ import annotations
 

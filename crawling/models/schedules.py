@@ -1,6 +1,6 @@
-"""When a crawl starts by itself, and what became of each time.
+"""What operators save: when a crawl starts by itself, orders to start from, views of the list.
 
-Written by `crawling.crawls.schedules` only.
+Each is written by one module of `crawling.crawls`: `schedules`, `templates`, `saved_views`.
 """
 
 from __future__ import annotations

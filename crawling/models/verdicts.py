@@ -1,4 +1,7 @@
-"""What was kept out of a run, and by which rule. Written by `crawling.frontier` only."""
+"""What was kept out of a run, by which rule, and patterns that are watched as possible traps.
+
+Written by `crawling.frontier` only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What people type as seeds: one address a line, each once, all mistakes told at once."""
+"""What people type as seeds and tags.
+
+Seeds are one address a line, each once; all mistakes are told at once.
+"""
 
 from __future__ import annotations
 

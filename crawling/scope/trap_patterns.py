@@ -1,4 +1,5 @@
-"""Which URLs look like the endless ones of a trap, and which pattern a URL belongs to.
+"""Which URLs look like the endless ones of a trap, which pattern a URL belongs to, and which
+directories lie above it (SEEDS W4).
 
 Pure: the caller says which year it is.
 """

@@ -1,4 +1,4 @@
-"""Makes addresses of the links that a document of any kind holds (SEEDS B5, W9)."""
+"""Addresses of the links in a document of any kind (SEEDS B5, W9), and keys to sort URLs by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RQ runs: one job, one shift."""
+"""What RQ runs, one shift a job, and what a worker loads once before it forks for jobs."""
 
 from __future__ import annotations
 

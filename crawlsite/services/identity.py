@@ -1,4 +1,6 @@
-"""Knows a process for certain: its number alone may be somebody else's by now."""
+"""Identifies a process for certain, as its number alone may be another's by now, and names what
+ends a start of the servers.
+"""
 
 from __future__ import annotations
 

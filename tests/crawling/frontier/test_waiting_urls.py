@@ -39,11 +39,8 @@ def listed(run, wanted=FrontierFilter(), most=100):  # noqa: B008  # frozen
 
 
 def ids(frontier, *urls):
-    return list(
-        frontier.run.urls.filter(url__in=[f"http://{url}" for url in urls]).values_list(
-            "pk", flat=True
-        )
-    )
+    key_of = dict(frontier.run.urls.values_list("url", "pk"))
+    return [key_of[f"http://{url}"] for url in urls]
 
 
 def claimed(frontier):

@@ -41,7 +41,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.default_pool import default_classes
 from crawling.errors import WrongState
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.identity import set_identity
+from crawling.installation import set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Url
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.stages import UnreadAnswer, step

@@ -7,8 +7,7 @@ from django.utils import timezone
 from requests.exceptions import RequestException
 
 from crawling.alerts.wording import signature
-from crawling.allowlists import allowed_networks
-from crawling.identity import identity
+from crawling.installation import allowed_networks, identity
 from crawling.models import Delivery
 from crawling.sealed_text import SealBroken
 from crawling.web.addresses import read_address

@@ -1,4 +1,6 @@
-"""What earlier runs of a crawl have archived of the URLs that this one is about to fetch."""
+"""Answers taken out of the archive again: those of earlier runs, which are fetched anew only if
+they have changed, and those that serve another crawl as they are.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from io import BytesIO
 
 from django.db import connection
+from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.reader import original_of, record_of
-from crawling.archive.unpacker import decoded
+from crawling.archive.reader import following_record, original_of, record_of
+from crawling.archive.unpacker import MOST_SHOWN, decoded
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
+from crawling.web.exchanges import Exchange
+from crawling.web.fetch.http import Fetched, ReusedAnswer
+from crawling.web.http_caching.freshness import may_be_reused
 from crawling.web.http_caching.revalidation import questions, read_head
 
 #: of each URL the latest answer that was a document, or said that there is no newer one
@@ -98,4 +105,33 @@ def stored_document(earlier: EarlierAnswer) -> StoredDocument | None:
         StoredDocument(earlier.original.pk, headers, body)
         if sha256(body).digest() == earlier.digest
         else None
+    )
+
+
+def answer_of(page: Page, original: Page) -> Fetched | None:
+    """The answer that a page was, byte by byte; None: it may not serve another crawl, or the
+    archive has it no more.
+
+    original: the page in whose record the payload is. What does not have the digest of the page is
+    not handed out.
+    """
+    try:
+        stored, request = record_of(page), following_record(page)
+        payload = stored.payload if original.pk == page.pk else record_of(original).payload
+    except ArchiveTrouble:
+        return None
+    lines = [line.partition(":") for line in stored.head.splitlines()[1:] if ":" in line]
+    headers = CaseInsensitiveDict({name.strip(): value.strip() for name, _, value in lines})
+    body = decoded(payload, headers.get("Content-Encoding", ""))
+    is_whole = len(body) < MOST_SHOWN and sha256(body).digest() == bytes(page.digest or b"")
+    if not is_whole or not may_be_reused(headers, request):
+        return None
+    return Fetched(
+        page.status,
+        headers,
+        body,
+        page.fetch_seconds,
+        http_status=page.status,
+        exchange=Exchange(request, stored.head.encode("latin-1"), BytesIO(payload)),
+        reused=ReusedAnswer(page.pk, page.address, page.fetched_at),
     )

@@ -21,8 +21,7 @@ from crawling.archive.records import (
     record_id,
 )
 from crawling.frontier.admit.crawl_rules import OBEYED
-from crawling.frontier.captured_exchange import ArchiveLocation, CapturedExchange
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import ArchiveLocation, CapturedExchange, ServerAnswer
 from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 
 

@@ -16,8 +16,7 @@ from django.db import connections
 
 from crawling.archive.volumes import WarcVolume
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.captured_exchange import CapturedExchange
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import unquote_to_bytes
 
-from crawling.allowlists import allowed_directories, allowed_networks
-from crawling.identity import identity
+from crawling.installation import allowed_directories, allowed_networks, identity
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, read_address

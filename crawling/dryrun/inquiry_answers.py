@@ -14,7 +14,7 @@ from crawling.dryrun.inquiries import settle, take_up
 from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.text_diff import compared
 from crawling.errors import ArchiveTrouble, CrawlError
-from crawling.identity import identity
+from crawling.installation import identity
 from crawling.models import InquiryKind, Page, RobotsFile
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots

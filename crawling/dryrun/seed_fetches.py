@@ -17,7 +17,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connections
 
-from crawling.allowlists import dial_policy, proxy_of
 from crawling.crawls.scope_tests import filters_of_order
 from crawling.crawls.seed_checks import seed_errors
 from crawling.dryrun.held_units import held_units
@@ -35,7 +34,7 @@ from crawling.dryrun.seed_fetch_results import (
 from crawling.errors import BadOrder
 from crawling.frontier.borrowed_hosts import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.robots_store import known_robots
-from crawling.identity import identity
+from crawling.installation import dial_policy, identity, proxy_of
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
@@ -49,8 +48,8 @@ from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import delay_after
-from crawling.web.recipients import Recipients
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
+from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, explain, succeeded
 from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many

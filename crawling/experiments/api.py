@@ -13,7 +13,8 @@ from pydantic import ConfigDict, Field
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_view
 from crawling.experiments.as_json import as_dict
-from crawling.experiments.background_start import (
+from crawling.experiments.report import trial_view, trial_views
+from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_REQUESTS,
@@ -24,7 +25,6 @@ from crawling.experiments.background_start import (
     MOST_SEED,
     start_trial,
 )
-from crawling.experiments.report import trial_view, trial_views
 from crawling.models.trials import Trial
 from crawling.paging import page_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from crawling.experiments.background_start import (
+from crawling.experiments.runner import (
     DEFAULT_BOUND_SECONDS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,

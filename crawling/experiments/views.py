@@ -18,11 +18,11 @@ from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.base.responses import Download, send
 from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.errors import CrawlError
-from crawling.experiments.background_start import start_trial
 from crawling.experiments.figure import WaitingFigure, draw
 from crawling.experiments.form import TrialForm
-from crawling.experiments.published_results import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.experiments.report import PolicyResult, TrialView, trial_view, trial_views
+from crawling.experiments.runner import start_trial
+from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.trials import Trial, TrialOutcome
 from crawling.paging import page_of
 

@@ -1,4 +1,4 @@
-"""What became of one try at a URL, from the fetch to the row."""
+"""What became of one try at a URL, from the fetch through the archive to the rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.scope.trap_patterns import Pattern
+from crawling.web.exchanges import Exchange
 
 Digest = bytes
 
@@ -70,3 +70,35 @@ class UrlOutcome:
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
     parcel: CapturedExchange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLocation:
+    """Where the archive has it: the record's file, offset and length there."""
+
+    file_id: int
+    offset: int
+    length: int
+    payload_sha256: bytes
+    #: the payload is in another record
+    is_revisit: bool
+
+
+@dataclass(eq=False, slots=True)
+class CapturedExchange:
+    """An exchange and what the archive wants to know besides. `place` is set once it is kept."""
+
+    url: str
+    #: None where it is no link's end
+    depth: int | None
+    attempts: int
+    exchange: Exchange
+    #: id of the earlier page whose document the server says is still right
+    unchanged_since: int | None = None
+    #: whether a page's row will point at it; at a robots.txt none does
+    has_page: bool = True
+    #: all that the document leads to, followed or not
+    outlinks: Sequence[str] = ()
+    #: the payload's, where it is known already
+    sha256: bytes = b""
+    place: ArchiveLocation | None = None

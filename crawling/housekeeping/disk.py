@@ -1,4 +1,7 @@
-"""The disk that the archive is on: how full it is, what grows, and when it will be full."""
+"""The disk that the archive is on: how full it is, what grows, and when it will be full.
+
+Writes `DiskSample`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from crawling.models.archive import archive_disk
 
 #: what is longer ago says little of what is to come
 LOOKED_BACK = timedelta(days=7)
+MEASURED_EVERY = timedelta(hours=1)
+SAMPLES_KEPT = timedelta(days=35)
 
 
 @dataclass(frozen=True)
@@ -57,3 +62,15 @@ def forecast_of(disk: DiskSpace) -> tuple[Forecast | None, datetime | None]:
     return forecast(
         [*history, DiskMeasurement(timezone.now(), disk.free, disk.archive, disk.database)]
     ), since
+
+
+def measure_disk() -> None:
+    """Add a measurement of this machine, unless the last is younger than an hour; drop old ones."""
+    here = this_machine()
+    if DiskSample.objects.filter(machine=here, at__gt=Now() - MEASURED_EVERY).exists():
+        return
+    disk = disk_now()
+    DiskSample.objects.create(
+        machine=here, total=disk.total, free=disk.free, archive=disk.archive, database=disk.database
+    )
+    DiskSample.objects.filter(at__lt=Now() - SAMPLES_KEPT).delete()

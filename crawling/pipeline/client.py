@@ -18,16 +18,15 @@ from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.connections import ProxyRoute
 from crawling.web.fetch.cookies import Cookies
-from crawling.web.fetch.fetch_task import FetchTask
 from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
 from crawling.web.fetch.memory_budget import MemoryBudget
-from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.registry import FETCHERS
-from crawling.web.fetch_steps import FetchStep
+from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.proxies import Proxy
-from crawling.web.recipients import Recipients
 from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, succeeded
 from crawling.web.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve

@@ -9,9 +9,8 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
-from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.change.rejudgement import describe_ruling
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.orders.sections.politeness import Politeness
 from crawling.pipeline.client import Client
 from crawling.pipeline.reuse_offers import ReuseOffers

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from crawling.archive.copies import answer_of
+from crawling.archive.earlier_answers import answer_of
 from crawling.archive.reader import bytes_to_read, original_of
 from crawling.models import Page
 from crawling.web.fetch.http import Fetched

@@ -10,8 +10,7 @@ from functools import partial
 
 from crawling.frontier.address_clock import AHEAD_SECONDS
 from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
-from crawling.frontier.captured_exchange import CapturedExchange
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.frontier.robots_store import known_robots
 from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
 from crawling.pipeline.context import FetchContext

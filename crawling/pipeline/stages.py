@@ -23,8 +23,7 @@ from crawling.pipeline.robots import learn_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, canonical_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.progress import report_step
-from crawling.web.fetch_steps import FetchStep
+from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 

@@ -26,12 +26,11 @@ from crawling.dryrun.inquiries import tidy_inquiries
 from crawling.errors import CrawlError
 from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.robots_store import trim_robots
-from crawling.housekeeping.disk_samples import measure_disk
+from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.minute_totals import total_minutes
 from crawling.housekeeping.retention import RunsKeeper
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.runs.takeover import take_over_hosts
-from crawling.scheduler.alert_courier import wake_courier
 from crawling.scheduler.duties import (
     count_workers,
     delete_expired_rows,
@@ -42,7 +41,7 @@ from crawling.scheduler.duties import (
     start_due_crawls,
 )
 from crawling.scheduler.leader import Leadership
-from crawling.scheduler.messages import deliver_other_messages, deliver_starts, resend
+from crawling.scheduler.messages import deliver_other_messages, deliver_starts, resend, wake_courier
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,7 @@ from django.utils import timezone
 from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
 from crawling.frontier.admit.crawl_rules import robots_in_words
-from crawling.frontier.captured_exchange import CapturedExchange
-from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import Shift, UrlState
 from crawling.orders.claims import STAGED
 from crawling.shift.grants import ShiftGrants

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from crawling.allowlists import allowed_directories, dial_policy, proxy_of, shared_networks
 from crawling.frontier.admit.crawl_rules import filters_of, unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
-from crawling.identity import identity
+from crawling.installation import (
+    allowed_directories,
+    dial_policy,
+    identity,
+    proxy_of,
+    shared_networks,
+)
 from crawling.models import Shift
 from crawling.orders.claims import largest_document
 from crawling.orders.ranking import Order
@@ -22,7 +27,7 @@ from crawling.web.addresses import read_address
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.memory_budget import MemoryBudget
-from crawling.web.recipients import Recipients
+from crawling.web.secret_headers import Recipients
 
 KIB = 1024
 

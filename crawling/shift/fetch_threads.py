@@ -21,8 +21,7 @@ from crawling.pipeline.visit import Visit
 from crawling.process.memory_limit import give_back_free_memory
 from crawling.process.vitals import VITALS
 from crawling.shift.workbench import Workbench
-from crawling.web.fetch.progress import ProgressBoard, report_step
-from crawling.web.fetch_steps import FetchStep
+from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 

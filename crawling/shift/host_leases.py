@@ -29,9 +29,8 @@ from crawling.models import Run, Shift
 from crawling.orders.sections.politeness import Politeness
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
-from crawling.shift.host_state import set_known_cookies, set_known_robots
 from crawling.shift.name_thread import OF_FILES, NameThread, host_of
-from crawling.shift.refill import HostRefill
+from crawling.shift.refill import HostRefill, set_known_cookies, set_known_robots
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.web.addresses import LOCAL_FILES, dns_name
 from dnscache.preresolver.gate import settled
@@ -326,10 +325,3 @@ class HostLeases:
 
 def _rests(visit: Visit) -> bool:
     return visit.clock.free_at - time.monotonic() >= LONG_REST_SECONDS
-
-
-def _found(visit: Visit) -> OutageChange:
-    has_given_up = visit.availability.given_up is not None
-    return OutageChange(
-        visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up
-    )

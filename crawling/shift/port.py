@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
-from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.cookie_jars import Jar
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.pipeline.context import ShiftPort
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.lease import LeaseThread

@@ -1,16 +1,22 @@
-"""Gives hosts URLs to fetch, with what is known of them already."""
+"""What hosts are given when their turn begins or goes on: URLs to fetch with what earlier runs have
+of them, known robots.txt, and the run's cookies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
 from crawling.frontier.change.reusable_pages import find_fresh, find_steady
+from crawling.frontier.cookie_jars import jars_of
 from crawling.frontier.leases import ClaimedUrl, claim_urls
+from crawling.frontier.robots_store import known_robots, old_robots
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
+from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import read_address
+from crawling.web.fetch.cookies import Cookies
 
 
 class HostRefill:
@@ -64,4 +70,34 @@ class HostRefill:
             earlier_answers(self._shift.process.run, [url.id for url in claimed])
             if self._crawl.archive
             else {}
+        )
+
+
+def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
+    """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
+    origins = {
+        visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls}
+        for visit in visits
+    }
+    every = set().union(*origins.values()) if visits else set()
+    known = (known_robots(every) if every else {}) | {
+        origin: context.robots.own[origin] for origin in every & context.robots.own.keys()
+    }
+    old = old_robots(every - known.keys()) if every - known.keys() else {}
+    for visit in visits:
+        for origin in origins[visit.host.queue_id] & known.keys():
+            set_robots(visit, origin, context.robots.read(*known[origin]))
+        visit.robots.outdated.update(
+            {origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()}
+        )
+
+
+def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
+    """Another shift of the run may have had the host meanwhile."""
+    if not visits or not context.client.fetching.keeps_cookies:
+        return
+    jars = jars_of(run_id, [visit.host.host_id for visit in visits])
+    for visit in visits:
+        context.client.session_of(visit.host.name).cookies = Cookies(
+            jars.get(visit.host.host_id, ())
         )

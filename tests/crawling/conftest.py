@@ -13,7 +13,7 @@ from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.identity import set_identity
+from crawling.installation import set_identity
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.scheduler.duties import start_due_crawls

@@ -10,7 +10,7 @@ from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, Robots
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.fetch.bandwidth import Bandwidth
-from crawling.web.recipients import Recipients
+from crawling.web.secret_headers import Recipients
 from crawling.web.vetting import AllowedRange, DialPolicy
 
 HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)

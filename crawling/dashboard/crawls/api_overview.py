@@ -18,7 +18,7 @@ from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.holdings import dealings_of
 from crawling.errors import BadOrder
-from crawling.identity import identity, set_identity
+from crawling.installation import identity, set_identity
 from crawling.models import Identity
 
 overview, who, stalls = Router(), Router(), Router()

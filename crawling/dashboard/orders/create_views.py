@@ -28,7 +28,7 @@ from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.seed_fetch_results import SeedTestFetch
 from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.errors import BadOrder, CrawlError, NoPool
-from crawling.identity import identity, set_identity
+from crawling.installation import identity, set_identity
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.runs.grants import default_pool

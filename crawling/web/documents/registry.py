@@ -9,7 +9,7 @@ import logging
 import threading
 
 from crawling.process.memory_limit import give_back_free_memory, resident_bytes
-from crawling.web.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
+from crawling.web.documents import archive, css, feed, html, pdf, sitemap, text, xml
 from crawling.web.documents.base import Document, DocumentSource, Reader, TruncationReason
 from crawling.web.packed_size import GZIP_MAGIC
 
@@ -23,18 +23,25 @@ MODULES = (
     archive,
     css,
     pdf,
-    media,
     text,
 )
-READERS: dict[str, Reader] = {
-    content_type: module.read for module in MODULES for content_type in module.TYPES
-}
-FAMILIES: dict[str, Reader] = {"image": media.read, "audio": media.read, "video": media.read}
+MEDIA_TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")
 #: documents are read one at a time in a process, so that only one tree is in memory. It costs no
 #: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
 IN_TURN = threading.Lock()
 #: a document whose reading took more memory leaves it to the system, which takes a millisecond
 LARGE_BYTES = 8 * 1024 * 1024
+
+
+def read_media(_source: DocumentSource) -> Document:
+    """Images, sound and film lead nowhere: their type and size stand in every page's row."""
+    return Document()
+
+
+READERS: dict[str, Reader] = {
+    content_type: module.read for module in MODULES for content_type in module.TYPES
+} | dict.fromkeys(MEDIA_TYPES, read_media)
+FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video"), read_media)
 
 
 def reader_of(content_type: str) -> Reader | None:

@@ -13,9 +13,8 @@ from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
 from crawling.web.fetch.content_codings import PIECE_BYTES
-from crawling.web.fetch.directory_page import HEADERS, MOST_ENTRIES, as_page
-from crawling.web.fetch.fetch_task import FetchTask
 from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.scheme_task import HEADERS, MOST_ENTRIES, FetchTask, as_page
 from crawling.web.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait

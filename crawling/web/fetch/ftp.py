@@ -19,9 +19,8 @@ import pycurl
 from requests.exceptions import RequestException, Timeout
 
 from crawling.web.fetch.connections import bare_handle, bracketed
-from crawling.web.fetch.directory_page import HEADERS, as_page
-from crawling.web.fetch.fetch_task import FetchTask
 from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page
 from crawling.web.fetch.transfer import MOST_HEAD_BYTES, Transfer, TransferLimits
 from crawling.web.fetch.transfer_errors import ForbiddenConnect, why_not
 from crawling.web.statuses import FetchStatus

@@ -20,9 +20,8 @@ from crawling.web.fetch.connections import ProxyRoute
 from crawling.web.fetch.content_codings import PIECE_BYTES
 from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.memory_budget import MemoryBudget
-from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
-from crawling.web.fetch_steps import FetchStep
 from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus

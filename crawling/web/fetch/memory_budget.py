@@ -9,8 +9,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from crawling.web.fetch.progress import report_step
-from crawling.web.fetch_steps import FetchStep
+from crawling.web.fetch.progress import FetchStep, report_step
 
 #: a document in hand waits so long for memory; then its URL is told so, and tried again later
 DEADLINE_SECONDS = 30.0

@@ -1,4 +1,4 @@
-"""Each toe says what it is doing; whoever does the work needs not know who listens."""
+"""What each fetch thread is doing: the thread reports its steps, the shift's board shows them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import StrEnum
 
-from crawling.web.fetch_steps import FetchStep
+
+class FetchStep(StrEnum):
+    """The steps of a toe thread (SEEDS B11)."""
+
+    WAITING_FOR_HOST = "waiting for a host's turn"
+    CONNECTING = "connecting"
+    FETCHING = "waiting for the answer"
+    READING = "reading the answer"
+    WAITING_FOR_BANDWIDTH = "waiting for bandwidth"
+    WAITING_FOR_MEMORY = "waiting for memory"
+    EXTRACTING = "extracting"
+    ARCHIVING = "handing over to the archive"
+
 
 _teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar(
     "teller", default=None

@@ -17,9 +17,8 @@ import pycurl
 from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
 from urllib3 import HTTPHeaderDict
 
-from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection, fault_of
-from crawling.web.fetch_steps import FetchStep
 
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024

@@ -1,5 +1,5 @@
-"""What an answer's headers say of its age: when it was changed, and how long it may count as fresh
-(RFC 9110, RFC 9111).
+"""What an answer's headers say of its age and use: when it was changed, how long it may count as
+fresh, and whether it may serve another crawl (RFC 9110, RFC 9111).
 """
 
 from __future__ import annotations
@@ -13,6 +13,14 @@ from functools import lru_cache
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
 LONGEST_SECONDS = 366 * 24 * 3600
+#: of Cache-Control: for nobody else, or not without asking the server first
+FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
+#: what every crawl sends alike; an answer that varies by anything else may be another one's alone
+SENT_ALIKE = frozenset({"accept", "accept-encoding"})
+#: who sends one of these may be given what others are not
+PERSONAL = re.compile(
+    rb"^(?:cookie|authorization|proxy-authorization)[ \t]*:", re.IGNORECASE | re.MULTILINE
+)
 
 
 @lru_cache(maxsize=1024)  # a site's pages were often changed together
@@ -37,3 +45,25 @@ def fresh_until(headers: Mapping[str, str], now: datetime) -> datetime | None:
         return now + timedelta(seconds=min(int(stated[1]), LONGEST_SECONDS))
     expires = read_date(headers.get("Expires", ""))
     return min(expires, now + timedelta(seconds=LONGEST_SECONDS)) if expires else None
+
+
+def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
+    """Whether nothing in the answer's headers or the request speaks against it.
+
+    That it is fresh is the caller's to see.
+
+    `must-revalidate` forbids only what is stale, which an answer without a stated age may be: it is
+    taken at its strictest.
+    """
+    control = {
+        part.partition("=")[0].strip().lower()
+        for part in answer.get("Cache-Control", "").split(",")
+    }
+    varies = {part.strip().lower() for part in answer.get("Vary", "").split(",") if part.strip()}
+    is_personal = "Set-Cookie" in answer or PERSONAL.search(request) is not None
+    return not (
+        control & FORBIDDING
+        or varies - SENT_ALIKE
+        or is_personal
+        or "no-cache" in answer.get("Pragma", "").lower()
+    )

@@ -8,9 +8,8 @@ import pytest
 from django.utils import timezone
 
 from crawling.archive.files import this_machine
-from crawling.housekeeping.disk import disk_now
+from crawling.housekeeping.disk import disk_now, measure_disk
 from crawling.housekeeping.disk_forecast import DiskMeasurement, forecast
-from crawling.housekeeping.disk_samples import measure_disk
 from crawling.models import DiskSample
 from crawlsite.health.probes import disk
 from tests.crawling.pages import browser

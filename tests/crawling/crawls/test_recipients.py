@@ -10,7 +10,7 @@ import pytest
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.pipeline.client import Client
 from crawling.web.addresses import read_address
-from crawling.web.recipients import Recipients
+from crawling.web.secret_headers import Recipients
 from tests.crawling.contexts import make_client
 
 BASIC = (401, {"WWW-Authenticate": 'Basic realm="x"'}, "")

@@ -12,7 +12,7 @@ from django.urls import reverse
 from crawling.crawls.creation import create_crawl
 from crawling.dashboard.orders.forms.create import MAX_FILE_BYTES
 from crawling.errors import BadOrder
-from crawling.identity import identity
+from crawling.installation import identity
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from tests.crawling.pages import browser, soup

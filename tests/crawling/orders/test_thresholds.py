@@ -17,8 +17,8 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.order import read_order
 from crawling.orders.sections.thresholds import LEAST_ENDED, ThresholdsPart
 from crawling.orders.thresholds import too_little_room, too_many_errors
+from crawling.runs.automatic_pause import enforce_thresholds
 from crawling.runs.steering import resume
-from crawling.runs.threshold_checks import enforce_thresholds
 from tests.crawling.pages import browser, soup
 
 MIB = 1024 * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ValidationError
 
-from crawling.allowlists import allowed_directories
+from crawling.installation import allowed_directories
 from crawling.models import AllowedDirectory
 
 SYSTEM = ["/proc/self", "/proc", "/sys", "/dev/shm", "/etc"]

@@ -28,7 +28,7 @@ from crawling.crawls.creation import create_crawl, new_run, start_run
 from crawling.errors import BadOrder
 from crawling.models import AllowedNetwork, Delivery, Listener
 from crawling.runs.steering import stop
-from crawling.scheduler.alert_courier import QUEUE, SILENT, wake_courier
+from crawling.scheduler.messages import ALERT_QUEUE, SILENT_WORKER, wake_courier
 from tests.crawling.pages import browser, soup
 from tests.crawling.raw import serve_raw
 
@@ -207,17 +207,17 @@ def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started
 
 
 def test_the_keeper_wakes_the_chores_again_once_their_worker_was_killed(started):
-    queue = django_rq.get_queue(QUEUE)
+    queue = django_rq.get_queue(ALERT_QUEUE)
     queue.connection.flushdb()
     wake_courier()
     job = queue.fetch_job("alerts")
     job.set_status(JobStatus.STARTED)
     queue.remove(job)
 
-    job.heartbeat(timezone.now() - SILENT / 2, ttl=600)
+    job.heartbeat(timezone.now() - SILENT_WORKER / 2, ttl=600)
     wake_courier()
     assert queue.job_ids == []
-    job.heartbeat(timezone.now() - 2 * SILENT, ttl=600)
+    job.heartbeat(timezone.now() - 2 * SILENT_WORKER, ttl=600)
     with queue.connection.pipeline() as pipeline:
         execution = Execution.create(job, ttl=90, pipeline=pipeline)
         pipeline.execute()
@@ -229,7 +229,7 @@ def test_the_keeper_wakes_the_chores_again_once_their_worker_was_killed(started)
 
 
 def test_the_keeper_wakes_the_chores_once(started):
-    queue = django_rq.get_queue(QUEUE)
+    queue = django_rq.get_queue(ALERT_QUEUE)
     queue.connection.flushdb()
 
     wake_courier()

@@ -20,7 +20,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
 from crawling.runs import grants
 from crawling.runs.shift_lifecycle import begin_shift
-from crawling.scheduler import messages, stale_jobs
+from crawling.scheduler import messages
 from crawling.scheduler.duties import (
     count_workers,
     delete_expired_rows,
@@ -135,7 +135,7 @@ def test_a_start_whose_worker_was_killed_before_it_began_is_sent_again(run, queu
     resend()
     assert queue.jobs == []  # it may be about to begin
 
-    monkeypatch.setattr(stale_jobs, "ON_ITS_WAY", timedelta(0))
+    monkeypatch.setattr(messages, "ON_ITS_WAY", timedelta(0))
     resend()
     assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
     assert queue.intermediate_queue.get_job_ids() == []

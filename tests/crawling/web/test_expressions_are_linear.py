@@ -69,7 +69,7 @@ PREFIXES = {
     "crawling.web.http_caching.freshness:MAX_AGE": ["max-age", "max-age=", " max-age "],
     "crawling.web.links:NOT_ASCII": [],
     "crawling.web.links:PLAIN": ["/", "/a", "a/"],
-    "crawling.web.http_caching.reuse:PERSONAL": ["cookie", "\ncookie "],
+    "crawling.web.http_caching.freshness:PERSONAL": ["cookie", "\ncookie "],
     "crawling.web.http_caching.revalidation:ETAG": ["W/"],
     "crawling.web.robots:AGENT_LINE": ["user", "user-agent", "user agent:", " "],
     "crawling.web.robots:PRODUCT_TOKEN": [],

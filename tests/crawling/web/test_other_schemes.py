@@ -18,9 +18,9 @@ from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder
 from crawling.models import AllowedDirectory, Page
 from crawling.web.addresses import BadUrl, read_address
-from crawling.web.fetch.fetch_task import FetchTask
 from crawling.web.fetch.files import fetch_file
 from crawling.web.fetch.ftp import fetch_ftp
+from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.statuses import FetchStatus
 from tests.crawling.archive.judging import judge
 from tests.crawling.raw import serve_raw

@@ -15,17 +15,17 @@ from rich.console import Console
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.experiments import store
 from crawling.experiments.as_json import as_dict
-from crawling.experiments.background_start import (
+from crawling.experiments.form import TrialForm
+from crawling.experiments.report import TrialView, trial_view
+from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
+    interrupted_by_sigterm,
+    run_trial,
 )
-from crawling.experiments.form import TrialForm
-from crawling.experiments.published_results import PAPER_RATIO
-from crawling.experiments.report import TrialView, trial_view
-from crawling.experiments.runner import interrupted_by_sigterm, run_trial
-from crawling.experiments.tables import policy_table, request_table
+from crawling.experiments.tables import PAPER_RATIO, policy_table, request_table
 
 
 class Command(BaseCommand):

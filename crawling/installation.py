@@ -1,4 +1,6 @@
-"""Where beyond the public internet crawls may go, as administrators set it."""
+"""What administrators set for all crawls: the identity that is sent with each request, and where
+crawls may go beyond the public internet.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,11 @@ from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
 
-from crawling.models import AllowedDirectory, AllowedNetwork, SharedNetwork, TrustedProxy
+from crawling.audit import note
+from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
 from crawling.web.proxies import Proxy, read_proxy
 from crawling.web.vetting import AllowedRange, DialPolicy
@@ -50,3 +55,19 @@ def allowed_directories() -> list[str]:
     """
     paths = AllowedDirectory.objects.values_list("path", flat=True)
     return [path for path in paths if not closed_to_crawls(path)]
+
+
+def identity() -> Identity:
+    """The identity as it stands; one that says nothing yet until somebody sets it."""
+    return Identity.objects.filter(pk=1).first() or Identity(pk=1)
+
+
+@transaction.atomic
+def set_identity(product_token: str, contact_url: str, *, by: User | None = None) -> Identity:
+    """Say who crawls. Raises ValidationError with a message by field."""
+    before = identity()
+    row = Identity(pk=1, product_token=product_token, contact_url=contact_url)
+    row.clean_fields()
+    row.save()
+    note(by, row, "changed", {"user_agent": (before.user_agent, row.user_agent)})
+    return row

@@ -29,7 +29,7 @@ def plain_errors() -> Iterator[None]:
     except (CrawlError, AllocationError) as error:
         raise CommandError(str(error)) from error
     except ValidationError as error:
-        raise CommandError("; ".join(error.messages)) from error
+        raise CommandError(" ".join(error.messages)) from error
     except OperationalError as error:
         raise CommandError(
             f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})"

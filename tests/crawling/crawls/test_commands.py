@@ -139,6 +139,8 @@ def test_who_crawls_is_set_and_shown(transactional_db):
         call_command("identify", "library bot 2", "https://library.example.org/bot")
     with pytest.raises(CommandError, match="Give a page"):
         call_command("identify", "librarybot", "nowhere")
+    with pytest.raises(CommandError, match=r"^Letters, .*\. Give a page"):
+        call_command("identify", "library bot 2", "nowhere")
     with pytest.raises(CommandError, match="Give a page"):  # no header can carry it
         call_command("identify", "librarybot", "https://図書館.example.org/bot")
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -269,6 +269,8 @@ def test_programs_and_the_command_line_do_the_same(two, capsys):
     wrong = operator.put(f"{root}/retention", {"keep_runs": 0}, content_type="application/json")
     gone = operator.delete(f"{root}/runs/1")
     call_command("runs", "keep", "a crawl", "--days", "7")
+    with pytest.raises(CommandError, match=r"^--last .*1"):
+        call_command("runs", "keep", "a crawl", "--last", "-1")
 
     assert (put["keep_runs"], [run["sentence"] for run in put["runs"]]) == (
         5,

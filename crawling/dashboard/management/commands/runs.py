@@ -18,6 +18,9 @@ from crawling.housekeeping.retention_view import kept_runs
 from crawling.housekeeping.run_removal import remove_run
 from crawling.models import CrawlJob
 
+#: the option of the command for each rule
+OPTION_OF = {"keep_runs": "last", "keep_days": "days", "max_bytes": "bytes"}
+
 
 class Command(BaseCommand):
     help = (
@@ -55,18 +58,16 @@ class Command(BaseCommand):
             self._list(job, as_json=options["json"])
 
     def _keep(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
-        fields = {
-            "keep_runs": options["last"],
-            "keep_days": options["days"],
-            "max_bytes": options["bytes"],
+        rules = {
+            field: options[option]
+            for field, option in OPTION_OF.items()
+            if options[option] is not None
         }
         try:
-            set_retention(
-                crawl, {name: value for name, value in fields.items() if value is not None}, by=None
-            )
+            set_retention(crawl, rules, by=None)
         except BadOrder as error:
             raise CommandError(
-                "; ".join(f"{field} {said}" for field, said in error.errors.items())
+                "; ".join(f"--{OPTION_OF[field]} {said}" for field, said in error.errors.items())
             ) from error
 
     def _list(self, crawl: CrawlJob, *, as_json: bool) -> None:

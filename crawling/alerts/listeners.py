@@ -11,10 +11,14 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from crawling.alerts.notify import leave_test_delivery
 from crawling.alerts.wording import is_mailbox, read_listener
 from crawling.audit import note
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
+
+#: fields whose changes the activity log shows
+AUDITED = ("url", "events", "message_format", "is_on")
 
 
 def save_listener(
@@ -34,21 +38,12 @@ def save_listener(
     try:
         with transaction.atomic():
             row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
-            before = (row.url, list(row.events), row.is_on) if listener else (None, None, None)
-            row.name, row.url, row.events, row.is_on = (
-                order.name,
-                order.url,
-                [str(event) for event in order.events],
-                order.is_on,
-            )
+            before = {field: getattr(row, field) if listener else None for field in AUDITED}
+            row.name = order.name
+            for field, value in order.model_dump(mode="json", include=set(AUDITED)).items():
+                setattr(row, field, value)
             row.save()
-            changes = dict(
-                zip(
-                    ("url", "events", "on"),
-                    zip(before, (row.url, row.events, row.is_on), strict=True),
-                    strict=True,
-                )
-            )
+            changes = {field: (before[field], getattr(row, field)) for field in AUDITED}
             note(by, row, "changed" if listener else "created", changes)
     except IntegrityError as error:
         raise BadOrder(
@@ -84,3 +79,16 @@ def send_again(delivery: Delivery, *, by: User) -> None:
         Delivery.objects.filter(pk=delivery.pk).update(
             attempts=0, next_try_at=timezone.now(), delivered_at=None
         )
+
+
+def send_test(listener: Listener, *, by: User) -> Delivery:
+    """Send the listener a message that says it is a test; its delivery shows whether it arrived.
+
+    Raises WrongState for a listener that is switched off, which is sent nothing.
+    """
+    with transaction.atomic():
+        row = _locked(listener)
+        if not row.is_on:
+            raise WrongState(f"{row.name} is switched off; switch it on to send it a test.")
+        note(by, row, "sent a test", {})
+        return leave_test_delivery(row, by.get_username())

@@ -5,18 +5,19 @@ told of what never was.
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.alerts.wording import AlertEvent
+from crawling.alerts.wording import TEST_EVENT, AlertEvent
 from crawling.models import CrawlJob, Delivery, Listener, Run
 
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
 #: that has much to do
-CRAWL_PAGE, BANK_PAGE = "/crawls/{}/", "/bank/{}/"
+CRAWL_PAGE, BANK_PAGE, LISTENER_PAGE = "/crawls/{}/", "/bank/{}/", "/alerts/{}/"
 
 
 def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
@@ -44,20 +45,26 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
     )
 
 
+def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
+    """Leave a delivery for one listener that says it is a test, whatever its events are."""
+    now = timezone.now()
+    facts = {"name": listener.name, "sentence": f"This is a test, sent by {sender}."}
+    body = _body(TEST_EVENT, facts, LISTENER_PAGE.format(listener.pk), now)
+    return Delivery.objects.create(listener=listener, event=TEST_EVENT, body=body, next_try_at=now)
+
+
 def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
     listeners = list(Listener.objects.filter(is_on=True, events__contains=[event]))
     if not listeners:
         return
     now = timezone.now()
-    body = json.dumps(
-        {
-            "event": event,
-            **facts,
-            "at": now.isoformat(),
-            **({"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {}),
-        }
-    )
+    body = _body(event, facts, page, now)
     Delivery.objects.bulk_create(
         Delivery(listener=listener, crawl=crawl, event=event, body=body, next_try_at=now)
         for listener in listeners
     )
+
+
+def _body(event: str, facts: dict[str, Any], page: str, now: datetime) -> str:
+    link = {"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {}
+    return json.dumps({"event": event, **facts, "at": now.isoformat(), **link})

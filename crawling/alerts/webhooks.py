@@ -6,6 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from requests.exceptions import RequestException
 
+from crawling.alerts.message_formats import body_of
 from crawling.alerts.wording import signature
 from crawling.installation import allowed_networks, identity
 from crawling.models import Delivery
@@ -39,7 +40,8 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
         secret = delivery.listener.secret
     except SealBroken as error:
         return f"Not sent: {error}", False
-    body, timestamp = delivery.body.encode(), int(timezone.now().timestamp())
+    body = body_of(delivery.listener.message_format, delivery.body)
+    timestamp = int(timezone.now().timestamp())
     headers = {
         "User-Agent": identity().user_agent,
         "Content-Type": "application/json",

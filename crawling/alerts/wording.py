@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from crawling.alerts.message_formats import MessageFormat, subject_of
 from crawling.orders.fields import ONE_LINE
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
@@ -35,6 +36,10 @@ class AlertEvent(StrEnum):
     UNSAFE = "unsafe"  # of the bank: its state is not safe, or units are missing
 
 
+#: the event of a delivery that an administrator sends to see whether it arrives
+TEST_EVENT = "test"
+
+
 class ListenerOrder(BaseModel):
     """A checked listener. Its url is that of a webhook (http, https), or a mailbox (mailto:)."""
 
@@ -43,11 +48,15 @@ class ListenerOrder(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
     events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
+    #: of a webhook; a mailbox is sent a letter
+    message_format: MessageFormat = MessageFormat.JSON
     is_on: bool = True
 
     @field_validator("url")
     @classmethod
     def _canonical(cls, url: str) -> str:
+        if MAILBOX.fullmatch(url):
+            url = f"mailto:{url}"
         if is_mailbox(url):
             if not MAILBOX.fullmatch(mailbox(url)):
                 raise ValueError("must be one mailbox, like mailto:crawls@example.org")
@@ -109,9 +118,7 @@ def mailbox(url: str) -> str:
 
 def letter(facts: Mapping[str, Any]) -> tuple[str, str]:
     """Subject and text of an e-mail for the facts of a delivery."""
-    what = f"{facts['name']}, run {facts['run']}" if "run" in facts else f"bank {facts['name']}"
     page = [f"See {facts['page']}"] if "page" in facts else []
-    subject = " ".join(f"[crawlsite] {facts['event']}: {what}".split())
-    return subject, "\n\n".join(
+    return f"[crawlsite] {subject_of(facts)}", "\n\n".join(
         [facts["sentence"], *page, f"Event: {facts['event']}, at {facts['at']}."]
     )

@@ -22,6 +22,12 @@ class Listener(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.TextField()
+    message_format = models.CharField(
+        max_length=10,
+        default="json",
+        db_default="json",
+        help_text="of a webhook's body: `crawling.alerts`",
+    )
     sealed = models.TextField(help_text="its secret, by `crawling.sealed_text`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
@@ -55,7 +61,7 @@ class Delivery(models.Model):
     listener = models.ForeignKey(Listener, models.CASCADE, related_name="deliveries")
     crawl = models.ForeignKey(CrawlJob, models.SET_NULL, null=True, related_name="+")
     event = models.CharField(max_length=20)
-    body = models.TextField(help_text="the facts, in JSON: what a webhook is sent, byte by byte")
+    body = models.TextField(help_text="the facts, in JSON; chats are sent a message made of them")
     created_at = models.DateTimeField(auto_now_add=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(

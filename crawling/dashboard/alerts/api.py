@@ -10,7 +10,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
-from crawling.alerts.listeners import remove_listener, save_listener, send_again
+from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.alerts.message_formats import MessageFormat
 from crawling.alerts.wording import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.dashboard.base.api_permissions import CrawlApiRequest, needs
@@ -38,6 +39,12 @@ ORDER = {
             "items": {**TEXT, "enum": [str(event) for event in AlertEvent]},
             "minItems": 1,
         },
+        "message_format": {
+            **TEXT,
+            "enum": [str(one) for one in MessageFormat],
+            "default": "json",
+            "description": "of a webhook's body: the facts as JSON, or a message for a chat",
+        },
         "is_on": {"type": "boolean", "default": True},
     },
     "required": ["name", "url", "events"],
@@ -46,6 +53,7 @@ ORDER = {
         {
             "name": "Chat",
             "url": "https://chat.example.org/hooks/crawls",
+            "message_format": "slack",
             "events": ["finished", "failed"],
         },
         {
@@ -64,6 +72,7 @@ class ListenerOut(Schema):
     name: str
     url: str
     events: list[str]
+    message_format: str
     is_on: bool
 
 
@@ -80,7 +89,7 @@ class ListenerList(Schema):
 class DeliveryOut(Schema):
     id: int
     event: str
-    body: str = Field(description="the facts, in JSON: what a webhook is sent, byte by byte")
+    body: str = Field(description="the facts, in JSON; a chat is sent a message made of them")
     created_at: datetime
     attempts: int
     next_try_at: datetime | None
@@ -151,3 +160,13 @@ def again(
     send_again(delivery, by=request.user)
     delivery.refresh_from_db()
     return delivery
+
+
+@alerts.post(
+    "/{listener_id}/test",
+    response={202: DeliveryOut},
+    summary="Send a test message; the delivery shows whether it arrived",
+)
+@may_change
+def test(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
+    return Status(202, send_test(get_object_or_404(Listener, pk=listener_id), by=request.user))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
@@ -12,9 +13,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 
-from crawling.alerts.listeners import remove_listener, save_listener, send_again
+from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
+from crawling.alerts.message_formats import MessageFormat
 from crawling.alerts.wording import AlertEvent, is_mailbox
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
 from crawling.sealed_text import SealBroken
 
@@ -29,6 +31,13 @@ EVENTS = (
     (AlertEvent.UNSAFE, "a bank is not safe, or units are missing in it"),
 )
 
+FORMATS = (
+    (MessageFormat.JSON, "JSON, signed"),
+    (MessageFormat.SLACK, "Slack message"),
+    (MessageFormat.TEAMS, "Teams card"),
+    (MessageFormat.MATRIX, "Matrix message"),
+)
+
 
 class ListenerForm(forms.Form):
     """Questions only; what is right is settled by `save_listener`."""
@@ -37,12 +46,19 @@ class ListenerForm(forms.Form):
     url = forms.CharField(
         label="Address",
         required=False,
-        help_text="https://… for a webhook, mailto:somebody@example.org for e-mail. "
+        help_text="https://… for a webhook or a chat, somebody@example.org for e-mail. "
         "A webhook's address that is not public needs an administrator's permission, as for "
         "crawls.",
         widget=forms.TextInput(
             attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}
         ),
+    )
+    message_format = forms.ChoiceField(
+        label="Message format",
+        choices=FORMATS,
+        required=False,
+        initial=MessageFormat.JSON,
+        help_text="Chats need their own format. E-mail ignores it.",
     )
     events = forms.MultipleChoiceField(
         label="Tell it when",
@@ -64,7 +80,13 @@ def listeners(request: HttpRequest) -> HttpResponse:
     if made:
         return redirect("alerts:listener", pk=made.pk)
     return render(
-        request, "alerts/listeners.html", {"listeners": Listener.objects.all(), "form": form}
+        request,
+        "alerts/listeners.html",
+        {
+            "listeners": Listener.objects.all(),
+            "form": form,
+            "has_mail_server": bool(settings.EMAIL_HOST),
+        },
     )
 
 
@@ -94,6 +116,7 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
         "listener": get_object_or_404(Listener, pk=pk),
         "secret": _secret(row),
         "form": form,
+        "has_mail_server": bool(settings.EMAIL_HOST),
         "deliveries": row.deliveries.all()[:SHOWN],
     }
     return render(request, "alerts/listener.html", facts)
@@ -110,6 +133,21 @@ def again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     return redirect("alerts:listener", pk=pk)
 
 
+@require_POST
+@login_required
+@permission_required("crawling.change_listener", raise_exception=True)
+def test(request: HttpRequest, pk: int) -> HttpResponse:
+    """Send a test message."""
+    assert isinstance(request.user, User)
+    try:
+        send_test(get_object_or_404(Listener, pk=pk), by=request.user)
+    except WrongState as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "A test is sent within seconds; its result stands below.")
+    return redirect("alerts:listener", pk=pk)
+
+
 def _secret(listener: Listener) -> str:
     """As people read it, or why nobody can."""
     try:
@@ -123,8 +161,10 @@ def _save(request: HttpRequest, form: ListenerForm, row: Listener | None) -> Lis
     assert isinstance(request.user, User)
     if not form.is_valid():
         return None
+    answers = {**form.cleaned_data}
+    answers["message_format"] = answers["message_format"] or MessageFormat.JSON
     try:
-        saved = save_listener(form.cleaned_data, by=request.user, listener=row)
+        saved = save_listener(answers, by=request.user, listener=row)
     except BadOrder as error:
         for field, sentence in error.errors.items():
             form.add_error(field if field in form.fields else None, capfirst(sentence))

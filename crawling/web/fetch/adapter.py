@@ -67,8 +67,9 @@ class ResponseBody:
     """
 
     def __init__(self, transfer: Transfer, request: bytes) -> None:
-        self.file, self.headers, self.size = transfer.body, transfer.fields, transfer.size
-        self.head, self.request = b"".join(transfer.lines), request
+        head, body = transfer.head, transfer.body
+        self.file, self.headers, self.size = body.file, head.fields, body.size
+        self.head, self.request = b"".join(head.lines), request
         self.close = self.release_conn = self.file.close  # requests calls the one or the other
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> Iterator[bytes]:
@@ -147,15 +148,10 @@ class PinnedSession(BaseAdapter):
                 _give(curl, lines, request.posted)
                 transfer.run(curl)
         except BaseException:
-            transfer.body.close()
+            transfer.body.file.close()
             raise
-        response = Response()
-        response.status_code, response.url = transfer.status, request.url or ""
-        response.request = request
         sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
-        response.raw = ResponseBody(transfer, b"\r\n".join(sent))
-        response.headers = cast(Any, transfer.fields)  # of which requests would make a copy
-        return response
+        return _response(request, transfer, b"\r\n".join(sent))
 
 
 def _prepared(
@@ -173,6 +169,14 @@ def _prepared(
     fields = ("Host", address.origin.partition("://")[2]), *request.headers.items()
     lines = [_header_line(*named) for named in fields]
     return site, address.origin + address.target if is_told else address.target, lines
+
+
+def _response(request: PinnedRequest, transfer: Transfer, sent: bytes) -> Response:
+    response = Response()
+    response.status_code, response.url = transfer.head.status, request.url or ""
+    response.request, response.raw = request, ResponseBody(transfer, sent)
+    response.headers = cast(Any, transfer.head.fields)  # of which requests would make a copy
+    return response
 
 
 @lru_cache(maxsize=1024)  # most are those of the request before

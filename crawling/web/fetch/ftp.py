@@ -38,13 +38,14 @@ class _Refusal(Exception):
 
 
 class _Session(Transfer):
-    """`status` is the code of the last reply, `said` the reply."""
+    """`head.status` is the code of the last reply, `said` the reply."""
 
     said = ""
 
     def _line(self, line: bytes) -> None:
         self.said = line.decode("latin-1").strip()
-        self.status = int(self.said[:3]) if self.said[:3].isdecimal() else self.status or 1
+        code = self.said[:3]
+        self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
 
 def fetch_ftp(task: FetchTask) -> Fetched:
@@ -107,15 +108,15 @@ def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
         received=task.received,
         is_cut=task.is_cut,
     )
-    with closing(session.body):
+    with closing(session.body.file):
         try:
             session.run(curl)
         except RequestException as fault:
-            if session.status >= 400 and not isinstance(fault, (Timeout, ForbiddenConnect)):
-                raise _Refusal(session.status, session.said) from None
+            if session.head.status >= 400 and not isinstance(fault, (Timeout, ForbiddenConnect)):
+                raise _Refusal(session.head.status, session.said) from None
             raise
-        session.body.seek(0)
-        return session.body.read(), session.size > task.max_bytes
+        session.body.file.seek(0)
+        return session.body.file.read(), session.body.size > task.max_bytes
 
 
 def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:

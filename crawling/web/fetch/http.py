@@ -123,6 +123,11 @@ class RequestOptions:
     def method(self) -> str:
         return "GET" if self.body is None else "POST"
 
+    def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
+        """The headers, and the cookies that go to this URL."""
+        cookie = self.cookies.header(url) if self.cookies else ""
+        return {**headers, "Cookie": cookie} if cookie else headers
+
 
 AS_USUAL = RequestOptions()
 
@@ -149,36 +154,48 @@ def fetch(
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url)
-    if how.cookies and (cookie := how.cookies.header(url)):
-        headers = {**headers, "Cookie": cookie}
     body: ResponseBody | None = None
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
-        request = PinnedRequest(
-            url,
-            address=address,
-            headers=headers,
-            method=how.method,
-            body=how.body,
-            most=max_bytes,
-            is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
-            received=received,
-            wants=lambda status, fields: not _unwanted(status, fields, judge),
-        )
+        request = _request(url, address, headers, max_bytes, how, received, judge)
         proxies = {"all": how.way.url} if how.way else None
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(ResponseBody, response.raw)
         fetched = _read(response, started, max_bytes, room or MemoryBudget(), how, judge, keep=keep)
     except RequestException as fault:
-        status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
-        error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
-        fetched = Fetched(
-            status, seconds=time.monotonic() - started, error=error, is_stale=is_stale
-        )
+        fetched = _failed(fault, time.monotonic() - started)
     finally:
         if body and not fetched.exchange:
             body.close()
     return fetched
+
+
+def _request(
+    url: str,
+    address: str,
+    headers: Mapping[str, str],
+    most: int,
+    how: RequestOptions,
+    received: Callable[[int], None],
+    judge: Judge | None,
+) -> PinnedRequest:
+    return PinnedRequest(
+        url,
+        address=address,
+        headers=how.with_cookies(headers, url),
+        method=how.method,
+        body=how.body,
+        most=most,
+        is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
+        received=received,
+        wants=lambda status, fields: not _unwanted(status, fields, judge),
+    )
+
+
+def _failed(fault: RequestException, seconds: float) -> Fetched:
+    status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
+    error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
+    return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
 
 
 def _read(

@@ -54,51 +54,196 @@ class TransferLimits(NamedTuple):
     most: int = sys.maxsize
 
 
-@dataclass(eq=False)
-class Transfer:
-    """What comes in answer to one request.
+@dataclass(eq=False, slots=True)
+class TransferWatch:
+    """Counts what comes, and ends what goes on for too long or without end.
 
     What we do between two pieces, `received` waiting, is not the server's fault.
+    """
+
+    limits: TransferLimits
+    #: whether everything is to end
+    is_cut: Callable[[], bool]
+    #: is told how many bytes came, and may wait
+    received: Callable[[int], None]
+    #: bytes that came, heads included
+    count: int = field(default=0, init=False)
+    _told: int = field(default=0, init=False)
+    _pieces: int = field(default=0, init=False)
+    _until: float = field(default=0.0, init=False)
+    _quiet_until: float = field(default=0.0, init=False)
+
+    def begin(self) -> None:
+        self._quiet_until = self._until = time.monotonic() + self.limits.answer_seconds
+
+    def expect_answer(self) -> None:
+        """The request goes out now."""
+        self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
+
+    def add_piece(self, size: int) -> None:
+        """A piece of the body came."""
+        self.count += size
+        self._pieces += 1
+        if self.count - self._told > BUFFER_BYTES:
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell what has come since the last time; whoever hears it may wait."""
+        asked_at, count = time.monotonic(), self.count - self._told
+        self._told += count
+        if count:
+            self.received(count)
+            self._until += time.monotonic() - asked_at
+
+    def tick(self, *counts: int) -> int:
+        """libcurl asks after every event, and at least once a second, in each phase of a
+        transfer."""
+        now, limits = time.monotonic(), self.limits
+        if self.is_cut():
+            raise ChunkedEncodingError("cut off")
+        if now > self._until:
+            raise ReadTimeout(f"the whole answer took longer than {limits.answer_seconds:g} s")
+        if now > self._quiet_until:
+            seconds = limits.read_seconds if self._told else limits.first_byte_seconds
+            raise ReadTimeout(f"the server sent nothing for {seconds:g} s")
+        if self.count > limits.answer_bytes or self._pieces > MOST_PIECES:
+            raise ChunkedEncodingError("the answer goes on without end")
+        if self.count > self._told:
+            self.tell()
+            self._quiet_until = time.monotonic() + limits.read_seconds
+        return 0
+
+
+@dataclass(eq=False, slots=True)
+class ConnectionGate:
+    """Lets sockets go only where they may, and knows what came over a connection that was kept."""
+
+    #: whether a socket may go to an address and port
+    may_dial: Callable[[str, int], bool]
+    #: what came over the connection may be in TLS, where nobody sees it
+    is_read_ahead: bool
+    _opened: list[socket] = field(default_factory=list, init=False)
+    _kept: int = field(default=-1, init=False)
+    _before: int = field(default=0, init=False)
+
+    def begin(self, curl: pycurl.Curl) -> None:
+        if self.is_read_ahead:
+            self._kept = curl.getinfo(pycurl.ACTIVESOCKET)
+            self._before = _bytes_received(self._kept)
+
+    def open(self, address: Any) -> socket:
+        host, port = address.addr[:2]
+        if not self.may_dial(str(ip_address(host)), port):
+            raise ForbiddenConnect(f"{host} port {port} may not be connected to")
+        report_step(FetchStep.CONNECTING)
+        self._opened.append(socket(address.family, address.socktype, address.protocol))
+        return self._opened[-1]
+
+    def close(self) -> None:
+        for each in self._opened:
+            each.close()  # libcurl has duplicated it
+
+    def is_left_over(self) -> bool:
+        """Whether what comes now came before the request.
+
+        TLS had read it with the end of the answer before, and nothing has come since.
+        """
+        return bool(
+            self._before and not self._opened and _bytes_received(self._kept) == self._before
+        )
+
+
+@dataclass(eq=False, slots=True)
+class AnswerHead:
+    """The head of an answer, line by line."""
+
+    #: 0: the head is not complete
+    status: int = 0
+    lines: list[bytes] = field(default_factory=list)
+    fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict)
+    #: of all lines, also those of interim answers and behind the last chunk
+    _size: int = 0
+
+    def count(self, line: bytes) -> None:
+        self._size += len(line)
+        if self._size > MOST_HEAD_BYTES:
+            raise ChunkedEncodingError("the head of the answer goes on without end")
+
+    def add(self, line: bytes) -> bool:
+        """Whether the head is complete; interim answers are looked past (RFC 9110, 15.2)."""
+        self.lines.append(line)
+        if line not in (b"\r\n", b"\n"):
+            return False
+        status = _code(self.lines[0])
+        if status == 101:
+            raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
+        if 100 <= status < 200:
+            self.lines.clear()
+            return False
+        for each in self.lines[1:-1]:
+            name, _, value = each.decode("latin-1").partition(":")
+            self.fields.add(name.strip(), value.strip())
+        length = self.fields.get("Content-Length", "").lstrip("0")
+        if length.isdigit() and len(length) > LONGEST_LENGTH:
+            raise InvalidHeader("Content-Length is more than anybody can send")
+        self.status = status
+        return True
+
+
+@dataclass(eq=False, slots=True)
+class BodyBuffer:
+    """The body of an answer; whoever has the answer closes the file."""
+
+    file: IO[bytes] = field(default_factory=partial(SpooledTemporaryFile, SPOOL_BYTES))
+    size: int = 0
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self.file.write(piece)
+
+
+class Transfer:
+    """What comes in answer to one request.
 
     may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
     is_cut: whether everything is to end. wants: whether the body is to be read, asked with the
     head. is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
-    body: whoever has the answer closes it. count: bytes that came, heads included; size: of the
-    body.
     """
 
-    limits: TransferLimits
-    may_dial: Callable[[str, int], bool]
-    is_cut: Callable[[], bool]
-    received: Callable[[int], None] = lambda count: None
-    wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True
-    is_read_ahead: bool = False
-    body: IO[bytes] = field(default_factory=partial(SpooledTemporaryFile, SPOOL_BYTES), init=False)
-    lines: list[bytes] = field(default_factory=list, init=False)
-    fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict, init=False)
-    _opened: list[socket] = field(default_factory=list, init=False)
-    status = size = count = _head_bytes = _told = _pieces = 0
-    _is_asked = _is_enough = False
-    _fault: BaseException | None = field(default=None, init=False)
+    def __init__(
+        self,
+        limits: TransferLimits,
+        *,
+        may_dial: Callable[[str, int], bool],
+        is_cut: Callable[[], bool],
+        received: Callable[[int], None] = lambda count: None,
+        wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True,
+        is_read_ahead: bool = False,
+    ) -> None:
+        self.head, self.body = AnswerHead(), BodyBuffer()
+        self._watch = TransferWatch(limits, is_cut, received)
+        self._gate = ConnectionGate(may_dial, is_read_ahead)
+        self._wants = wants
+        self._is_asked = self._is_enough = False
+        self._fault: BaseException | None = None
 
     def run(self, curl: pycurl.Curl) -> None:
         """Raises requests' exceptions; an answer that was read as far as it was wanted raises
         nothing.
         """
-        self._kept = curl.getinfo(pycurl.ACTIVESOCKET) if self.is_read_ahead else -1
-        self._before = _bytes_received(self._kept)
+        self._gate.begin(curl)
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),
             (pycurl.PREREQFUNCTION, self._ask),
             (pycurl.HEADERFUNCTION, self._take_line),
-            (pycurl.WRITEFUNCTION, self._take),
-            (pycurl.XFERINFOFUNCTION, self._tick),
+            (pycurl.WRITEFUNCTION, self._take_piece),
+            (pycurl.XFERINFOFUNCTION, self._watch.tick),
         ):
             curl.setopt(option, self._keeping_faults(callback))
-        self._quiet_until = self._until = time.monotonic() + self.limits.answer_seconds
+        self._watch.begin()
         try:
             curl.perform()
-            if not self.status:
+            if not self.head.status:
                 raise ChunkedEncodingError("the answer breaks off in its head")
         except pycurl.error as error:
             if self._fault:
@@ -106,9 +251,8 @@ class Transfer:
             if not self._is_enough:
                 raise fault_of(curl, *error.args) from None
         finally:
-            for each in self._opened:
-                each.close()  # libcurl has duplicated it
-            self._tell()
+            self._gate.close()
+            self._watch.tell()
 
     def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """What a callback raises ends the transfer, and is raised again by `run`."""
@@ -127,98 +271,37 @@ class Transfer:
 
         libcurl would send the request again where a kept connection has closed.
         """
-        host, port = address.addr[:2]
-        if self._is_asked and not self.status:
+        if self._is_asked and not self.head.status:
             raise StaleConnection("the kept connection was closed before the answer")
-        if not self.may_dial(str(ip_address(host)), port):
-            raise ForbiddenConnect(f"{host} port {port} may not be connected to")
-        report_step(FetchStep.CONNECTING)
-        self._opened.append(socket(address.family, address.socktype, address.protocol))
-        return self._opened[-1]
+        return self._gate.open(address)
 
     def _ask(self, *ends: Any) -> int:
         self._is_asked = True
         report_step(FetchStep.FETCHING)
-        self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
+        self._watch.expect_answer()
         return int(pycurl.PREREQFUNC_OK)
 
     def _take_line(self, line: bytes) -> int | None:
-        self.count += len(line)
-        self._head_bytes += len(line)
-        if self._head_bytes > MOST_HEAD_BYTES:
-            raise ChunkedEncodingError("the head of the answer goes on without end")
+        self._watch.count += len(line)
+        self.head.count(line)
         return self._line(line)
 
     def _line(self, line: bytes) -> int | None:
-        """Of the head; interim answers are looked past (RFC 9110, section 15.2)."""
-        if not self._is_asked or self.status:  # a proxy's, or behind the last chunk
+        if not self._is_asked or self.head.status:  # a proxy's, or behind the last chunk
             return None
-        if not self.lines and self._is_left_over():
+        if not self.head.lines and self._gate.is_left_over():
             raise StaleConnection("what came belongs to no answer")
-        self.lines.append(line)
-        if line not in (b"\r\n", b"\n"):
+        if not self.head.add(line):
             return None
-        status = _code(self.lines[0])
-        if status == 101:
-            raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
-        if 100 <= status < 200:
-            self.lines.clear()
-            return None
-        for each in self.lines[1:-1]:
-            name, _, value = each.decode("latin-1").partition(":")
-            self.fields.add(name.strip(), value.strip())
-        length = self.fields.get("Content-Length", "").lstrip("0")
-        if length.isdigit() and len(length) > LONGEST_LENGTH:
-            raise InvalidHeader("Content-Length is more than anybody can send")
-        self.status = status
-        self._is_enough = not self.wants(status, self.fields)
+        self._is_enough = not self._wants(self.head.status, self.head.fields)
         report_step(FetchStep.READING)
         return END if self._is_enough else None
 
-    def _is_left_over(self) -> bool:
-        """Whether this came before the request.
-
-        TLS had read it with the end of the answer before, and nothing has come since.
-        """
-        return bool(
-            self._before and not self._opened and _bytes_received(self._kept) == self._before
-        )
-
-    def _take(self, piece: bytes) -> int | None:
-        self.count += len(piece)
-        self.size += len(piece)
-        self._pieces += 1
-        self.body.write(piece)
-        if self.count - self._told > BUFFER_BYTES:
-            self._tell()
-        self._is_enough = self.size > self.limits.most
+    def _take_piece(self, piece: bytes) -> int | None:
+        self.body.add(piece)
+        self._watch.add_piece(len(piece))
+        self._is_enough = self.body.size > self._watch.limits.most
         return END if self._is_enough else None
-
-    def _tell(self) -> None:
-        """Tell what has come since the last time; whoever hears it may wait."""
-        asked_at, count = time.monotonic(), self.count - self._told
-        self._told += count
-        if count:
-            self.received(count)
-            self._until += time.monotonic() - asked_at
-
-    def _tick(self, *counts: int) -> int:
-        """libcurl asks after every event, and at least once a second, in each phase of a
-        transfer."""
-        now, limits = time.monotonic(), self.limits
-        if self.is_cut():
-            raise ChunkedEncodingError("cut off")
-        if now > self._until:
-            raise ReadTimeout(f"the whole answer took longer than {limits.answer_seconds:g} s")
-        if now > self._quiet_until:
-            seconds = limits.read_seconds if self._told else limits.first_byte_seconds
-            raise ReadTimeout(f"the server sent nothing for {seconds:g} s")
-        if self.count > limits.answer_bytes or self._pieces > MOST_PIECES:
-            raise ChunkedEncodingError("the answer goes on without end")
-        if self.count > self._told:
-            self._tell()
-            self._quiet_until = time.monotonic() + limits.read_seconds
-        return 0
 
 
 def _code(line: bytes) -> int:

@@ -38,7 +38,7 @@ from crawling.installation import dial_policy, identity, proxy_of
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.web.addresses import WEB, Address, read_address
@@ -160,10 +160,9 @@ class _TestFetchRound:
         )
         client = Client(
             policy,
-            dial_policy(),
+            Egress(dial_policy(), proxy_of(order.proxy)),
             bandwidth,
             MAX_BYTES,
-            proxy=proxy_of(order.proxy),
             answer_seconds=ANSWER_SECONDS,
         )
         self._context = FetchContext(
@@ -197,7 +196,9 @@ class _TestFetchRound:
                 "fetch it.",
             )
         resolution = self._resolutions[address.hostname]
-        dial, refusal = address_to_dial(resolution, address.port, self._context.client.dialling)
+        dial, refusal = address_to_dial(
+            resolution, address.port, self._context.client.egress.dialling
+        )
         shown = dial or next(iter(resolution.addresses), "")
         trial = SeedTestFetch(
             address.url,
@@ -248,14 +249,14 @@ class _TestFetchRound:
         refusal = None
         if hop.port != address.port:  # vetted anew even on the same host
             dial, refusal = address_to_dial(
-                resolve(hop.hostname), hop.port, self._context.client.dialling
+                resolve(hop.hostname), hop.port, self._context.client.egress.dialling
             )
         return refusal or self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
 
     def _at_another_host(self, hop: Address) -> Fetched:
         """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
         dial, refusal = address_to_dial(
-            resolve(hop.hostname), hop.port, self._context.client.dialling
+            resolve(hop.hostname), hop.port, self._context.client.egress.dialling
         )
         if refusal:
             return refusal

@@ -15,14 +15,37 @@ Digest = bytes
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """What is kept of a document's content."""
+
+    charset: str = ""
+    title: str = ""
+    author: str = ""
+    description: str = ""
+    #: the beginning of its text
+    abstract: str = ""
+    language: str = ""
+    canonical: str = ""
+    #: how many it has
+    links: int = 0
+    simhash: int | None = None
+    needs_browser: bool = False
+    #: why it was not read
+    unread: str = ""
+    #: names and values that the order's rules took out of it
+    extracted: Sequence[tuple[str, str]] = ()
+
+
+NO_SUMMARY = DocumentSummary()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """What a server answered; becomes the page's row, whose fields say what each is."""
 
     status: int
     final_url: str
     content_type: str
-    charset: str
-    title: str
     bytes: int
     fingerprint: int
     address: str
@@ -30,22 +53,13 @@ class ServerAnswer:
     fetched_at: datetime
     #: b"" where the content counts for nothing, as an error's
     digest: Digest = b""
-    simhash: int | None = None
-    canonical: str = ""
-    author: str = ""
-    description: str = ""
-    abstract: str = ""
-    language: str = ""
-    links: int = 0
-    needs_browser: bool = False
-    unread: str = ""
+    summary: DocumentSummary = NO_SUMMARY
     last_modified: datetime | None = None
     expires_at: datetime | None = None
     etag: str = ""
     unchanged_since: int | None = None
     #: of the page's URL
     pattern: Pattern | None = None
-    extracted: Sequence[tuple[str, str]] = ()
     reused_from: int | None = None
     is_personal: bool = False
 

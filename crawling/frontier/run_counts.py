@@ -81,14 +81,7 @@ def count_outcomes(
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if ended:
-        by_queue = Counter(queues[outcome.url_id] for outcome in ended)
-        cursor.execute(COUNT_DONE, [list(by_queue), list(by_queue.values())])
-        by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
-        states, statuses = zip(*by_status, strict=True)
-        cursor.execute(
-            COUNT_STATUSES,
-            [shift.process.run_id, list(states), list(statuses), list(by_status.values())],
-        )
+        _count_ended(cursor, shift.process.run_id, ended, queues)
     by_state = Counter(outcome.state for outcome in ended)
     answers = [outcome.answer for outcome in outcomes if outcome.answer]
     _count_answers(cursor, outcomes, queues)
@@ -109,6 +102,17 @@ def count_outcomes(
         ],
     )
     return int(cursor.fetchone()[0])
+
+
+def _count_ended(
+    cursor: CursorWrapper, run_id: int, ended: Collection[UrlOutcome], queues: Mapping[int, int]
+) -> None:
+    """Count what is done by host, and by state and status."""
+    by_queue = Counter(queues[outcome.url_id] for outcome in ended)
+    cursor.execute(COUNT_DONE, [list(by_queue), list(by_queue.values())])
+    by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
+    states, statuses = zip(*by_status, strict=True)
+    cursor.execute(COUNT_STATUSES, [run_id, list(states), list(statuses), list(by_status.values())])
 
 
 def _count_answers(

@@ -84,6 +84,32 @@ class RequestPolicy:
         return headers
 
 
+@dataclass(frozen=True)
+class Egress:
+    """How requests leave: to which addresses, and through which proxy."""
+
+    dialling: DialPolicy
+    proxy: Proxy | None = None
+    #: the addresses of the proxy's name
+    resolve: Callable[[str], Resolution] = resolve
+
+    def way(self) -> tuple[ProxyRoute | None, Fetched | None]:
+        """The proxy at an address that is vetted like any other, or why it may not be used."""
+        proxy = self.proxy
+        if proxy is None:
+            return None, None
+        found = self.resolve(proxy.host)
+        trusted = [
+            AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses
+        ]
+        vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(
+            found.addresses, proxy.port
+        )
+        if vetted.permitted:
+            return ProxyRoute(proxy, vetted.permitted[0]), None
+        return None, _proxy_failed(found.error or vetted.reason)
+
+
 @dataclass
 class Client:
     """Shared by the threads that fetch; only its connections and sessions change.
@@ -92,15 +118,12 @@ class Client:
     """
 
     policy: RequestPolicy
-    dialling: DialPolicy
+    egress: Egress
     bandwidth: Bandwidth
     max_document_bytes: int
     room: MemoryBudget = field(default_factory=MemoryBudget)
-    proxy: Proxy | None = None
     #: local files are read from these only
     directories: Sequence[str] = ()
-    #: the addresses of the proxy's name
-    resolve: Callable[[str], Resolution] = resolve
     #: waits for so many seconds, or until no fetch is wanted any more
     pause: Callable[[float], None] = time.sleep
     lease_is_lost: Callable[[], bool] = lambda: False
@@ -124,7 +147,7 @@ class Client:
         """Whether what a host answers to this crawl is what it answers to every other."""
         asks = self.fetching
         return not (
-            self.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials
+            self.egress.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials
         )
 
     def session_of(self, host_key: str) -> HostSession:
@@ -144,22 +167,17 @@ class Client:
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
     ) -> Fetched:
-        """Fetch from a vetted address, within bandwidth and memory.
+        """Fetch from a vetted address, within bandwidth and memory. Raises LeaseLost.
 
         keep: with the exchange, for the archive. judge: says of an answer's head whether to read
         on. asking: headers that ask for less than the whole document. form: what to post there.
-        Raises LeaseLost.
         """
         if self.lease_is_lost():
             raise LeaseLost
+        most = max_bytes or self.max_document_bytes
         if address.scheme in FETCHERS:
-            fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
-            return (
-                replace(fetched, exchange=exchange_of(fetched.body))
-                if keep and succeeded(fetched.status)
-                else fetched
-            )
-        way, refusal = self._way()
+            return self._get_by_scheme(address, dial, most, keep=keep)
+        way, refusal = self.egress.way()
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
@@ -169,23 +187,15 @@ class Client:
             address.url,
             address=dial,
             headers={**self.policy.headers(address, session, how), **(asking or {})},
-            max_bytes=max_bytes or self.max_document_bytes,
+            max_bytes=most,
             received=self._received,
             room=self.room,
             keep=keep,
             how=how,
             judge=judge,
         )
-        if fetched.status == HTTPStatus.UNAUTHORIZED:
-            session.challenges[address.origin] = fetched.headers.get("WWW-Authenticate", "")
-        if fetched.status == HTTPStatus.NOT_MODIFIED and not asking:
-            return replace(
-                fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED
-            )
-        if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
-            fetched.close()
-            return _proxy_failed("it wants other credentials")
-        return fetched
+        session.keep_challenge(address.origin, fetched.status, fetched.headers)
+        return _read_as_asked(fetched, is_conditional=bool(asking), way=way)
 
     def _how(
         self, session: HostSession, way: ProxyRoute | None, form: bytes | None
@@ -194,8 +204,9 @@ class Client:
         timeouts = (asks.connect_seconds, asks.first_byte_seconds)
         return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
 
-    def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
-        if self.proxy and address.scheme != "file":
+    def _get_by_scheme(self, address: Address, dial: str, max_bytes: int, *, keep: bool) -> Fetched:
+        """Fetch what is not on the web."""
+        if self.egress.proxy and address.scheme != "file":
             return _proxy_failed(
                 f"{address.scheme} does not go through proxies, and this crawl uses one"
             )
@@ -204,7 +215,7 @@ class Client:
             dial,
             max_bytes,
             self._received,
-            may_dial=lambda port: bool(self.dialling.vet([dial], port).permitted),
+            may_dial=lambda port: bool(self.egress.dialling.vet([dial], port).permitted),
             connect_seconds=self.fetching.connect_seconds,
             read_seconds=self.fetching.read_seconds,
             document_seconds=self.fetching.document_seconds,
@@ -212,23 +223,9 @@ class Client:
             directories=self.directories,
             is_cut=self.connections.is_cut,
         )
-        return FETCHERS[address.scheme](task)
-
-    def _way(self) -> tuple[ProxyRoute | None, Fetched | None]:
-        """The proxy at an address that is vetted like any other, or why it may not be used."""
-        proxy = self.proxy
-        if proxy is None:
-            return None, None
-        found = self.resolve(proxy.host)
-        trusted = [
-            AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses
-        ]
-        vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(
-            found.addresses, proxy.port
-        )
-        if vetted.permitted:
-            return ProxyRoute(proxy, vetted.permitted[0]), None
-        return None, _proxy_failed(found.error or vetted.reason)
+        fetched = FETCHERS[address.scheme](task)
+        is_kept = keep and succeeded(fetched.status)
+        return replace(fetched, exchange=exchange_of(fetched.body)) if is_kept else fetched
 
     def _received(self, count: int) -> None:
         seconds = self.bandwidth.take(count)
@@ -236,6 +233,16 @@ class Client:
             report_step(FetchStep.WAITING_FOR_BANDWIDTH)
             self.pause(seconds)
             report_step(FetchStep.READING)
+
+
+def _read_as_asked(fetched: Fetched, *, is_conditional: bool, way: ProxyRoute | None) -> Fetched:
+    """The answer, or what it means where it does not fit the request."""
+    if fetched.status == HTTPStatus.NOT_MODIFIED and not is_conditional:
+        return replace(fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED)
+    if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
+        fetched.close()
+        return _proxy_failed("it wants other credentials")
+    return fetched
 
 
 def _proxy_failed(why: str) -> Fetched:

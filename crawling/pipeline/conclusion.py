@@ -10,7 +10,7 @@ from hashlib import sha256
 from xxhash import xxh3_64_intdigest
 
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
+from crawling.frontier.outcomes import CapturedExchange, DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge
@@ -54,15 +54,8 @@ def conclude(
     sitemaps: those of the site, which count as links of this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
-    if may_pass(fetched.status):
-        retry = retry_after(claimed.attempts)
-        if retry is not None:
-            return UrlOutcome(
-                claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry
-            )
-    if fetched.status < 0:
-        state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
-        return UrlOutcome(claimed.id, state, fetched.status, error)
+    if outcome := _without_answer(claimed, fetched.status, error):
+        return outcome
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, context.links.reading)
     answer = _answer(
@@ -75,11 +68,7 @@ def conclude(
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel
         )
-    links, refusals = _links(
-        claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links
-    )
-    if document.is_index:
-        links = [replace(link, nesting=claimed.nesting + 1) for link in links]
+    links, refusals = _links(claimed, address, document, sitemaps, target, context.links)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return UrlOutcome(
         claimed.id,
@@ -91,6 +80,18 @@ def conclude(
         refusals=refusals,
         parcel=parcel,
     )
+
+
+def _without_answer(claimed: ClaimedUrl, status: int, error: str) -> UrlOutcome | None:
+    """What becomes of a URL whose answer is not read: it is tried again, or has none."""
+    if may_pass(status):
+        retry = retry_after(claimed.attempts)
+        if retry is not None:
+            return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
+    if status < 0:
+        state = UrlState.EXCLUDED if status in UNWANTED else UrlState.FAILED
+        return UrlOutcome(claimed.id, state, status, error)
+    return None
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
@@ -160,18 +161,16 @@ def _read(address: Address, fetched: Fetched, reading: ReadingRules) -> Document
 def _links(
     claimed: ClaimedUrl,
     address: Address,
-    written: Sequence[Address],
+    document: Document,
+    sitemaps: Sequence[str],
     target: Address | None,
     judge: LinkJudge,
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """What the frontier gets of a page, and what the rules keep out.
-
-    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live
-    at `www`.
-    """
+    """What the frontier gets of a page, and what the rules keep out."""
     depth = claimed.depth + 1
     gate = _Gate(claimed, judge)
     scheme = claimed.url.partition(":")[0]
+    written = [*document.links, *_maps(address, sitemaps)]
     links = gate.candidates(
         [link for link in written if may_lead(scheme, link.scheme)],
         depth,
@@ -182,21 +181,10 @@ def _links(
             replace(candidate, is_link=False)
             for candidate in gate.candidates(directories_above(address), depth)
         ]
-    if target:
-        ruling = gate.judge(
-            target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
-        )
-        if ruling:
-            links.append(
-                Candidate(
-                    target,
-                    claimed.depth,
-                    claimed.id,
-                    claimed.redirects + 1,
-                    hops=ruling.hops,
-                    nesting=claimed.nesting,
-                )
-            )
+    if target and (candidate := gate.redirected(target)):
+        links.append(candidate)
+    if document.is_index:
+        links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     return links, gate.refusals
 
 
@@ -227,6 +215,25 @@ class _Gate:
             for link, hops in admitted.items()
         )
         return [candidate for candidate in made if candidate]
+
+    def redirected(self, target: Address) -> Candidate | None:
+        """Where a redirect leads, if that is let in.
+
+        It is as deep as the URL itself, and that of a seed is a seed: `example.org` may well live
+        at `www`.
+        """
+        claimed = self._claimed
+        ruling = self.judge(
+            target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
+        )
+        return ruling and Candidate(
+            target,
+            claimed.depth,
+            claimed.id,
+            claimed.redirects + 1,
+            hops=ruling.hops,
+            nesting=claimed.nesting,
+        )
 
     def judge(
         self, link: Address, *, depth: int, hops: int, is_seed: bool = False
@@ -283,29 +290,35 @@ def _answer(
         status=fetched.status,
         final_url=target.url if target else address.url,
         content_type=fetched.content_type.replace("\0", ""),
-        charset=document.charset or (fetched.charset or "").replace("\0", ""),
-        title=document.title,
         bytes=len(fetched.body),
         fingerprint=signed(xxh3_64_intdigest(fetched.body)),
         address=reused.address if reused else dialled,
         fetch_seconds=fetched.seconds,
         fetched_at=now,
         digest=sha256(fetched.body).digest() if is_content else b"",
-        simhash=simhash(document.text) if document.text else None,
-        canonical=document.canonical,
-        author=document.author,
-        description=document.description,
-        abstract=one_line(document.text, ABSTRACT_LENGTH),
-        language=document.language,
-        links=len(document.links),
-        needs_browser=document.needs_browser,
-        unread=document.unread or "",
+        summary=_summary(document, fetched.charset),
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
         etag=read_etag(fetched.headers.get("ETag", "")),
         unchanged_since=fetched.unchanged_since,
         pattern=pattern_of(address),
-        extracted=document.extracted,
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
+    )
+
+
+def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:
+    return DocumentSummary(
+        charset=document.charset or (stated_charset or "").replace("\0", ""),
+        title=document.title,
+        author=document.author,
+        description=document.description,
+        abstract=one_line(document.text, ABSTRACT_LENGTH),
+        language=document.language,
+        canonical=document.canonical,
+        links=len(document.links),
+        simhash=simhash(document.text) if document.text else None,
+        needs_browser=document.needs_browser,
+        unread=document.unread or "",
+        extracted=document.extracted,
     )

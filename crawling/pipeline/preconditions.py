@@ -60,7 +60,7 @@ def way_to(
     return (
         (THIS_MACHINE, None)
         if address.scheme == "file"
-        else address_to_dial(resolution, address.port, context.client.dialling)
+        else address_to_dial(resolution, address.port, context.client.egress.dialling)
     )
 
 

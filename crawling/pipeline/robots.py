@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from crawling.frontier.address_clock import AHEAD_SECONDS
-from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
+from crawling.frontier.borrowed_hosts import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.frontier.robots_store import known_robots
 from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
@@ -84,7 +84,7 @@ def _hop(
         # vetted anew even on the same host: what is allowed, is allowed by port
         if hop.port != address.port:
             dial, refusal = address_to_dial(
-                context.port.resolve(hop.hostname), hop.port, context.client.dialling
+                context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling
             )
         if number and not refusal:
             context.pace.pause(visit.clock.host_free_at - time.monotonic())
@@ -100,29 +100,18 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
     """Ask another host, as its own clock allows; never waits for somebody who has it, while this
     visit has a host itself.
     """
-    if hop.url == f"{hop.origin}/robots.txt" and (
-        known := context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
-    ):
-        return Fetched(known[0], body=known[1])
+    if known := _known_elsewhere(hop, context):
+        return known
     dial, refusal = address_to_dial(
-        context.port.resolve(hop.hostname), hop.port, context.client.dialling
+        context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling
     )
     if refusal:
         return refusal
-    seconds = (
-        SOON_SECONDS
-        + AHEAD_SECONDS
-        + context.client.fetching.connect_seconds
-        + context.client.fetching.document_seconds
-    )
-    found = context.port.ask(
-        lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
-    )
-    if not found:
+    host = _borrowed(hop, context)
+    if host is None:
         visit.robots.tries += 1
         status = FetchStatus.ROBOTS_UNAVAILABLE
         return Fetched(status, error=status.sentence) if visit.robots.tries > MOST_TRIES else None
-    host = found[hop.host_key]
     rest = context.pace.delay_seconds
     try:
         context.pace.pause(host.wait_seconds)
@@ -138,6 +127,24 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
         return answer
     finally:
         context.port.ask(lambda: return_host(host, rest))
+
+
+def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
+    """What a visit of the other host itself has learnt."""
+    if hop.url != f"{hop.origin}/robots.txt":
+        return None
+    known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
+    return Fetched(known[0], body=known[1]) if known else None
+
+
+def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
+    """The other host for one request; None: somebody else has it."""
+    asks = context.client.fetching
+    seconds = SOON_SECONDS + AHEAD_SECONDS + asks.connect_seconds + asks.document_seconds
+    found = context.port.ask(
+        lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
+    )
+    return found[hop.host_key] if found else None
 
 
 def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
@@ -158,8 +165,6 @@ def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:
         status=fetched.status,
         final_url=hop.url,
         content_type=fetched.content_type,
-        charset="",
-        title="",
         bytes=len(fetched.body),
         fingerprint=0,
         address=dial,

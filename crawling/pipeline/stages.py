@@ -70,24 +70,13 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
             log_in(visit, address, dial, context)
             keep_cookies(visit, address, context)
         return None
-    fetched = context.offers.take(
-        claimed.id,
-        archives=context.archives,
-        room=context.client.room,
-        most=context.client.max_document_bytes,
-    )
-    if fetched is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
+    fetched = _fetched(visit, claimed, address, dial, context)
+    if not fetched:
         return None
-    visit.urls.popleft()
-    fetched = fetched or _fetched(visit, claimed, address, dial, context)
-    if fetched and visit.availability.given_up:
+    if visit.availability.given_up:
         fetched.close()
         return _given_up(claimed, visit.availability.given_up)
-    return (
-        UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots))
-        if fetched
-        else None
-    )
+    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots))
 
 
 def _unasked(
@@ -146,6 +135,24 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
 
 
 def _fetched(
+    visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
+) -> Fetched | None:
+    """What an earlier fetch has of the URL, or what the host answers in the visit's turn; None:
+    nothing that settles it yet.
+    """
+    offered = context.offers.take(
+        claimed.id,
+        archives=context.archives,
+        room=context.client.room,
+        most=context.client.max_document_bytes,
+    )
+    if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
+        return None
+    visit.urls.popleft()
+    return offered or _asked(visit, claimed, address, dial, context)
+
+
+def _asked(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
     """What the host answers; None: nothing that settles the URL."""

@@ -19,7 +19,7 @@ from crawling.orders.claims import largest_document
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import Politeness
-from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
@@ -54,13 +54,11 @@ def make_context(
     recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
     client = Client(
         RequestPolicy(who.user_agent, fetching, recipients),
-        dial_policy(),
+        Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
         Bandwidth(bytes_a_second(politeness, buyer, crawl.processes)),
         largest_document(buyer.claim),
         room,
-        proxy_of(fetching.proxy),
         allowed_directories(),
-        resolve=port.resolve,
         pause=pace.pause,
         lease_is_lost=port.lease_is_lost,
     )

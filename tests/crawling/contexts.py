@@ -5,7 +5,7 @@ shift around.
 from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
@@ -20,7 +20,7 @@ def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=No
     policy = RequestPolicy("crawlsite/1.0", fetching or FetchingPart(), recipients or Recipients())
     return Client(
         policy,
-        DialPolicy(tuple(allowed)),
+        Egress(DialPolicy(tuple(allowed))),
         Bandwidth(1e9),
         most,
         **({"pause": pause} if pause else {}),

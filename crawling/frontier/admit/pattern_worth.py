@@ -62,13 +62,13 @@ class PatternWorth:
         self.is_row = self.is_row or self.fetched >= WATCHED_FROM
 
     def _says_something_new(self, answer: ServerAnswer) -> bool:
-        if answer.simhash is None:
-            short = folded(answer.abstract)  # which holds all of so short a text
+        if answer.summary.simhash is None:
+            short = folded(answer.summary.abstract)  # which holds all of so short a text
             is_new = short not in self.short_texts
             self.short_texts += [short] if is_new else []
             return is_new
-        is_new = not is_alike(answer.simhash, self.texts)
-        self.texts += [answer.simhash] if is_new else []
+        is_new = not is_alike(answer.summary.simhash, self.texts)
+        self.texts += [answer.summary.simhash] if is_new else []
         return is_new
 
 

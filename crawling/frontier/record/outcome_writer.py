@@ -35,7 +35,7 @@ from crawling.frontier.record.page_rows import (
 )
 from crawling.frontier.run_counts import count_outcomes
 from crawling.frontier.run_lock import locked_run
-from crawling.models import Page, Shift, UrlState
+from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
@@ -125,41 +125,68 @@ def record(
         if not settled:
             return ()
         kept = [outcome for outcome in outcomes if outcome.url_id in settled]
-        requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
-        if requeued:
-            cursor.execute(COUNT_REQUEUED, [requeued])
+        _count_requeued(cursor, kept)
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
-        pages = [page_row(run.pk, outcome, originals) for outcome in kept if outcome.answer]
-        copy_in(Page, pages)
-        keep_extracted(run.pk, kept)
-        links, refusals = within_budget(run, [link for outcome in kept for link in outcome.links])
-        refusals += [refusal for outcome in kept for refusal in outcome.refusals]
-        if refusals:
-            keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
-        gains = credit_gains(cursor, run, kept, {url: row.rank for url, row in settled.items()})
-        if trapped := [link for link in links if link.trap]:
-            # of both at once: new hosts in one order, or two runs may wait for each other
-            add_queues(cursor, run.pk, links, numbers=numbers)
-        known: set[str] = set()
-        wanted = [link for link in links if not link.trap]
-        discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
-        caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
-        return_unspent(run, gains)
-        held = watch_yields(cursor, run, kept, originals, known, memory.watch)
+        copies = _write_pages(run.pk, kept, originals)
+        found = _admit_links(cursor, run, kept, settled, numbers)
+        held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
+        queues = {url: row.queue_id for url, row in settled.items()}
         failed = count_outcomes(
-            cursor,
-            shift,
-            kept,
-            {url: row.queue_id for url, row in settled.items()},
-            discovered=discovered + caught,
-            quarantined=caught + held,
-            duplicate=sum(page["duplicate_of"] is not None for page in pages),
+            cursor, shift, kept, queues, discovered=found.new, quarantined=held, duplicate=copies
         )
         fail_astray(cursor, shift, kept)
         memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)
     return settled.keys()
+
+
+def _count_requeued(cursor: CursorWrapper, outcomes: Sequence[UrlOutcome]) -> None:
+    requeued = [outcome.url_id for outcome in outcomes if outcome.state == UrlState.QUEUED]
+    if requeued:
+        cursor.execute(COUNT_REQUEUED, [requeued])
+
+
+def _write_pages(
+    run_id: int, outcomes: Sequence[UrlOutcome], originals: Mapping[bytes, int]
+) -> int:
+    """Write a row for each answer; returns how many are copies of others."""
+    pages = [page_row(run_id, outcome, originals) for outcome in outcomes if outcome.answer]
+    copy_in(Page, pages)
+    keep_extracted(run_id, outcomes)
+    return sum(page["duplicate_of"] is not None for page in pages)
+
+
+class AdmittedLinks(NamedTuple):
+    """How many URLs are new, how many of them a trap caught, and which addresses were known."""
+
+    new: int
+    caught: int
+    known: set[str]
+
+
+def _admit_links(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[UrlOutcome],
+    settled: Mapping[int, SettledUrl],
+    numbers: Sequence[int],
+) -> AdmittedLinks:
+    """Queue what the pages lead to, and note what the rules or the budget keep out."""
+    links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
+    refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
+    if refusals:
+        keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
+    gains = credit_gains(cursor, run, outcomes, {url: row.rank for url, row in settled.items()})
+    if trapped := [link for link in links if link.trap]:
+        # of both at once: new hosts in one order, or two runs may wait for each other
+        add_queues(cursor, run.pk, links, numbers=numbers)
+    known: set[str] = set()
+    wanted = [link for link in links if not link.trap]
+    discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
+    caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+    return_unspent(run, gains)
+    return AdmittedLinks(discovered + caught, caught, known)
 
 
 def record_all(

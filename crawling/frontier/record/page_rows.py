@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from django.db import connection
 
 from crawling.frontier.bulk_insert import copy_in
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.outcomes import ArchiveLocation, UrlOutcome
 from crawling.frontier.run_lock import locked_run
 from crawling.models import ExtractedRow, Shift
 
@@ -27,7 +27,7 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
         (outcome.url_id, *row)
         for outcome in outcomes
         if outcome.answer
-        for row in outcome.answer.extracted
+        for row in outcome.answer.summary.extracted
     ]
     copy_in(
         ExtractedRow,
@@ -41,7 +41,7 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
 def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -> dict[str, object]:
     answer = outcome.answer
     assert answer is not None
-    place = outcome.parcel.place if outcome.parcel else None
+    summary = answer.summary
     original = originals.get(answer.digest, outcome.url_id)
     return {
         "url_id": outcome.url_id,
@@ -49,35 +49,41 @@ def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -
         "status": answer.status,
         "final_url": answer.final_url,
         "content_type": as_text(answer.content_type),
-        "charset": as_text(answer.charset),
-        "title": as_text(answer.title),
+        "charset": as_text(summary.charset),
+        "title": as_text(summary.title),
         "bytes": answer.bytes,
         "fingerprint": answer.fingerprint,
         "address": answer.address,
         "fetch_seconds": answer.fetch_seconds,
         "fetched_at": answer.fetched_at,
-        "archive_file_id": place.file_id if place else None,
-        "archive_offset": place.offset if place else None,
-        "archive_length": place.length if place else None,
-        "payload_sha256": place.payload_sha256 if place else None,
-        "is_revisit": place is not None and place.is_revisit,
+        **_archive_columns(outcome.parcel.place if outcome.parcel else None),
         "digest": answer.digest or None,
         "duplicate_of": original if original != outcome.url_id else None,
-        "simhash": answer.simhash,
-        "canonical": answer.canonical,
-        "author": as_text(answer.author),
-        "description": as_text(answer.description),
-        "abstract": as_text(answer.abstract),
-        "language": as_text(answer.language),
-        "links": answer.links,
-        "needs_browser": answer.needs_browser,
-        "unread": answer.unread,
+        "simhash": summary.simhash,
+        "canonical": summary.canonical,
+        "author": as_text(summary.author),
+        "description": as_text(summary.description),
+        "abstract": as_text(summary.abstract),
+        "language": as_text(summary.language),
+        "links": summary.links,
+        "needs_browser": summary.needs_browser,
+        "unread": summary.unread,
         "last_modified": answer.last_modified,
         "expires_at": answer.expires_at,
         "etag": as_text(answer.etag),
         "unchanged_since": answer.unchanged_since,
         "reused_from": answer.reused_from,
         "is_personal": answer.is_personal,
+    }
+
+
+def _archive_columns(place: ArchiveLocation | None) -> dict[str, object]:
+    return {
+        "archive_file_id": place.file_id if place else None,
+        "archive_offset": place.offset if place else None,
+        "archive_length": place.length if place else None,
+        "payload_sha256": place.payload_sha256 if place else None,
+        "is_revisit": place is not None and place.is_revisit,
     }
 
 

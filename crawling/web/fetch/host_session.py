@@ -5,7 +5,9 @@ and whether the crawl has logged in.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any, cast
 
@@ -30,6 +32,10 @@ class HostSession:
     challenges: dict[str, str] = field(default_factory=dict)
     is_logged_in: bool = False
     _digest: tuple[str, HTTPDigestAuth] | None = field(default=None, repr=False)
+
+    def keep_challenge(self, origin: str, status: int, headers: Mapping[str, str]) -> None:
+        if status == HTTPStatus.UNAUTHORIZED:
+            self.challenges[origin] = headers.get("WWW-Authenticate", "")
 
     def authorization(self, secret: str, address: Address, method: str) -> str:
         """The answer to the challenge of the URL's origin (RFC 7617, RFC 7616).

@@ -29,9 +29,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 def outcome_of(number: int) -> UrlOutcome:
     exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, BytesIO(b"%d" % number))
     url = f"http://127.0.0.1:8900/{number}"
-    answer = ServerAnswer(
-        200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now()
-    )
+    answer = ServerAnswer(200, url, "text/plain", 1, number, "127.0.0.1", 0.1, timezone.now())
     return UrlOutcome(
         number, UrlState.SUCCEEDED, 200, answer=answer, parcel=CapturedExchange(url, 0, 1, exchange)
     )

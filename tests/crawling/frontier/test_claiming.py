@@ -10,9 +10,7 @@ from crawling.frontier.run_limits import pages_left
 from crawling.models import HostQueue, Url
 from tests.crawling.frontiers import Frontier, outcome
 
-ANSWER = ServerAnswer(
-    200, "http://a.test/", "text/html", "utf-8", "", 10, 1, "127.0.0.1", 0.1, timezone.now()
-)
+ANSWER = ServerAnswer(200, "http://a.test/", "text/html", 10, 1, "127.0.0.1", 0.1, timezone.now())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.outcomes import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
@@ -19,8 +19,6 @@ def answer(**changes) -> ServerAnswer:
         "status": 200,
         "final_url": "http://x/",
         "content_type": "",
-        "charset": "",
-        "title": "",
         "bytes": 1,
         "fingerprint": 1,
     }
@@ -50,7 +48,9 @@ def test_nul_and_broken_characters_are_left_out(shift):
         UrlState.FAILED,
         500,
         "a\0b",
-        answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"),
+        answer=answer(
+            content_type="text/\0html", summary=DocumentSummary(title="half \ud800", charset="\0")
+        ),
     )
 
     record_all(shift, [outcome], numbers=[0], memory=RecordingState(), lengths={})

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.outcomes import DocumentSummary, ServerAnswer
 from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows
@@ -17,13 +17,12 @@ ANSWER = ServerAnswer(
     200,
     "http://a.test/1",
     "text/html",
-    "utf-8",
-    "Title",
     1234,
     -5,
     "192.0.2.1",
     0.25,
     timezone.now(),
+    summary=DocumentSummary(charset="utf-8", title="Title"),
 )
 
 

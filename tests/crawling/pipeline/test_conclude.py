@@ -41,7 +41,7 @@ def test_a_page_brings_its_links_in_scope_one_deeper():
 
     assert (outcome.state, outcome.status, outcome.error) == (UrlState.SUCCEEDED, 200, "")
     assert found(outcome) == [("http://a.test/x", 4, 5), ("http://a.test/y", 4, 5)]
-    assert (outcome.answer.title, outcome.answer.final_url, outcome.answer.address) == (
+    assert (outcome.answer.summary.title, outcome.answer.final_url, outcome.answer.address) == (
         "T",
         "http://a.test/",
         "192.0.2.1",
@@ -142,8 +142,8 @@ def test_whatever_a_server_sends_can_be_stored(status, content_type, charset, lo
     if outcome.answer:
         texts += [
             outcome.answer.content_type,
-            outcome.answer.charset,
-            outcome.answer.title,
+            outcome.answer.summary.charset,
+            outcome.answer.summary.title,
             outcome.answer.final_url,
         ]
         assert -(2**63) <= outcome.answer.fingerprint < 2**63

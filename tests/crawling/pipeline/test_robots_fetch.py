@@ -13,7 +13,7 @@ from crawling.frontier.address_clock import AHEAD_SECONDS
 from crawling.frontier.leases import LeasedHost
 from crawling.frontier.robots_store import keep_robots
 from crawling.models import AddressClock, Host
-from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace
 from crawling.pipeline.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.pipeline.visit import Visit
@@ -195,7 +195,7 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
             return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
 
     allowed = [AllowedRange(ip_network("127.0.0.1/32"), 443, 443)]
-    client = Redirected(RequestPolicy("t/1"), DialPolicy(tuple(allowed)), Bandwidth(1), 1)
+    client = Redirected(RequestPolicy("t/1"), Egress(DialPolicy(tuple(allowed))), Bandwidth(1), 1)
     visit = Visit.of(LeasedHost(1, 1, "x", 0.0))
 
     learn_robots(

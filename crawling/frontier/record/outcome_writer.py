@@ -157,7 +157,7 @@ def _write_pages(
     return sum(page["duplicate_of"] is not None for page in pages)
 
 
-class AdmittedLinks(NamedTuple):
+class LinkAdmission(NamedTuple):
     """How many URLs are new, how many of them a trap caught, and which addresses were known."""
 
     new: int
@@ -171,7 +171,7 @@ def _admit_links(
     outcomes: Sequence[UrlOutcome],
     settled: Mapping[int, SettledUrl],
     numbers: Sequence[int],
-) -> AdmittedLinks:
+) -> LinkAdmission:
     """Queue what the pages lead to, and note what the rules or the budget keep out."""
     links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
     refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
@@ -186,7 +186,7 @@ def _admit_links(
     discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
     caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
     return_unspent(run, gains)
-    return AdmittedLinks(discovered + caught, caught, known)
+    return LinkAdmission(discovered + caught, caught, known)
 
 
 def record_all(

@@ -17,7 +17,7 @@
   function colours() {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(name).trim();
-    return { text: of("--pico-color"), grid: of("--pico-muted-border-color"), lines: [of("--state-busy"), of("--state-bad"), of("--state-good")] };
+    return { text: of("--ink"), grid: of("--line"), lines: [of("--state-busy"), of("--state-bad"), of("--state-good")] };
   }
 
   // As the tables have it: 24 hours, UTC.

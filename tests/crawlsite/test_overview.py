@@ -61,12 +61,13 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
     page = soup(operator.get(HOME))
 
     text = page.main.get_text(" ", strip=True)
-    assert "1 crawl is fetching" in text
-    assert "1 waits" in text
+    assert "Fetching 1 crawl with a worker" in text
+    assert "Waiting 1 for resources" in text
     assert "1 crawl wants looking after" in text
     assert "It claims too much." in text
     assert "Held by Atlas" in page.select_one(".idle").get_text(" ")
-    assert "42 answers of any status, 2 URLs failed" in text
+    assert "Pages 42 in the last hour" in text
+    assert "Failed 2 URLs in the last hour" in text
     assert [
         data["value"] for data in page.select("figure.chart tbody tr:nth-last-child(6) data")
     ] == ["42", "2"]

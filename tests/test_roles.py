@@ -64,6 +64,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/runs/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/runs/<int:number>/delete/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/<int:pk>/": {"GET": VIEWER},
+    "crawls/<int:pk>/settings/": {"GET": VIEWER},
     "crawls/<int:pk>/pages/": {"GET": VIEWER},
     "crawls/<int:pk>/pages/<int:url>/": {"GET": VIEWER},
     "crawls/<int:pk>/pages/<int:url>/content/": {"GET": VIEWER},

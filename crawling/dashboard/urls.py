@@ -51,6 +51,7 @@ urlpatterns = [
     path("<int:pk>/runs/", runs.runs, name="runs"),
     path("<int:pk>/runs/<int:number>/delete/", deletion.delete_run, name="run-delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
+    path("<int:pk>/settings/", crawl.settings, name="settings"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
     path("<int:pk>/pages/<int:url>/", archive_views.page, name="page"),
     path("<int:pk>/pages/<int:url>/content/", archive_views.content, name="page-content"),

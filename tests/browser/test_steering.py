@@ -53,6 +53,9 @@ def sees(page: Page, state: str, *, why: str) -> None:
 
 
 def click(page: Page, name: str) -> None:
+    """A button beside the crawl's name, or of the menu that stands with them."""
+    if not page.get_by_role("button", name=name, exact=True).is_visible():
+        page.locator("#more summary").click()
     page.get_by_role("button", name=name, exact=True).click()
     expect(page.locator(".message").first).to_contain_text("Library is")
 
@@ -63,7 +66,7 @@ def at_the_bank(page: Page) -> Locator:
 
 def held_by(page: Page, name: str) -> Locator:
     """A process's row of the bank's matrix."""
-    page.get_by_role("link", name="Bank", exact=True).first.click()
+    page.get_by_role("link", name="Resources", exact=True).click()
     return (
         page.get_by_role("region", name="Who holds what")
         .get_by_role("row")

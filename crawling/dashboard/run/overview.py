@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import F, Sum
-from django.utils import timezone
 
-from allocation.selectors import format_amounts
-from crawling.crawls.fetching_section import describe_fetching
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
 from crawling.dashboard.run.copies import ContentCopies, copies_of
+from crawling.dashboard.run.crawl_settings import importance_of
 from crawling.dashboard.run.fetch_threads import FetchThreadRow, fetch_threads_of, steps_of
 from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
 from crawling.dashboard.run.hosts import (
@@ -28,13 +26,10 @@ from crawling.dashboard.run.hosts import (
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.rates import FetchRates, rates_of
-from crawling.dashboard.run.rules import rules_in_words
 from crawling.dashboard.run.statuses import FailureSamples, StatusRow, causes_of, status_rows
-from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
+from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.ranking import Order
-from crawling.orders.sections.ordering import OrderingPart
-from crawling.runs.grants import default_pool
 from crawling.runs.remaining_time import remaining
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -46,15 +41,11 @@ LINES = 50
 
 @dataclass(frozen=True)
 class RunOverview:
-    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest.
-
-    `claim` is Max, in words.
-    """
+    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest."""
 
     crawl: CrawlJob
     view: CrawlView
     verbs: tuple[str, ...]
-    claim: Sequence[str]
     run: Run | None = None
     runs: Sequence[Run] = ()
     rates: FetchRates | None = None
@@ -107,51 +98,6 @@ class RunOverview:
     @property
     def more_runs(self) -> bool:
         return len(self.runs) == RUNS
-
-    @property
-    def scope_in_words(self) -> str:
-        return {
-            Reach.HOST: "the seeds' hosts",
-            Reach.PATH: "the seeds' directories",
-            Reach.DOMAIN: "the seeds' domains",
-        }[Reach(self.crawl.scope)]
-
-    @property
-    def asks(self) -> list[tuple[str, str]]:
-        """How it asks, where that is not as usual."""
-        return describe_fetching(self.crawl)
-
-    @property
-    def rules_in_words(self) -> list[tuple[str, str]]:
-        """What filters and finer limits say, where they say anything."""
-        return rules_in_words(self.crawl)
-
-    @property
-    def exceptions(self) -> list[RobotsException]:
-        return list(
-            self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now())
-        )
-
-    @property
-    def order_of_visits(self) -> str:
-        return self.crawl.visit_order.replace("_", " ")
-
-    @property
-    def weights(self) -> str:
-        """Of best-first; empty for the other orders, which have none."""
-        part = OrderingPart.model_validate(self.crawl.ordering)
-        return (
-            f"links {part.links_weight:g}, address {part.url_weight:g}"
-            if self.crawl.visit_order == Order.BEST_FIRST
-            else ""
-        )
-
-    @property
-    def importance(self) -> list[tuple[str, str]]:
-        return [
-            (text, f"{weight:g}")
-            for text, weight in self.crawl.ordering.get("importance", {}).items()
-        ]
 
     @property
     def commands(self) -> list[str]:
@@ -209,7 +155,8 @@ class RunOverview:
 
     def _ordering_options(self) -> list[str]:
         given = [
-            f"--importance {shlex.quote(f'{text}={weight}')}" for text, weight in self.importance
+            f"--importance {shlex.quote(f'{text}={weight}')}"
+            for text, weight in importance_of(self.crawl)
         ]
         return [
             *given,
@@ -219,7 +166,7 @@ class RunOverview:
 
 def empty_page(crawl: CrawlJob) -> RunOverview:
     """The page of a crawl that was never started."""
-    return RunOverview(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
+    return RunOverview(crawl, crawl_view(crawl), verbs=("start",))
 
 
 def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
@@ -230,7 +177,6 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
         crawl=run.crawl,
         view=run_view(run, waits={one.process: one.wait for one in dealings if one.wait}),
         verbs=_verbs(run) if run == runs[0] else (),
-        claim=_claim(run.crawl),
         run=run,
         runs=runs,
         rates=rates_of(run),
@@ -252,10 +198,6 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
         out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
-
-
-def _claim(crawl: CrawlJob) -> list[str]:
-    return format_amounts(default_pool().pk, crawl.claim)
 
 
 def _verbs(run: Run) -> tuple[str, ...]:

@@ -9,13 +9,27 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
 #: states in which nothing will happen until somebody says so; every page of the crawl tells
 RESTING = (RunState.PAUSING, RunState.PAUSED)
+#: name and route of each tab of a crawl, in order
+TABS = (
+    ("Overview", "crawl"),
+    ("Pages", "pages"),
+    ("Not fetched", "left-out"),
+    ("Queue", "frontier"),
+    ("Hosts", "hosts"),
+    ("Log", "log"),
+    ("Charts", "charts"),
+    ("Runs", "runs"),
+    ("Settings", "settings"),
+)
+#: tabs of a single run; a crawl that was never started has nothing there
+OF_A_RUN = frozenset({"pages", "left-out", "frontier", "hosts", "log", "charts"})
 
 
 @register.filter
@@ -52,3 +66,24 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
         if state
         else link
     )
+
+
+@register.inclusion_tag("crawling/_tabs.html")
+def crawl_tabs(crawl: CrawlJob, here: str, run: Run | None = None) -> dict[str, object]:
+    """The tabs of a crawl; `here` is the route of the one that is shown. An earlier run stays
+    chosen; without one the latest counts, at the cost of a query.
+    """
+    run = run or crawl.runs.filter(is_latest=True).first()
+    asked = f"?run={run.number}" if run and not run.is_latest else ""
+    return {
+        "tabs": [
+            {
+                "name": name,
+                "address": reverse(f"crawling:{route}", args=[crawl.pk])
+                + (asked if route in OF_A_RUN or route == "crawl" else ""),
+                "is_here": route == here,
+            }
+            for name, route in TABS
+            if run or route not in OF_A_RUN
+        ]
+    }

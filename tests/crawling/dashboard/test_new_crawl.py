@@ -359,7 +359,7 @@ def test_weights_are_asked_for_kept_and_shown(send, operator):
         "path_ascending": True,
     }
     settings = (
-        soup(operator.get(reverse("crawling:crawl", args=[crawl.pk])))
+        soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))
         .select_one("dl.settings")
         .get_text(" ", strip=True)
     )

@@ -103,19 +103,16 @@ def test_the_black_list_is_kept_on_a_page_with_reasons(boss, crawl):
     assert "It is empty" in boss.get("/crawls/blacklist/").content.decode()
 
 
-def test_an_exception_from_robots_needs_a_reason_and_is_shown_on_the_crawls_page(boss, crawl):
-    here = f"/crawls/{crawl.pk}/robots/"
+def test_an_exception_from_robots_needs_a_reason_and_is_shown_among_the_settings(boss, crawl):
+    here, settings = f"/crawls/{crawl.pk}/robots/", f"/crawls/{crawl.pk}/settings/"
     boss.post(here, {"host": "a.test", "hours": "24", "reason": " "})
     assert not RobotsException.objects.exists()
 
     boss.post(here, {"host": "A.test", "hours": "24", "reason": "agreed, ticket 4711"})
-    assert "agreed, ticket 4711" in boss.get(f"/crawls/{crawl.pk}/").content.decode()
+    assert "agreed, ticket 4711" in boss.get(settings).content.decode()
 
     boss.post(here, {"end": str(RobotsException.objects.get(host="a.test").pk)})
-    assert (
-        "agreed, ticket 4711"
-        not in boss.get(f"/crawls/{crawl.pk}/").content.decode().partition("Settings")[2]
-    )
+    assert "agreed, ticket 4711" not in boss.get(settings).content.decode()
 
 
 def test_an_address_is_inspected_in_any_spelling(

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back
 from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
 from crawling.dashboard.run.log import LEVEL_WORDS, LogFilter
@@ -58,6 +59,15 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def settings(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what was ordered, with the ways to change it."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    return render(request, "crawling/settings.html", {"crawl": job, "page": settings_of(job)})
 
 
 @require_GET

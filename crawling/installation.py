@@ -18,6 +18,15 @@ from crawling.web.proxies import Proxy, read_proxy
 from crawling.web.vetting import AllowedRange, DialPolicy
 
 Network = IPv4Network | IPv6Network
+#: a row by which an administrator lets crawls go where they otherwise may not
+AccessRule = AllowedNetwork | AllowedDirectory | SharedNetwork | TrustedProxy
+#: by the name that pages and JSON use
+ACCESS_RULES: dict[str, type[AccessRule]] = {
+    "networks": AllowedNetwork,
+    "directories": AllowedDirectory,
+    "proxies": TrustedProxy,
+    "shared": SharedNetwork,
+}
 
 
 def allowed_networks() -> list[AllowedRange]:
@@ -63,11 +72,43 @@ def identity() -> Identity:
 
 
 @transaction.atomic
-def set_identity(product_token: str, contact_url: str, *, by: User | None = None) -> Identity:
-    """Say who crawls. Raises ValidationError with a message by field."""
-    before = identity()
-    row = Identity(pk=1, product_token=product_token, contact_url=contact_url)
-    row.clean_fields()
-    row.save()
-    note(by, row, "changed", {"user_agent": (before.user_agent, row.user_agent)})
+def set_identity(
+    product_token: str,
+    contact_url: str,
+    *,
+    purpose: str | None = None,
+    addresses: str | None = None,
+    by: User | None = None,
+) -> Identity:
+    """Set who crawls; None leaves a field as it is.
+
+    Raises ValidationError with messages by field; then nothing has changed.
+    """
+    with transaction.atomic():
+        Identity.objects.get_or_create(pk=1)
+        row = Identity.objects.select_for_update().get(pk=1)
+        before = {"user_agent": row.user_agent, "purpose": row.purpose, "addresses": row.addresses}
+        row.product_token, row.contact_url = product_token, contact_url
+        row.purpose = row.purpose if purpose is None else purpose
+        row.addresses = row.addresses if addresses is None else addresses
+        row.clean_fields()
+        row.clean()
+        row.save()
+        after = {name: getattr(row, name) for name in before}
+        note(by, row, "changed", {name: (before[name], after[name]) for name in before})
     return row
+
+
+def allow(row: AccessRule, *, by: User) -> None:
+    """Add a rule of access. Raises ValidationError with messages by field."""
+    with transaction.atomic():
+        row.full_clean()
+        row.save(force_insert=True)
+        note(by, row, "allowed")
+
+
+def disallow(row: AccessRule, *, by: User) -> None:
+    """Remove a rule of access: from the next fetch on it holds no more."""
+    with transaction.atomic():
+        note(by, row, "no longer allowed")
+        row.delete()

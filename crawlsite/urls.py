@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
@@ -23,6 +24,8 @@ urlpatterns = [
     path("dns/", include("dnscache.urls")),
     path("trials/", include("crawling.experiments.urls")),
     path("alerts/", include("crawling.dashboard.alerts.urls")),
+    path("administration/", include("crawlsite.administration.urls")),
+    path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

@@ -15,7 +15,7 @@ from django.utils.regex_helper import normalize
 from benchmarks.dashboard.load import Filled
 
 #: those of whose things the first is looked at
-NUMBERED = ("alerts/", "crawls/templates/", "account/tokens/")
+NUMBERED = ("administration/", "alerts/", "crawls/templates/", "account/tokens/")
 RUNS = re.compile("runs|compare|changes|archive|checkpoints")
 #: queries that ask more of a place than its address alone
 QUERIES = {
@@ -174,7 +174,8 @@ def _values(filled: Filled) -> dict[str, Any]:
         "deed": "pin",
         "key": 50,
         "trial_id": Trial.objects.latest("pk").pk,
-        **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),
+        **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id", "rule_id"), 1),
+        "user_id": 1,
         "delivery": 1,
         "delivery_id": 1,
         "ending": "txt",

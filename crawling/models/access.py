@@ -47,6 +47,16 @@ class Identity(models.Model):
         ],
         help_text="where site owners reach you: a page about the crawl, or mailto:you@example.org",
     )
+    purpose = models.TextField(
+        blank=True,
+        max_length=2000,
+        help_text="what you crawl for and what becomes of the pages; site owners read it",
+    )
+    addresses = models.TextField(
+        blank=True,
+        max_length=1000,
+        help_text="the networks that your crawls come from, one a line; site owners check them",
+    )
 
     class Meta:
         verbose_name_plural = "identity"
@@ -54,6 +64,18 @@ class Identity(models.Model):
 
     def __str__(self) -> str:
         return self.user_agent
+
+    def clean(self) -> None:
+        for network in self.networks:
+            try:
+                check_network(network)
+            except ValidationError as error:
+                raise ValidationError({"addresses": error.messages}) from error
+
+    @property
+    def networks(self) -> list[str]:
+        """The lines of `addresses`."""
+        return self.addresses.split()
 
     @property
     def user_agent(self) -> str:

@@ -28,6 +28,7 @@ from crawling.dashboard.run.api.frontier import frontier
 from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.steering import steering
 from crawling.experiments.api import trials
+from crawlsite.administration.api import access, activity, users
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
@@ -101,4 +102,7 @@ api.add_router("/dns-cache", dns_reports, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
 api.add_router("/health", health, tags=["health"])
 api.add_router("/alerts", alerts, tags=["alerts"])
+api.add_router("/access", access, tags=["administration"])
+api.add_router("/users", users, tags=["administration"])
+api.add_router("/activity", activity, tags=["administration"])
 add_error_handlers(api)

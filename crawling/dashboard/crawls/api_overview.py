@@ -32,6 +32,8 @@ class IdentityOut(Schema):
         description="where they can reach you; empty: nobody has said it yet, and no real site "
         "is crawled"
     )
+    purpose: str = Field(description="what you crawl for; the page for site owners shows it")
+    addresses: str = Field(description="networks that crawls come from, one a line")
     user_agent: str
 
 
@@ -44,6 +46,8 @@ class IdentityIn(Schema):
     )
     product_token: Line
     contact_url: Line
+    purpose: Annotated[str, Field(max_length=2000, pattern=TEXT)] | None = None
+    addresses: Annotated[str, Field(max_length=1000, pattern=TEXT)] | None = None
 
 
 class ActiveCrawlOut(Schema):
@@ -140,7 +144,7 @@ def show(request: CrawlApiRequest) -> Identity:
 @may_say
 def say(request: CrawlApiRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
     try:
-        return set_identity(asked.product_token, asked.contact_url, by=request.user)
+        return set_identity(**asked.dict(), by=request.user)
     except ValidationError as error:
         raise BadOrder(
             {field: " ".join(sentences) for field, sentences in error.message_dict.items()}

@@ -62,7 +62,5 @@ class Command(BaseCommand):
 def _user(username: str) -> User:
     user = User.objects.filter(username=username).first()
     if user is None:
-        raise CommandError(
-            f"There is no user {username!r}; administrators make users in the admin site."
-        )
+        raise CommandError(f"There is no user {username!r}; create it under Administration, Users.")
     return user

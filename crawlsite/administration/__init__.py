@@ -1,0 +1,1 @@
+"""Administration inside the product: identity, access, users and roles, activity."""

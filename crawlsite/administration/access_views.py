@@ -1,0 +1,170 @@
+"""The pages of the identity and of where crawls may go, and the public page about this crawler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from crawling.installation import ACCESS_RULES, allow, disallow, identity, set_identity
+from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+
+if TYPE_CHECKING:
+    from crawling.installation import AccessRule
+
+
+class IdentityForm(forms.ModelForm):
+    """Questions only; what is right is settled by `set_identity`."""
+
+    class Meta:
+        model = Identity
+        fields = ("product_token", "contact_url", "purpose", "addresses")
+        labels = {
+            "product_token": "Product token",
+            "contact_url": "Contact",
+            "purpose": "Purpose",
+            "addresses": "Addresses",
+        }
+        widgets = {
+            "purpose": forms.Textarea(attrs={"rows": 3}),
+            "addresses": forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        }
+
+
+class NetworkForm(forms.ModelForm):
+    class Meta:
+        model = AllowedNetwork
+        fields = ("network", "port_from", "port_to", "note")
+
+
+class DirectoryForm(forms.ModelForm):
+    class Meta:
+        model = AllowedDirectory
+        fields = ("path", "note")
+
+
+class SharedNetworkForm(forms.ModelForm):
+    class Meta:
+        model = SharedNetwork
+        fields = ("network", "note")
+
+
+class ProxyForm(forms.ModelForm):
+    class Meta:
+        model = TrustedProxy
+        fields = ("host", "port", "note")
+
+
+#: by the name in the form: the form, the heading, and what a row of it means
+RULE_FORMS: dict[str, tuple[type[forms.ModelForm], str, str]] = {
+    "networks": (
+        NetworkForm,
+        "Allowed networks",
+        "Addresses that are not public and may be crawled, such as an intranet.",
+    ),
+    "directories": (
+        DirectoryForm,
+        "Allowed directories",
+        "Directories that file: URLs may name, on every machine with workers.",
+    ),
+    "proxies": (
+        ProxyForm,
+        "Trusted proxies",
+        "Proxies that may fetch plain HTTP for crawls and choose the address themselves.",
+    ),
+    "shared": (
+        SharedNetworkForm,
+        "Shared networks",
+        "Networks of CDNs: hosts there do not take turns at one address.",
+    ),
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.change_identity", raise_exception=True)
+def identity_page(request: HttpRequest) -> HttpResponse:
+    """Show and set who crawls."""
+    assert isinstance(request.user, User)
+    form = IdentityForm(request.POST or None, instance=identity())
+    if request.method == "POST" and form.is_valid():
+        try:
+            set_identity(**form.cleaned_data, by=request.user)
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(
+                request, "The identity is saved. Running crawls use it from their next shift on."
+            )
+            return redirect("administration:identity")
+    facts = {"form": form, "who": identity(), "public_page": _public_page()}
+    return render(request, "administration/identity.html", facts)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.change_allowednetwork", raise_exception=True)
+def access(request: HttpRequest) -> HttpResponse:
+    """List the rules of access; add one."""
+    assert isinstance(request.user, User)
+    asked = request.POST.get("kind", "")
+    if asked and asked not in RULE_FORMS:
+        raise Http404
+    bound = RULE_FORMS[asked][0](request.POST) if asked else None
+    if bound is not None:
+        _need(request.user, "add", asked)
+        if bound.is_valid():
+            allow(bound.instance, by=request.user)
+            messages.success(request, f"{bound.instance} is allowed from the next fetch on.")
+            return redirect("administration:access")
+    groups = [
+        {
+            "kind": kind,
+            "title": title,
+            "meaning": meaning,
+            "rows": ACCESS_RULES[kind]._default_manager.order_by("pk"),
+            "form": bound if kind == asked else form(auto_id=f"{kind}_%s"),
+        }
+        for kind, (form, title, meaning) in RULE_FORMS.items()
+    ]
+    return render(request, "administration/access.html", {"groups": groups})
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_allowednetwork", raise_exception=True)
+def remove_access(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
+    """Remove a rule of access."""
+    assert isinstance(request.user, User)
+    if kind not in RULE_FORMS:
+        raise Http404
+    _need(request.user, "delete", kind)
+    row = cast("AccessRule", get_object_or_404(ACCESS_RULES[kind], pk=pk))
+    disallow(row, by=request.user)
+    messages.success(request, f"{row} is no longer allowed.")
+    return redirect("administration:access")
+
+
+@require_GET
+def about_this_crawler(request: HttpRequest) -> HttpResponse:
+    """For site owners, without a log-in: who crawls, what for, from where, how to be left alone."""
+    return render(request, "administration/crawler.html", {"who": identity()})
+
+
+def _need(user: User, verb: str, kind: str) -> None:
+    if not user.has_perm(f"crawling.{verb}_{ACCESS_RULES[kind]._meta.model_name}"):
+        raise PermissionDenied
+
+
+def _public_page() -> str:
+    """The address of the page about this crawler; "" if the public address is not set."""
+    return settings.PUBLIC_URL + reverse("about-crawler") if settings.PUBLIC_URL else ""

@@ -1,0 +1,133 @@
+"""Users and their roles: the only writer of them beside the admin site and `set_up`.
+
+Only a superuser changes a superuser, and nobody takes away their own role or account: an
+installation always keeps somebody who can give roles.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.db.models import Prefetch, QuerySet
+
+from crawling.audit import note
+from crawlsite.refusal_pages import ADMINISTRATOR
+from crawlsite.roles import ROLES
+
+#: no role: the user can log in and see nothing
+NO_ROLE = ""
+
+
+class BadAccount(Exception):
+    """The account cannot be made or changed as asked; `errors` holds a sentence for each field."""
+
+    def __init__(self, errors: dict[str, str]) -> None:
+        self.errors = errors
+        super().__init__(" ".join(errors.values()))
+
+
+def accounts() -> QuerySet[User]:
+    """Those who can have a password, with their groups; the accounts of programs are left out."""
+    people = User.objects.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    return people.prefetch_related(Prefetch("groups")).order_by("username")
+
+
+def role_of(user: User) -> str:
+    """The strongest of the product's roles that the user has."""
+    names = {group.name for group in user.groups.all()}
+    return next((role for role in reversed(ROLES) if role in names), NO_ROLE)
+
+
+def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User, str]:
+    """Make a user with a role. Returns the user and a random password, which is shown once.
+
+    Raises BadAccount.
+    """
+    name, email, errors = name.strip(), email.strip(), dict[str, str]()
+    try:
+        UnicodeUsernameValidator()(name)
+    except ValidationError:
+        errors["name"] = "Use letters, digits and @ . + - _ only, 150 characters at most."
+    if len(name) > 150:
+        errors["name"] = "Use 150 characters at most."
+    try:
+        if email:
+            validate_email(email)
+    except ValidationError:
+        errors["email"] = "Write an address like ada@example.org, or leave it empty."
+    if role not in (*ROLES, NO_ROLE):
+        errors["role"] = f"Choose one of: {', '.join(ROLES)}."
+    if errors:
+        raise BadAccount(errors)
+    password = secrets.token_urlsafe(12)
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(name, email, password)
+            _give_role(user, role)
+            note(by, user, "created", {"role": (None, role)})
+    except IntegrityError as error:
+        raise BadAccount({"name": f"There is a user named {name} already."}) from error
+    return user, password
+
+
+def set_role(user: User, role: str, *, by: User) -> None:
+    """Give a user one role instead of another; groups of one's own stay.
+
+    Raises BadAccount for one's own role, PermissionDenied for a superuser's.
+    """
+    if role not in (*ROLES, NO_ROLE):
+        raise BadAccount({"role": f"Choose one of: {', '.join(ROLES)}."})
+    with transaction.atomic():
+        row = _changeable(user, by)
+        before = role_of(row)
+        _give_role(row, role)
+        note(by, row, "role changed", {"role": (before, role)})
+
+
+def set_active(user: User, *, is_active: bool, by: User) -> None:
+    """Let a user log in, or log the user out everywhere; tokens open nothing meanwhile.
+
+    Raises BadAccount for one's own account, PermissionDenied for a superuser's.
+    """
+    with transaction.atomic():
+        row = _changeable(user, by)
+        note(by, row, "activated" if is_active else "deactivated")
+        User.objects.filter(pk=row.pk).update(is_active=is_active)
+
+
+def reset_password(user: User, *, by: User) -> str:
+    """Give a user a random password and return it; sessions with the old one end.
+
+    Raises BadAccount for one's own account, PermissionDenied for a superuser's.
+    """
+    password = secrets.token_urlsafe(12)
+    with transaction.atomic():
+        row = _changeable(user, by)
+        row.set_password(password)
+        row.save(update_fields=["password"])
+        note(by, row, "password reset")
+    return password
+
+
+def _changeable(user: User, by: User) -> User:
+    """The row, locked, if `by` may change it."""
+    row = User.objects.select_for_update().get(pk=user.pk)
+    if row.pk == by.pk:
+        raise BadAccount({"user": "Nobody changes their own account here; ask another one."})
+    if row.is_superuser and not by.is_superuser:
+        raise PermissionDenied
+    return row
+
+
+def _give_role(user: User, role: str) -> None:
+    user.groups.remove(*Group.objects.filter(name__in=ROLES))
+    if role:
+        user.groups.add(Group.objects.get(name=role))
+    is_staff = user.is_superuser or role == ADMINISTRATOR
+    User.objects.filter(pk=user.pk).update(is_staff=is_staff)

@@ -1,0 +1,140 @@
+"""Who did what: the log of actions, filtered, on a page and as CSV."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.admin.models import ADDITION, DELETION, LogEntry
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from allocation.numbers import whole_number
+from crawling.dashboard.base.row_files import lines_of
+from crawling.paging import page_of
+
+SHOWN = 100
+#: rows of a file
+MOST_EXPORTED = 100_000
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One action. `changes` are sentences, one a field."""
+
+    at: datetime
+    user: str
+    action: str
+    kind: str
+    thing: str
+    changes: list[str]
+
+    def as_row(self) -> dict[str, Any]:
+        """As the file has it."""
+        changes = "; ".join(self.changes)
+        return {
+            "at": self.at,
+            "user": self.user,
+            "action": self.action,
+            "kind": self.kind,
+            "object": self.thing,
+            "changes": changes,
+        }
+
+
+@require_safe
+@login_required
+@permission_required("admin.view_logentry", raise_exception=True)
+def activity(request: HttpRequest) -> HttpResponse:
+    """Show a page of the log."""
+    rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
+    if before := whole_number(request.GET.get("before", "")):
+        rows = rows.filter(pk__lt=before)
+    found, following = page_of(rows, SHOWN)
+    facts = {
+        "rows": [as_activity(row) for row in found],
+        "following": following,
+        "users": User.objects.filter(logentry__isnull=False).distinct().order_by("username"),
+        "asked_user": request.GET.get("user", ""),
+        "text": request.GET.get("q", ""),
+        "query": _query(request),
+    }
+    return render(request, "administration/activity.html", facts)
+
+
+@require_safe
+@login_required
+@permission_required("admin.view_logentry", raise_exception=True)
+def activity_file(request: HttpRequest) -> StreamingHttpResponse:
+    """The same as CSV, the latest first."""
+    rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
+    found = rows[:MOST_EXPORTED].iterator(chunk_size=2000)
+    headers = {"Content-Disposition": 'attachment; filename="activity.csv"'}
+    return StreamingHttpResponse(
+        lines_of((as_activity(row).as_row() for row in found), "csv"),
+        content_type="text/csv; charset=utf-8",
+        headers=headers,
+    )
+
+
+def activities(text: str, user: str) -> QuerySet[LogEntry]:
+    """The rows of one user and with a text in them, the latest first; empty: of all."""
+    rows = LogEntry.objects.select_related("user", "content_type").order_by("-pk")
+    if user:
+        rows = rows.filter(user__username=user)
+    if text := text.replace("\0", "").strip()[:200]:
+        rows = rows.filter(Q(object_repr__icontains=text) | Q(change_message__icontains=text))
+    return rows
+
+
+def _query(request: HttpRequest) -> str:
+    """The filter as it stands in an address, without the place in the list."""
+    asked = request.GET.copy()
+    asked.pop("before", None)
+    return asked.urlencode()
+
+
+def as_activity(row: LogEntry) -> Activity:
+    """What a row says, whoever wrote it: `crawling.audit` or the admin site."""
+    action, changes = _message(row)
+    kind = str(row.content_type.name) if row.content_type else ""
+    return Activity(
+        row.action_time, row.user.get_username(), action, kind, row.object_repr, changes
+    )
+
+
+def _message(row: LogEntry) -> tuple[str, list[str]]:
+    """The action and its changes."""
+    try:
+        said = json.loads(row.change_message)
+    except ValueError:
+        said = None
+    if isinstance(said, dict) and "action" in said:
+        changes = said.get("changes") or {}
+        pairs = changes.items() if isinstance(changes, dict) else ()
+        return str(said["action"]), [_change(field, pair) for field, pair in pairs]
+    verb = {ADDITION: "added", DELETION: "deleted"}.get(row.action_flag, "changed")
+    return f"{verb} in the admin site", [row.get_change_message()]
+
+
+def _change(field: str, pair: Any) -> str:
+    if isinstance(pair, list) and len(pair) == 2:
+        return f"{field}: {_value(pair[0])} → {_value(pair[1])}"
+    return f"{field}: {_value(pair)}"
+
+
+def _value(value: Any) -> str:
+    text = (
+        "–"
+        if value in (None, "", [], {})
+        else value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False)
+    )
+    return text if len(text) <= 200 else f"{text[:199]}…"

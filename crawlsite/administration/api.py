@@ -1,0 +1,244 @@
+"""`/api/access`, `/api/users` and `/api/activity`: what the administration pages show and do."""
+
+# No postponed annotations here: ninja reads them.
+
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, needs
+from crawling.errors import BadOrder
+from crawling.installation import ACCESS_RULES, AccessRule, allow, disallow
+from crawling.paging import page_of
+from crawlsite.administration.accounts import (
+    BadAccount,
+    accounts,
+    create_account,
+    reset_password,
+    role_of,
+    set_active,
+    set_role,
+)
+from crawlsite.administration.activity import activities, as_activity
+
+access, users, activity = Router(), Router(), Router()
+may_see_access = needs("crawling.change_allowednetwork")
+may_see_users = needs("auth.change_user")
+may_see_activity = needs("admin.view_logentry")
+Kind = Annotated[str, Path(description=f"one of: {', '.join(ACCESS_RULES)}")]
+Id = Annotated[int, Path(ge=1, le=LARGEST)]
+RULE = {
+    "title": "AccessRule",
+    "type": "object",
+    "description": "networks: network, port_from, port_to; directories: path; proxies: host, port; "
+    "shared: network. All: note.",
+    "examples": [{"network": "10.1.0.0/16", "port_from": 80, "port_to": 443, "note": "intranet"}],
+}
+
+
+class AccessRuleOut(Schema):
+    kind: str
+    id: int
+    rule: str = Field(description="as the page shows it")
+    note: str
+
+
+class AccessList(Schema):
+    items: list[AccessRuleOut]
+
+
+class UserOut(Schema):
+    id: int
+    name: str
+    email: str
+    role: str = Field(description="viewer, operator or administrator; empty: none")
+    is_active: bool
+    is_superuser: bool
+    last_login: datetime | None
+
+
+class UserList(Schema):
+    items: list[UserOut]
+
+
+class UserWithPassword(UserOut):
+    password: str = Field(description="shown this once")
+
+
+class NewUser(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "ada", "role": "operator"}]},
+    )
+    name: str
+    email: str = ""
+    role: str = ""
+
+
+class UserChanges(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"role": "viewer"}, {"is_active": False}]}
+    )
+    role: str | None = None
+    is_active: bool | None = None
+
+
+class ActivityOut(Schema):
+    at: datetime
+    user: str
+    action: str
+    kind: str
+    object: str
+    changes: list[str]
+
+
+class ActivityPage(Schema):
+    items: list[ActivityOut]
+    next: int | None
+
+
+@access.get("", response=AccessList, summary="Where crawls may go beyond public addresses")
+@may_see_access
+def index(request: CrawlApiRequest) -> dict[str, Any]:
+    return {
+        "items": [
+            _rule(kind, row)
+            for kind, model in ACCESS_RULES.items()
+            for row in model._default_manager.order_by("pk")
+        ]
+    }
+
+
+@access.post(
+    "/{kind}", response={201: AccessRuleOut}, summary="Allow a network, directory or proxy"
+)
+@may_see_access
+def add(
+    request: CrawlApiRequest,
+    kind: Kind,
+    fields: Annotated[Annotated[dict[str, Any], WithJsonSchema(RULE)], Body()],
+) -> Status:
+    model = _model(kind)
+    _need(request.user, f"crawling.add_{model._meta.model_name}")
+    names = {field.name for field in model._meta.get_fields()} - {"id"}
+    if unknown := fields.keys() - names:
+        sentence = f"is not a field here; these are: {', '.join(sorted(names))}"
+        raise BadOrder(dict.fromkeys(sorted(unknown), sentence))
+    row = model(**fields)
+    try:
+        allow(row, by=request.user)
+    except ValidationError as error:
+        raise BadOrder(
+            {field: " ".join(said) for field, said in error.message_dict.items()}
+        ) from error
+    return Status(201, _rule(kind, row))
+
+
+@access.delete("/{kind}/{rule_id}", response={204: None}, summary="Allow it no longer")
+@may_see_access
+def remove(request: CrawlApiRequest, kind: Kind, rule_id: Id) -> Status:
+    model = _model(kind)
+    _need(request.user, f"crawling.delete_{model._meta.model_name}")
+    disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
+    return Status(204, None)
+
+
+@users.get("", response=UserList, summary="Users and their roles")
+@may_see_users
+def list_users(request: CrawlApiRequest) -> dict[str, Any]:
+    return {"items": [_user(user) for user in accounts()]}
+
+
+@users.post("", response={201: UserWithPassword}, summary="Create a user with a random password")
+@may_see_users
+def create_user(request: CrawlApiRequest, asked: Annotated[NewUser, Body()]) -> Status:
+    try:
+        user, password = create_account(asked.name, asked.email, asked.role, by=request.user)
+    except BadAccount as error:
+        raise BadOrder(error.errors) from error
+    return Status(201, {**_user(accounts().get(pk=user.pk)), "password": password})
+
+
+@users.patch(
+    "/{user_id}", response=UserOut, summary="Change a user's role, lock or unlock the user"
+)
+@may_see_users
+def change_user(
+    request: CrawlApiRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
+) -> dict[str, Any]:
+    user = get_object_or_404(accounts(), pk=user_id)
+    try:
+        if asked.role is not None:
+            set_role(user, asked.role, by=request.user)
+        if asked.is_active is not None:
+            set_active(user, is_active=asked.is_active, by=request.user)
+    except BadAccount as error:
+        raise BadOrder(error.errors) from error
+    return _user(accounts().get(pk=user.pk))
+
+
+@users.post(
+    "/{user_id}/password", response=UserWithPassword, summary="Give a user a random password"
+)
+@may_see_users
+def new_password(request: CrawlApiRequest, user_id: Id) -> dict[str, Any]:
+    user = get_object_or_404(accounts(), pk=user_id)
+    try:
+        password = reset_password(user, by=request.user)
+    except BadAccount as error:
+        raise BadOrder(error.errors) from error
+    return {**_user(user), "password": password}
+
+
+@activity.get("", response=ActivityPage, summary="Who did what, the latest first")
+@may_see_activity
+def list_activity(
+    request: CrawlApiRequest,
+    q: Text = "",
+    user: str = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    rows = activities(q, user)
+    if cursor is not None:
+        rows = rows.filter(pk__lt=cursor)
+    found, following = page_of(rows, limit)
+    items = [as_activity(row) for row in found]
+    return {
+        "items": [{**one.as_row(), "changes": one.changes} for one in items],
+        "next": following,
+    }
+
+
+def _model(kind: str) -> type[AccessRule]:
+    if kind not in ACCESS_RULES:
+        raise Http404(f"There are no rules named {kind}; these are: {', '.join(ACCESS_RULES)}.")
+    return ACCESS_RULES[kind]
+
+
+def _rule(kind: str, row: Any) -> dict[str, Any]:
+    return {"kind": kind, "id": row.pk, "rule": str(row), "note": row.note}
+
+
+def _user(user: User) -> dict[str, Any]:
+    return {
+        "id": user.pk,
+        "name": user.get_username(),
+        "email": user.email,
+        "role": role_of(user),
+        "is_active": user.is_active,
+        "is_superuser": user.is_superuser,
+        "last_login": user.last_login,
+    }
+
+
+def _need(user: User, permission: str) -> None:
+    if not user.has_perm(permission):
+        raise PermissionDenied

@@ -1,0 +1,16 @@
+"""The administration pages."""
+
+from django.urls import path
+
+from crawlsite.administration import access_views, activity, user_views
+
+app_name = "administration"
+urlpatterns = [
+    path("identity/", access_views.identity_page, name="identity"),
+    path("access/", access_views.access, name="access"),
+    path("access/<str:kind>/<int:pk>/remove/", access_views.remove_access, name="access-remove"),
+    path("users/", user_views.users, name="users"),
+    path("users/<int:pk>/", user_views.change, name="user"),
+    path("activity/", activity.activity, name="activity"),
+    path("activity.csv", activity.activity_file, name="activity-file"),
+]

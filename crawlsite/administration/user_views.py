@@ -1,0 +1,94 @@
+"""The page of users and their roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from crawlsite.administration.accounts import (
+    NO_ROLE,
+    BadAccount,
+    accounts,
+    create_account,
+    reset_password,
+    role_of,
+    set_active,
+    set_role,
+)
+from crawlsite.roles import ROLES
+
+#: what each role may do, in a line
+ROLE_CHOICES = {
+    "viewer": "Viewer: sees everything but secrets",
+    "operator": "Operator: creates and steers crawls",
+    "administrator": "Administrator: sets limits, access and users",
+    NO_ROLE: "No role: sees nothing",
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("auth.change_user", raise_exception=True)
+@never_cache
+@sensitive_variables("password")
+def users(request: HttpRequest) -> HttpResponse:
+    """List the users; make one and show the password in this answer only."""
+    assert isinstance(request.user, User)
+    if request.method != "POST":
+        return _page(request)
+    answers = {name: request.POST.get(name, "") for name in ("name", "email", "role")}
+    try:
+        user, password = create_account(**answers, by=request.user)
+    except BadAccount as error:
+        return _page(request, errors=error.errors, typed=answers)
+    return _page(request, made=user, password=password)
+
+
+@require_POST
+@login_required
+@permission_required("auth.change_user", raise_exception=True)
+@never_cache
+@sensitive_variables("password")
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change a user's role, lock or unlock the account, or reset the password."""
+    assert isinstance(request.user, User)
+    user = get_object_or_404(accounts(), pk=pk)
+    action = request.POST.get("action", "")
+    try:
+        if action == "password":
+            password = reset_password(user, by=request.user)
+            return _page(request, made=user, password=password)
+        if action in ("activate", "deactivate"):
+            set_active(user, is_active=action == "activate", by=request.user)
+        else:
+            set_role(user, request.POST.get("role", ""), by=request.user)
+    except BadAccount as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{user.get_username()} is saved.")
+    return redirect("administration:users")
+
+
+def _page(request: HttpRequest, **facts: Any) -> HttpResponse:
+    assert isinstance(request.user, User)
+    rows = [
+        {
+            "user": user,
+            "role": role_of(user),
+            "role_name": role_of(user).capitalize() or "None",
+            "groups": [group.name for group in user.groups.all() if group.name not in ROLES],
+            "may_change": user != request.user
+            and (request.user.is_superuser or not user.is_superuser),
+        }
+        for user in accounts()
+    ]
+    here = {"rows": rows, "roles": ROLE_CHOICES, "typed": {"role": "operator"}, "errors": {}}
+    return render(request, "administration/users.html", here | facts)

@@ -18,10 +18,10 @@ from crawlsite.api import admission
 from crawlsite.health import views as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from dnscache import resolver
-from tests.emptying import empty_database
+from tests.databases.emptying import empty_database
+from tests.databases.template import migrated_template
 from tests.nameserver import serve_names
 from tests.servers import serve_site
-from tests.template import migrated_template
 
 #: A machine that is busy is no fault of what is tested. A push is judged by the same examples each
 #: time; the drill draws new ones.
@@ -38,7 +38,7 @@ LONG = (
     "crawlsite/",
     "webs/",
     "browser/test_every_page",
-    "browser/test_story",
+    "browser/crawls/test_story",
     "kill_anywhere/",
     "races/",
     "mutants/",
@@ -56,7 +56,7 @@ SLOW_PLACES = (
     "kill_anywhere/",
     "races/",
     "mutants/",
-    "dnscache/ahead/",
+    "dnscache/preresolver/",
     "crawling/archive/",
     "crawling/checkpoints/",
     "crawling/dryrun/",

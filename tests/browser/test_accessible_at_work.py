@@ -12,8 +12,8 @@ from crawling.models import CrawlJob
 from crawling.runs.steering import pause
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl, work_off
+from tests.browser.run.test_steering import SOON
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
-from tests.browser.test_steering import SOON
 
 #: from this page on the web waits for the test, so that what runs stays running
 HELD_AT = 40

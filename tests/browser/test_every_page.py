@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.run.test_archive import AXE_IN_THE_FRAME
 from tests.browser.test_accessible import faults
-from tests.browser.test_archive import AXE_IN_THE_FRAME
 from tests.every_page import addresses, furnish
 
 #: 320 px is the narrowest that must do; a window of 1280 px enlarged to 200 % has 640, at two

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.allocation.machine.chance import OnPaper, OnRows
-from tests.allocation.twins import compare_twins
+from tests.allocation.services.twins import compare_twins
 from tests.mutants.faults import ALONE, PURE, SERVER, SERVICES
 from tests.mutants.judging import found
 from tests.mutants.planting import planted, planted_in_server

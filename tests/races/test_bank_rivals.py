@@ -22,7 +22,7 @@ from allocation.services import (
 )
 from allocation.services.leases import _reap_pool
 from tests.allocation.conftest import ask, available, held
-from tests.allocation.test_leases import expire
+from tests.allocation.services.test_leases import expire
 from tests.races.conftest import row_held, until, until_waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from allocation.services import (
     unsent_outbox,
 )
 from tests.allocation.conftest import ask, available, held
-from tests.allocation.test_leases import expire
+from tests.allocation.services.test_leases import expire
 from tests.races.conftest import until
 from tests.races.steps import POOL_LOCK, halted
 

@@ -24,7 +24,7 @@ from allocation.services import (
     request_resources,
 )
 from tests.allocation.conftest import ask, available, held
-from tests.allocation.test_leases import expire
+from tests.allocation.services.test_leases import expire
 from tests.races.conftest import row_held, until_waiting
 from tests.races.steps import POOL_LOCK, halted, until_somebody_waits_for
 

@@ -13,10 +13,10 @@ import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.process.memory_limit import MIB
-from tests.freezing import SWELLS
+from tests.crawling.process.freezing import SWELLS
 from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 
-SWELLING = [*WORKER[:4], "tests.freezing.FreezingWorker", *WORKER[5:]]
+SWELLING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORKER[5:]]
 CLAIMED_MIB = 64
 
 

@@ -10,10 +10,10 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.web.statuses import FetchStatus
-from tests.freezing import BURNS, FREEZES
+from tests.crawling.process.freezing import BURNS, FREEZES
 from tests.stack import KEEPER, WORKER, running_stack, wait_until
 
-FREEZING = [*WORKER[:4], "tests.freezing.FreezingWorker", *WORKER[5:]]
+FREEZING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORKER[5:]]
 
 
 @pytest.mark.django_db(transaction=True)

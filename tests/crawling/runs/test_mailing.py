@@ -16,7 +16,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
 from tests.crawling.pages import browser, soup
-from tests.mailserver import serve_mail
+from tests.crawling.runs.mailserver import serve_mail
 
 pytestmark = pytest.mark.slow
 

@@ -135,7 +135,11 @@ def test_killed_database_comes_back(site):
 )
 def test_stop_leaves_nothing_running_within_ten_seconds(start, number):
     """Even of processes that ignore SIGTERM or left their process group."""
-    stubborn = "worker: python -m tests.crawlsite.stubborn\n" if number == signal.SIGTERM else ""
+    stubborn = (
+        "worker: python -m tests.crawlsite.supervisor.stubborn\n"
+        if number == signal.SIGTERM
+        else ""
+    )
     running = start(WEB + stubborn)
     running.until_it_says("^ready")
     pids = running.pids()
@@ -267,7 +271,7 @@ def test_permissions_around_the_state_directory_stay_as_they_are(site):
 
 def test_what_a_killed_process_leaves_may_end_in_order_and_then_it_starts_again(start, place):
     """As a shift does whose worker was killed; one that does not end is killed."""
-    running = start(WEB + f"worker: python -m tests.crawlsite.orphaned {place}\n")
+    running = start(WEB + f"worker: python -m tests.crawlsite.supervisor.orphaned {place}\n")
     eventually(lambda: (place / "left").exists())
     leader, orphan, deaf = map(int, (place / "left").read_text().split())
 

@@ -11,7 +11,7 @@ import pytest
 from crawlsite.services.binaries import find_postgres, find_valkey
 from crawlsite.services.identity import StartError
 from tests.crawlsite.programs import PROJECT, environment, eventually, finish, services
-from tests.redis_per_worker import database_of
+from tests.databases.redis_per_worker import database_of
 
 SHOW = 'echo "$DATABASE_URL $REDIS_URL $STATE_DIR"'
 

@@ -14,7 +14,7 @@ from allocation.errors import LedgerBroken
 from allocation.models import Event, Grant, Pool
 from allocation.services import finish_process, reap_expired, release_resources
 from tests.allocation.conftest import ask, available, held
-from tests.allocation.test_leases import expire
+from tests.allocation.services.test_leases import expire
 
 WRITTEN = re.compile(r'^(?:INSERT INTO "|UPDATE "?|SELECT \* FROM (?=allocation_write_))(\w+)')
 

@@ -13,7 +13,7 @@ from allocation.errors import ReleaseExceedsAllocation, RequestExceedsNeed, Unkn
 from allocation.models import Event, Request
 from allocation.services import ReleaseStatus, release_resources, request_resources
 from tests.allocation.conftest import ask, available, held
-from tests.allocation.twins import compare_twins
+from tests.allocation.services.twins import compare_twins
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from allocation.history.audit import audit_pool
 from allocation.models import Event, EventKind, Grant, Pool, Process
 from allocation.rules.replay import MOVES
 from tests.allocation.conftest import ask
-from tests.allocation.histories import Story, histories, rewrite
+from tests.allocation.history.histories import Story, histories, rewrite
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NUMBERS = count()

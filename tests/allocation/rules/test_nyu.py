@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.allocation.nyu import manage
+from tests.allocation.rules.nyu import manage
 
 SHORT = "c4 +1 -1"
 LONG = "c4 +1 +3 -4"

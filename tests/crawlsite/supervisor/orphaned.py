@@ -1,5 +1,5 @@
-"""`python -m tests.crawlsite.orphaned PLACE`: a process with two children, one that ends in order
-at SIGTERM and one that ignores it.
+"""`python -m tests.crawlsite.supervisor.orphaned PLACE`: a process with two children, one that ends
+in order at SIGTERM and one that ignores it.
 """
 
 import os

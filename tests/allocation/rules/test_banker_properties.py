@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from allocation.rules.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
-from tests.allocation.states import some_order_finishes
-from tests.allocation.test_banker import is_order
+from tests.allocation.rules.states import some_order_finishes
+from tests.allocation.rules.test_banker import is_order
 
 pytestmark = pytest.mark.slow
 

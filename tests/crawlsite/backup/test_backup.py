@@ -27,7 +27,7 @@ from crawlsite.backup.dump import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401
 from tests.crawling.pages import browser
-from tests.emptying import empty_database
+from tests.databases.emptying import empty_database
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from allocation.history.listing import EventFilter, list_events, ways_from
 from allocation.models import LedgerCheckpoint, Pool, Process
 from allocation.services import keep_checkpoints, release_resources
 from tests.allocation.conftest import ask
-from tests.allocation.histories import rewrite
+from tests.allocation.history.histories import rewrite
 from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]

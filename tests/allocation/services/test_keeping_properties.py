@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from allocation.models import Pool, Process
 from allocation.rules.banker import BankVerdict, State, granted
 from allocation.services.bank import Bank
-from tests.allocation.test_banker_properties import requests, some_order_finishes
+from tests.allocation.rules.test_banker_properties import requests, some_order_finishes
 
 pytestmark = pytest.mark.slow
 

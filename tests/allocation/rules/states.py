@@ -8,7 +8,7 @@ from itertools import permutations
 from random import Random
 
 from allocation.rules.banker import State
-from tests.allocation.test_banker import is_order
+from tests.allocation.rules.test_banker import is_order
 
 
 def small(random: Random, most: int = 5) -> State:

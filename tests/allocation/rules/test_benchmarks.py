@@ -11,7 +11,7 @@ from allocation.rules.banker import State, find_safe_sequence, finishable, work_
 from benchmarks.allocation.core import full_check
 from benchmarks.allocation.states import chain, random_state
 from benchmarks.allocation.variants import recursive_global, recursive_uncovered, reduced
-from tests.allocation.states import small
+from tests.allocation.rules.states import small
 
 
 @pytest.mark.parametrize("variant", [recursive_global, recursive_uncovered])

@@ -21,7 +21,7 @@ from allocation.rules.banker import (
     granted,
     work_along,
 )
-from tests.allocation.states import chain, small, some_order_finishes
+from tests.allocation.rules.states import chain, small, some_order_finishes
 
 pytestmark = pytest.mark.slow
 

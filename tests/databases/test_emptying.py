@@ -8,7 +8,7 @@ from django.db import connection
 
 from allocation.models import Event
 from allocation.services import NewClass, create_pool
-from tests.emptying import empty_database, tables
+from tests.databases.emptying import empty_database, tables
 
 
 def rows() -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from crawlsite.env import BASE_DIR
+from tests.conftest import LONG, SLOW_PLACES
 
 PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache")
+TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12
 
@@ -17,7 +20,7 @@ def modules(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.py"))
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, "tests"])
 def test_no_folder_has_more_files_than_a_reader_keeps_in_mind(package):
     folders = [
         BASE_DIR / package,
@@ -45,3 +48,17 @@ def test_each_room_says_at_its_door_what_it_is_for(package):
     ]
 
     assert silent == []
+
+
+@pytest.mark.parametrize("place", sorted({*LONG, *SLOW_PLACES}))
+def test_each_place_that_is_named_as_slow_is_there(place):
+    path = TESTS / (place if place.endswith("/") else f"{place}.py")
+
+    assert path.exists()
+
+
+def test_make_quick_leaves_unread_only_what_it_would_not_run():
+    told = re.search(r"^UNREAD = .*--ignore=tests/,([a-z_ ]+)\)$", MAKEFILE.read_text(), re.M)
+
+    assert told
+    assert {f"{name}/" for name in told[1].split()} <= set(SLOW_PLACES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection
 
-from crawling.frontier.run_counts import ADD_COUNTS, COUNT_STATUSES
+from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
 from crawling.models import UrlState
 from crawling.web.statuses import FetchStatus
 
@@ -56,7 +56,7 @@ def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
             cursor.execute(
                 COUNT_STATUSES, [run_id, [UrlState.EXCLUDED.value], [int(status)], [count]]
             )
-            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, count, 0, 0, 0, 0])
+            add_counts(cursor, run_id, FetchCounts(excluded=count))
     return count
 
 
@@ -78,5 +78,5 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
             cursor.execute(
                 COUNT_STATUSES, [run_id, excluded, list(statuses), [-n for n in statuses.values()]]
             )
-            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, -len(rows), 0, 0, 0, 0])
+            add_counts(cursor, run_id, FetchCounts(excluded=-len(rows)))
     return len(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -11,24 +12,40 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import Shift, UrlState
 
-#: of a minute and of a run, in the order of the values of `ADD_COUNTS`
-COUNTED = (
-    "discovered",
-    "fetched",
-    "succeeded",
-    "failed",
-    "excluded",
-    "bytes",
-    "quarantined",
-    "duplicate",
-    "reused",
-)
+
+@dataclass(frozen=True, slots=True)
+class FetchCounts:
+    """Counts of a run, of a minute, or what is added to both.
+
+    Its fields are the columns of `RunTotal` and `RunCount`. A retry takes off what no longer
+    counts, so what is added may be negative.
+    """
+
+    #: URLs that became known
+    discovered: int = 0
+    #: answers, whatever their status
+    fetched: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    excluded: int = 0
+    #: received
+    bytes: int = 0
+    #: URLs that look like a trap and wait for an operator
+    quarantined: int = 0
+    #: of the answers, those whose content another page of the run had first
+    duplicate: int = 0
+    #: of the answers, those taken from other crawls
+    reused: int = 0
+
+
+COUNTED = tuple(field.name for field in fields(FetchCounts))
 _COLUMNS = ", ".join(COUNTED)
+_VALUES = ", ".join(f"%({name})s::bigint" for name in COUNTED)
 _ADDED = ", ".join(f"{name} = c.{name} + excluded.{name}" for name in COUNTED)
 
 ADD_COUNTS = f"""
 WITH added (run_id, process_number, {_COLUMNS}) AS (
-    VALUES (%s::bigint, %s::int, {", ".join(["%s::bigint"] * len(COUNTED))})
+    VALUES (%(run)s::bigint, %(process)s::int, {_VALUES})
 ), total AS (
     INSERT INTO crawling_runtotal AS c (run_id, {_COLUMNS}) SELECT run_id, {_COLUMNS} FROM added
     ON CONFLICT (run_id) DO UPDATE SET {_ADDED}
@@ -69,39 +86,30 @@ def count_outcomes(
     shift: Shift,
     outcomes: Collection[UrlOutcome],
     queues: Mapping[int, int],
-    *,
-    discovered: int,
-    quarantined: int = 0,
-    duplicate: int = 0,
+    admitted: FetchCounts,
 ) -> int:
     """Count a batch, by minute, by host and by status; returns how many URLs the process has failed
     at in this minute.
 
-    queues: the host queue of each URL by its id. The caller holds the run's lock.
+    queues: the host queue of each URL by its id. admitted: what the batch's links and contents add
+    beside the outcomes. The caller holds the run's lock.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if ended:
         _count_ended(cursor, shift.process.run_id, ended, queues)
+    _count_answers(cursor, outcomes, queues)
     by_state = Counter(outcome.state for outcome in ended)
     answers = [outcome.answer for outcome in outcomes if outcome.answer]
-    _count_answers(cursor, outcomes, queues)
-    cursor.execute(
-        ADD_COUNTS,
-        [
-            shift.process.run_id,
-            shift.process.number,
-            discovered,
-            len(answers),
-            by_state[UrlState.SUCCEEDED],
-            by_state[UrlState.FAILED],
-            by_state[UrlState.EXCLUDED],
-            sum(answer.received_bytes for answer in answers),
-            quarantined,
-            duplicate,
-            sum(answer.reused_from is not None for answer in answers),
-        ],
+    counts = replace(
+        admitted,
+        fetched=len(answers),
+        succeeded=by_state[UrlState.SUCCEEDED],
+        failed=by_state[UrlState.FAILED],
+        excluded=by_state[UrlState.EXCLUDED],
+        bytes=sum(answer.received_bytes for answer in answers),
+        reused=sum(answer.reused_from is not None for answer in answers),
     )
-    return int(cursor.fetchone()[0])
+    return add_counts(cursor, shift.process.run_id, counts, process=shift.process.number)
 
 
 def _count_ended(
@@ -131,16 +139,20 @@ def _count_answers(
         )
 
 
-def add_counts(cursor: CursorWrapper, shift: Shift, **counts: int) -> None:
-    """Add to the counts of a run and its minute; what is not named stays."""
-    values = [counts.get(name, 0) for name in COUNTED]
-    cursor.execute(ADD_COUNTS, [shift.process.run_id, shift.process.number, *values])
+def add_counts(cursor: CursorWrapper, run_id: int, counts: FetchCounts, *, process: int = 0) -> int:
+    """Add to the counts of a run and of this minute; returns how many URLs the process has failed
+    at in it.
+
+    process: the number of the run's process that did it. The caller holds the run's lock.
+    """
+    cursor.execute(ADD_COUNTS, {"run": run_id, "process": process, **asdict(counts)})
+    return int(cursor.fetchone()[0])
 
 
 def count_seeds(run_id: int, discovered: int) -> None:
     """Count the seeds of a run as discovered by its first process."""
     with connection.cursor() as cursor:
-        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0, 0, 0, 0])
+        add_counts(cursor, run_id, FetchCounts(discovered=discovered))
 
 
 def sum_up(cursor: CursorWrapper, run_id: int) -> None:

@@ -7,38 +7,16 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Sum
 
+from crawling.frontier.run_counts import COUNTED, FetchCounts
 from crawling.models import HostQueue, RunTotal, Url, UrlState
 
-COUNTED = (
-    "discovered",
-    "fetched",
-    "succeeded",
-    "failed",
-    "excluded",
-    "bytes",
-    "quarantined",
-    "duplicate",
-    "reused",
-)
 
+@dataclass(frozen=True, slots=True)
+class RunCounts(FetchCounts):
+    """discovered = queued + in_process + succeeded + failed + excluded + quarantined."""
 
-@dataclass(frozen=True)
-class RunCounts:
-    """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched:
-    answers, whatever their status; duplicate: of them, those whose content another page of the run
-    had first; reused: of them, those taken from other crawls."""
-
-    discovered: int = 0
     queued: int = 0
     in_process: int = 0
-    fetched: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    excluded: int = 0
-    bytes: int = 0
-    quarantined: int = 0
-    duplicate: int = 0
-    reused: int = 0
 
 
 def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:

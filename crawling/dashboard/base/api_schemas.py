@@ -12,8 +12,9 @@ from allocation.api.schemas import WaitOut
 
 
 class FetchCountsOut(Schema):
-    """fetched: answers, whatever their status; duplicate: of them, those whose content another page
-    of the run had first; reused: of them, those taken from other crawls."""
+    """`crawling.frontier.run_counts.FetchCounts` as JSON. fetched: answers, whatever their status;
+    duplicate: of them, those whose content another page of the run had first; reused: of them,
+    those taken from other crawls."""
 
     discovered: int
     fetched: int

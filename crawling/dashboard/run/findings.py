@@ -13,9 +13,9 @@ from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.frontier.run_counts import COUNTED, FetchCounts
 from crawling.models import HostQueue, Page, Run, RunCount, Url, UrlState
 from crawling.paging import cut, page_of
-from crawling.runs.counts import COUNTED
 from crawling.web.statuses import explain
 
 
@@ -48,22 +48,11 @@ class FailureCause:
     example: str
 
 
-@dataclass(frozen=True)
-class RunMinute:
-    """What a run did in one minute, in the order of COUNTED. A retry takes off what no longer
-    counts, so numbers may be negative.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMinute(FetchCounts):
+    """What a run did in one minute."""
 
     minute: datetime
-    discovered: int
-    fetched: int
-    succeeded: int
-    failed: int
-    excluded: int
-    bytes: int
-    quarantined: int
-    duplicate: int
-    reused: int
 
 
 def list_pages(
@@ -135,5 +124,8 @@ def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], i
     counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
     sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})
     found = sums.values_list("minute", *(f"total_{name}" for name in COUNTED))
-    rows = [RunMinute(*row) for row in found[: limit + 1]]
+    rows = [
+        RunMinute(minute=minute, **dict(zip(COUNTED, totals, strict=True)))
+        for minute, *totals in found[: limit + 1]
+    ]
     return cut(rows, limit, lambda row: int(row.minute.timestamp()))

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.run_counts import ADD_COUNTS, COUNT_DONE, COUNT_STATUSES
+from crawling.frontier.run_counts import COUNT_DONE, COUNT_STATUSES, FetchCounts, add_counts
 from crawling.frontier.types import Candidate
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.run_log import write
@@ -137,7 +137,7 @@ def approve_pattern(run: Run, pattern: TrapPattern) -> int:
     """
     with connection.cursor() as cursor:
         count = let_go(cursor, run.pk, pattern.key)
-        cursor.execute(ADD_COUNTS, _changed(run.pk, quarantined=-count))
+        add_counts(cursor, run.pk, FetchCounts(quarantined=-count))
     TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.APPROVED)
     return count
 
@@ -158,11 +158,7 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
                 COUNT_STATUSES,
                 [run.pk, [UrlState.EXCLUDED.value], [int(FetchStatus.TRAP)], [count]],
             )
-        cursor.execute(ADD_COUNTS, _changed(run.pk, quarantined=waiting - count, excluded=count))
+        changes = FetchCounts(quarantined=waiting - count, excluded=count)
+        add_counts(cursor, run.pk, changes)
     TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.BANNED)
     return count
-
-
-def _changed(run_id: int, *, quarantined: int, excluded: int = 0) -> list[int]:
-    """Values of ADD_COUNTS for URLs that only changed their state."""
-    return [run_id, 0, 0, 0, 0, 0, excluded, 0, quarantined, 0, 0]

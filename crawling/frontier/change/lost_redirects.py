@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.change.retry import requeue_failed
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.frontier.run_counts import COUNT_STATUSES, add_counts
+from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
 from crawling.models import CrawlJob, Shift, UrlState
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.addresses import fingerprint
@@ -169,4 +169,5 @@ def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStat
     rows = [(str(UrlState.SUCCEEDED), one, -n) for one, n in Counter(before).items()]
     rows.append((str(UrlState.FAILED), int(status), len(before)))
     cursor.execute(COUNT_STATUSES, [shift.process.run_id, *map(list, zip(*rows, strict=True))])
-    add_counts(cursor, shift, succeeded=-len(before), failed=len(before))
+    changes = FetchCounts(succeeded=-len(before), failed=len(before))
+    add_counts(cursor, shift.process.run_id, changes, process=shift.process.number)

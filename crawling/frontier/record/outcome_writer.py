@@ -33,7 +33,7 @@ from crawling.frontier.record.page_rows import (
     keep_extracted,
     page_row,
 )
-from crawling.frontier.run_counts import count_outcomes
+from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus
@@ -132,9 +132,8 @@ def record(
         found = _admit_links(cursor, run, kept, settled, numbers)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
-        failed = count_outcomes(
-            cursor, shift, kept, queues, discovered=found.new, quarantined=held, duplicate=copies
-        )
+        admitted = FetchCounts(discovered=found.new, quarantined=held, duplicate=copies)
+        failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
         memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)

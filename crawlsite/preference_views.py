@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_POST
+from django.http import HttpResponse
 
 from crawling.errors import BadOrder
 from crawlsite.preferences import set_refresh
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_POST
-@login_required
-def keep_refresh(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="", methods=("POST",))
+def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
     """Keep how often live pages ask anew.
 
     Only pace.js asks for it: without scripts no page is live.
     """
-    assert isinstance(request.user, User)
     try:
         set_refresh(request.user, request.POST.get("refresh_seconds", ""))
     except BadOrder as error:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST
 
 from crawlsite.models import ApiToken
 from crawlsite.tokens import BadToken, issue_token, revoke_token
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@authenticated(needs="", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("made")
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: AuthenticatedRequest) -> HttpResponse:
     """List one's tokens; make one, and show it in this answer only."""
-    assert isinstance(request.user, User)
     made, errors = "", {}
     if request.method == "POST":
         try:
@@ -40,11 +36,9 @@ def tokens(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_POST
-@login_required
-def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="", methods=("POST",))
+def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Take one of one's own tokens back."""
-    assert isinstance(request.user, User)
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     revoke_token(token, by=request.user)
     messages.success(request, f"The token {token.name} opens nothing any more.")

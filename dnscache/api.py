@@ -3,23 +3,20 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal
 
 from django.contrib.admin.models import DELETION, LogEntry
-from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from ninja import Path, Query, Router, Schema, Status
 
 from dnscache import services
 from dnscache.audit import log
 from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
+from serving.access import AuthenticatedRequest, needs
 
 dns = Router()
-V = TypeVar("V")
 TEXT = r"^[^\x00]*$"
 Name = Annotated[
     str, Path(max_length=1000, description="a host name, in any spelling", examples=["example.org"])
@@ -28,17 +25,6 @@ EntryStatus = Annotated[
     Literal["", "ok", "nxdomain", "nodata", "servfail", "timeout"],
     Query(description="only answers of this kind"),
 ]
-
-
-class DnsApiRequest(HttpRequest):
-    """A request as endpoints get it: somebody is logged in."""
-
-    user: User
-
-
-def needs(permission: str) -> Callable[[V], V]:
-    """Django's own check. (Its types know only views that answer an HttpResponse.)"""
-    return cast("Callable[[V], V]", permission_required(permission, raise_exception=True))
 
 
 class DnsEntryOut(Schema):
@@ -79,7 +65,7 @@ def entry_of(name: str) -> DnsEntry:
 @dns.get("", response=EntryPage, summary="The cache, by name")
 @needs("dnscache.view_dnsentry")
 def list_names(
-    request: DnsApiRequest,
+    request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     cursor: Annotated[
@@ -98,7 +84,7 @@ def list_names(
 
 @dns.get("/{name}", response=DnsEntryOut, summary="What the cache knows of a name; nobody is asked")
 @needs("dnscache.view_dnsentry")
-def show_name(request: DnsApiRequest, name: Name) -> DnsEntry:
+def show_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
@@ -108,7 +94,7 @@ def show_name(request: DnsApiRequest, name: Name) -> DnsEntry:
     summary="Forget a name; it is asked for again when it is needed",
 )
 @needs("dnscache.delete_dnsentry")
-def forget_name(request: DnsApiRequest, name: Name) -> Status:
+def forget_name(request: AuthenticatedRequest, name: Name) -> Status:
     entry = entry_of(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
     services.flush([entry.name])
@@ -122,7 +108,7 @@ def forget_name(request: DnsApiRequest, name: Name) -> Status:
 )
 @needs("dnscache.change_dnsentry")
 def act_on_name(
-    request: DnsApiRequest,
+    request: AuthenticatedRequest,
     name: Name,
     deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
 ) -> Status:

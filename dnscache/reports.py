@@ -12,10 +12,11 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from dnscache import selectors, services
-from dnscache.api import TEXT, DnsApiRequest, EntryStatus, Name, needs
+from dnscache.api import TEXT, EntryStatus, Name
 from dnscache.audit import log
 from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
+from serving.access import AuthenticatedRequest, needs
 
 reports = Router()
 ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "error")
@@ -162,7 +163,7 @@ class DomainPage(Schema):
     summary="How names were come by in the last hour, and how things stand",
 )
 @needs("dnscache.view_dnsentry")
-def show_figures(request: DnsApiRequest) -> selectors.CacheOverview:
+def show_figures(request: AuthenticatedRequest) -> selectors.CacheOverview:
     return selectors.overview()
 
 
@@ -173,7 +174,7 @@ def show_figures(request: DnsApiRequest) -> selectors.CacheOverview:
 )
 @needs("dnscache.view_dnsentry")
 def list_hard_names(
-    request: DnsApiRequest,
+    request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     sort: Annotated[
@@ -202,7 +203,7 @@ def list_hard_names(
 @reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
 @needs("dnscache.view_dnsentry")
 def list_domains(
-    request: DnsApiRequest,
+    request: AuthenticatedRequest,
     q: Annotated[
         str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")
     ] = "",
@@ -224,7 +225,7 @@ def list_domains(
     summary="The names of a registered name, by their levels",
 )
 @needs("dnscache.view_dnsentry")
-def show_tree(request: DnsApiRequest, name: Name) -> list[selectors.NameBranch]:
+def show_tree(request: AuthenticatedRequest, name: Name) -> list[selectors.NameBranch]:
     return selectors.tree_of(read_host(name).text)
 
 
@@ -234,7 +235,7 @@ def show_tree(request: DnsApiRequest, name: Name) -> list[selectors.NameBranch]:
     summary="The latest answers that left before their time",
 )
 @needs("dnscache.view_dnsentry")
-def list_evictions(request: DnsApiRequest) -> list[DnsDropped]:
+def list_evictions(request: AuthenticatedRequest) -> list[DnsDropped]:
     return list(DnsDropped.objects.order_by("-pk")[:200])
 
 
@@ -242,7 +243,7 @@ def list_evictions(request: DnsApiRequest) -> list[DnsDropped]:
     "/flush", response=FlushedOut, summary="Forget a domain, all hard names, or everything"
 )
 @needs("dnscache.delete_dnsentry")
-def flush_cache(request: DnsApiRequest, order: FlushIn) -> dict[str, int]:
+def flush_cache(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
     log(request.user, [order.value or order.scope], "flush")
     return {"names": names}

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
 
 from dnscache import selectors, services
 from dnscache.audit import log
@@ -22,6 +19,7 @@ from dnscache.chart import bars_of
 from dnscache.errors import DnsCacheError
 from dnscache.export import TYPES, lines, minutes_lines
 from dnscache.models import DnsDropped, DnsEntry
+from serving.access import AuthenticatedRequest, authenticated
 
 ROWS = 100
 #: columns of hard names: what they sort by (nothing: they don't), heading, whether they are numbers
@@ -50,10 +48,8 @@ class TableHeading:
     is_sorted: bool
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def overview(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def overview(request: AuthenticatedRequest) -> HttpResponse:
     """Show what the cache is worth, how names were come by in the last hour, the lanes and the name
     servers.
     """
@@ -67,10 +63,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def tree(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def tree(request: AuthenticatedRequest) -> HttpResponse:
     """List registered names after `?after=` that hold `?q=`, or show the tree of `?domain=`."""
     text, after, domain = _text(request, "q"), _text(request, "after"), _text(request, "domain")
     context: dict[str, object] = {"text": text, "domain": domain}
@@ -85,10 +79,8 @@ def tree(request: HttpRequest) -> HttpResponse:
     return render(request, "dnscache/tree.html", context)
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def hard(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def hard(request: AuthenticatedRequest) -> HttpResponse:
     """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name
     `?after=`.
     """
@@ -119,10 +111,8 @@ def hard(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def evictions(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def evictions(request: AuthenticatedRequest) -> HttpResponse:
     """Show what left the cache before its time, the latest first."""
     return render(
         request,
@@ -131,20 +121,16 @@ def evictions(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
     """Download the whole cache: for tables, for programs, or as a zone's text."""
     answer = StreamingHttpResponse(lines(kind), content_type=TYPES[kind])
     answer["Content-Disposition"] = f'attachment; filename="dns-cache.{kind}"'
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def minutes(request: HttpRequest) -> StreamingHttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def minutes(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart."""
     headers = {"Content-Disposition": 'attachment; filename="dns-last-hour.csv"'}
     return StreamingHttpResponse(
@@ -152,26 +138,21 @@ def minutes(request: HttpRequest) -> StreamingHttpResponse:
     )
 
 
-@require_POST
-@login_required
-@permission_required("dnscache.change_dnsentry", raise_exception=True)
-def act(request: HttpRequest, deed: str) -> HttpResponse:
+@authenticated(needs="dnscache.change_dnsentry", methods=("POST",))
+def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
     """Retry, pin or unpin the name that was posted."""
     try:
         name = services.act_on(request.POST.get("name", ""), deed)
     except DnsCacheError as error:
         messages.error(request, f"Give the name of a host: {error}.")
         return _back(request)
-    assert isinstance(request.user, User)
     log(request.user, [name], deed)
     messages.success(request, SENTENCES[deed].format(name=name))
     return _back(request)
 
 
-@require_POST
-@login_required
-@permission_required("dnscache.delete_dnsentry", raise_exception=True)
-def flush(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.delete_dnsentry", methods=("POST",))
+def flush(request: AuthenticatedRequest) -> HttpResponse:
     """Forget what `scope` says: `all`, `reverse`, or `domain` with the registered name in
     `value`."""
     scope, value = request.POST.get("scope", ""), request.POST.get("value", "").strip()
@@ -180,7 +161,6 @@ def flush(request: HttpRequest) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"Nothing is flushed: {error}.")
         return _back(request)
-    assert isinstance(request.user, User)
     log(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
     return _back(request)

@@ -10,7 +10,7 @@ import pytest
 from crawlsite.env import BASE_DIR
 from tests.conftest import LONG, SLOW_PLACES
 
-PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache")
+PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache", "serving")
 TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12

@@ -8,16 +8,11 @@ from typing import Annotated
 from ninja import Body, Router
 from ninja.errors import HttpError
 
-from allocation.api.schemas import (
-    AnswerOut,
-    AuthenticatedRequest,
-    SafeStepOut,
-    SafetyQuestion,
-    needs,
-)
+from allocation.api.schemas import AnswerOut, SafeStepOut, SafetyQuestion
 from allocation.reasons import Parties
 from allocation.rules.banker import State
 from allocation.state_check import StateCheck, check, check_request, counted, named
+from serving.access import AuthenticatedRequest, needs
 
 banker = Router()
 

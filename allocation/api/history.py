@@ -12,18 +12,12 @@ from uuid import UUID
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from allocation.api.schemas import (
-    AuthenticatedRequest,
-    PastProcessOut,
-    PoolId,
-    Resource,
-    SafeStepOut,
-    needs,
-)
+from allocation.api.schemas import PastProcessOut, PoolId, Resource, SafeStepOut
 from allocation.errors import UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
+from serving.access import AuthenticatedRequest, needs
 
 history = Router()
 

@@ -17,7 +17,6 @@ from allocation import selectors
 from allocation.api.details import detail
 from allocation.api.pools import pools
 from allocation.api.schemas import (
-    AuthenticatedRequest,
     ClassIn,
     LimitsIn,
     LimitsPreviewOut,
@@ -25,7 +24,6 @@ from allocation.api.schemas import (
     PoolId,
     ProcessId,
     ProcessLimitsIn,
-    needs,
 )
 from allocation.errors import UnknownPool, UnknownProcess
 from allocation.models import Pool, Process
@@ -41,6 +39,7 @@ from allocation.services import (
     preview_limits,
     preview_process,
 )
+from serving.access import AuthenticatedRequest, needs
 
 #: the router of `pools`: an address belongs to one router, whatever its methods
 __all__ = ["pools"]

@@ -9,16 +9,9 @@ from ninja import Router
 
 from allocation import selectors
 from allocation.api.details import detail
-from allocation.api.schemas import (
-    AuthenticatedRequest,
-    PoolDetail,
-    PoolId,
-    PoolList,
-    PoolOut,
-    Resource,
-    needs,
-)
+from allocation.api.schemas import PoolDetail, PoolId, PoolList, PoolOut, Resource
 from allocation.models import Pool
+from serving.access import AuthenticatedRequest, needs
 
 pools = Router()
 

@@ -3,20 +3,15 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, TypeVar, cast
+from typing import Annotated
 from uuid import UUID
 
-from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest
 from ninja import Path, Schema
 from pydantic import ConfigDict, Field
 
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_LETTERS, MOST_PROCESSES, MOST_UNITS
 
-V = TypeVar("V")
 PoolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Units = Annotated[int, Field(ge=0, le=MOST_UNITS, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
@@ -26,17 +21,6 @@ ProcessId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 #: PostgreSQL keeps no NUL, and a page shows no control character
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]+$"
 Matrix = Annotated[list[Vector], Field(max_length=MOST_PROCESSES)]
-
-
-class AuthenticatedRequest(HttpRequest):
-    """A request as endpoints get it: somebody is logged in."""
-
-    user: User
-
-
-def needs(permission: str) -> Callable[[V], V]:
-    """Django's own check. (Its types know only views that answer an HttpResponse.)"""
-    return cast("Callable[[V], V]", permission_required(permission, raise_exception=True))
 
 
 class Resource(Schema):

@@ -10,20 +10,12 @@ from ninja import Body, Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from allocation.api.schemas import (
-    AuthenticatedRequest,
-    Name,
-    PoolId,
-    Units,
-    Vector,
-    WhatIfOut,
-    WhatIfStep,
-    needs,
-)
+from allocation.api.schemas import Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep
 from allocation.pool_copy import PoolCopy, copy_of
 from allocation.rules.banker import State, fits, minus
 from allocation.state_check import StateCheck, check, check_request, named
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
+from serving.access import AuthenticatedRequest, needs
 
 what_if = Router()
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET
 
 from allocation import selectors
 from allocation.errors import UnknownPool
 from allocation.numbers import whole_number
 from allocation.records import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
+from serving.access import AuthenticatedRequest, authenticated
 
 EVENTS = 50
 #: processes a page of a table
@@ -24,10 +23,8 @@ ROWS = 50
 WAITS = 30
 
 
-@require_GET
-@login_required
-@permission_required("allocation.view_pool", raise_exception=True)
-def banks(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="allocation.view_pool")
+def banks(request: AuthenticatedRequest) -> HttpResponse:
     """List the pools with how full they are, or show the only one."""
     cards = pool_cards()
     if len(cards) == 1:
@@ -35,10 +32,8 @@ def banks(request: HttpRequest) -> HttpResponse:
     return _live(request, "allocation/banks.html", "allocation/_banks.html", {"pools": cards})
 
 
-@require_GET
-@login_required
-@permission_required("allocation.view_pool", raise_exception=True)
-def bank(request: HttpRequest, pool: int) -> HttpResponse:
+@authenticated(needs="allocation.view_pool")
+def bank(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show Available, Max, Allocation and Need, the safe sequence, why each request waits, and what
     happened lately.
     """

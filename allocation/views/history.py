@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required, permission_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from allocation.csv_cells import guarded
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
@@ -23,6 +21,7 @@ from allocation.history.listing import EventFilter, processes_of, ways_from
 from allocation.models import EventKind, Pool
 from allocation.numbers import whole_number
 from allocation.wording import UnitWords
+from serving.access import AuthenticatedRequest, authenticated
 
 #: kinds that have a way of their own to the next of them
 SHORT_CUTS = {
@@ -44,10 +43,8 @@ class EventLink:
     rel: str = ""
 
 
-@require_GET
-@login_required
-@permission_required("allocation.view_pool", raise_exception=True)
-def history(request: HttpRequest, pool: int) -> HttpResponse:
+@authenticated(needs="allocation.view_pool")
+def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how
     full it was over time (`span`).
     """
@@ -82,10 +79,8 @@ def history(request: HttpRequest, pool: int) -> HttpResponse:
     return render(request, "allocation/history.html", context)
 
 
-@require_GET
-@login_required
-@permission_required("allocation.view_pool", raise_exception=True)
-def numbers(request: HttpRequest, pool: int) -> HttpResponse:
+@authenticated(needs="allocation.view_pool")
+def numbers(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """The numbers behind the charts of a `span`, as CSV."""
     if not Pool.objects.filter(pk=pool).exists():
         raise Http404(f"There is no pool {pool}.")

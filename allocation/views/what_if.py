@@ -8,11 +8,9 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from allocation.errors import UnknownPool
 from allocation.numbers import whole_number
@@ -28,16 +26,15 @@ from allocation.whatif.json_file import to_json
 from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
+from serving.access import AuthenticatedRequest, authenticated
 
 #: what to begin with, where nothing is asked for
 BLANK = Draft().add_classes(3).add_processes(2)
 FILES = {"json": (to_json, "application/json"), "csv": (to_csv, "text/csv; charset=utf-8")}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("allocation.view_pool", raise_exception=True)
-def what_if(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="allocation.view_pool", methods=("GET", "HEAD", "POST"))
+def what_if(request: AuthenticatedRequest) -> HttpResponse:
     """Show the state of the link, of a pool, or of an example; or make the move that a button
     stands for.
     """

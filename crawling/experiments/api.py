@@ -10,8 +10,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.experiments.as_json import as_dict
 from crawling.experiments.report import trial_view, trial_views
 from crawling.experiments.runner import (
@@ -27,6 +26,7 @@ from crawling.experiments.runner import (
 )
 from crawling.models.trials import Trial
 from crawling.paging import page_of
+from serving.access import AuthenticatedRequest
 
 trials = Router()
 TrialId = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -130,7 +130,9 @@ class TrialPage(Schema):
 
 @trials.get("", response=TrialPage, summary="List trials, the newest first")
 @may_view
-def index(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def index(
+    request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
     found = Trial.objects.select_related("by")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     views = trial_views(rows)
@@ -139,7 +141,7 @@ def index(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) ->
 
 @trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")
 @may_add
-def create(request: CrawlApiRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
+def create(request: AuthenticatedRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
     """The worker of the chores runs it; ask for it again to see how it goes."""
     trial = start_trial(by=request.user, **wanted.dict())
     return Status(201, as_dict(trial_view(trial), with_requests=True))
@@ -147,7 +149,7 @@ def create(request: CrawlApiRequest, wanted: Annotated[NewTrial, Body()]) -> Sta
 
 @trials.get("/{trial_id}", response=TrialDetail, summary="A trial with every request")
 @may_view
-def show(request: CrawlApiRequest, trial_id: TrialId) -> dict[str, Any]:
+def show(request: AuthenticatedRequest, trial_id: TrialId) -> dict[str, Any]:
     return as_dict(
         trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)),
         with_requests=True,

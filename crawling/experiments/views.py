@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.requests import asked_number
@@ -25,6 +22,7 @@ from crawling.experiments.runner import start_trial
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.trials import Trial, TrialOutcome
 from crawling.paging import page_of
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 A_PAGE = 20
 #: what is told of a try in a file
@@ -42,22 +40,18 @@ TRIED = (
 )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 @vary_on_headers("HX-Request")
-def trials(request: HttpRequest) -> HttpResponse:
+def trials(request: AuthenticatedRequest) -> HttpResponse:
     """List the trials, and let operators start one."""
     if request.method == "POST":
         return _start(request)
     return _list(request, TrialForm())
 
 
-@require_safe
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
-def trial(request: HttpRequest, pk: int) -> HttpResponse:
+def trial(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean."""
     view = trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=pk))
     context = {
@@ -70,9 +64,8 @@ def trial(request: HttpRequest, pk: int) -> HttpResponse:
     return _live(request, "trials/trial.html", "trials/_trial.html", context)
 
 
-@permission_required("crawling.add_crawljob", raise_exception=True)
-def _start(request: HttpRequest) -> HttpResponse:
-    assert isinstance(request.user, User)
+@needs("crawling.add_crawljob")
+def _start(request: AuthenticatedRequest) -> HttpResponse:
     form = TrialForm(request.POST)
     if not form.is_valid():
         return _list(request, form, status=422)
@@ -83,10 +76,8 @@ def _start(request: HttpRequest) -> HttpResponse:
         return redirect("trials:trials")
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def numbers(request: HttpRequest, pk: int) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob")
+def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """Every try of a trial, which is what figure 3 is drawn from."""
     tries = get_object_or_404(Trial, pk=pk).tries.values(*TRIED)
     lines = csv_lines(TRIED, ([one[name] for name in TRIED] for one in tries))

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, cast
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET
 
 from crawling.installation import ACCESS_RULES, allow, disallow, identity, set_identity
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from serving.access import AuthenticatedRequest, authenticated
 
 if TYPE_CHECKING:
     from crawling.installation import AccessRule
@@ -89,12 +89,9 @@ RULE_FORMS: dict[str, tuple[type[forms.ModelForm], str, str]] = {
 }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.change_identity", raise_exception=True)
-def identity_page(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.change_identity", methods=("GET", "HEAD", "POST"))
+def identity_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show and set who crawls."""
-    assert isinstance(request.user, User)
     form = IdentityForm(request.POST or None, instance=identity())
     if request.method == "POST" and form.is_valid():
         try:
@@ -110,12 +107,9 @@ def identity_page(request: HttpRequest) -> HttpResponse:
     return render(request, "administration/identity.html", facts)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.change_allowednetwork", raise_exception=True)
-def access(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.change_allowednetwork", methods=("GET", "HEAD", "POST"))
+def access(request: AuthenticatedRequest) -> HttpResponse:
     """List the rules of access; add one."""
-    assert isinstance(request.user, User)
     asked = request.POST.get("kind", "")
     if asked and asked not in RULE_FORMS:
         raise Http404
@@ -139,12 +133,9 @@ def access(request: HttpRequest) -> HttpResponse:
     return render(request, "administration/access.html", {"groups": groups})
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_allowednetwork", raise_exception=True)
-def remove_access(request: HttpRequest, kind: str, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_allowednetwork", methods=("POST",))
+def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
     """Remove a rule of access."""
-    assert isinstance(request.user, User)
     if kind not in RULE_FORMS:
         raise Http404
     _need(request.user, "delete", kind)

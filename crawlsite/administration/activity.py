@@ -8,16 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.admin.models import ADDITION, DELETION, LogEntry
-from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from allocation.numbers import whole_number
 from crawling.dashboard.base.row_files import lines_of
 from crawling.paging import page_of
+from serving.access import AuthenticatedRequest, authenticated
 
 SHOWN = 100
 #: rows of a file
@@ -48,10 +47,8 @@ class Activity:
         }
 
 
-@require_safe
-@login_required
-@permission_required("admin.view_logentry", raise_exception=True)
-def activity(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
+def activity(request: AuthenticatedRequest) -> HttpResponse:
     """Show a page of the log."""
     rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
     if before := whole_number(request.GET.get("before", "")):
@@ -68,10 +65,8 @@ def activity(request: HttpRequest) -> HttpResponse:
     return render(request, "administration/activity.html", facts)
 
 
-@require_safe
-@login_required
-@permission_required("admin.view_logentry", raise_exception=True)
-def activity_file(request: HttpRequest) -> StreamingHttpResponse:
+@authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
+def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The same as CSV, the latest first."""
     rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
     found = rows[:MOST_EXPORTED].iterator(chunk_size=2000)

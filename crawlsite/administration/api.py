@@ -13,7 +13,6 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, needs
 from crawling.errors import BadOrder
 from crawling.installation import ACCESS_RULES, AccessRule, allow, disallow
 from crawling.paging import page_of
@@ -27,6 +26,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.administration.activity import activities, as_activity
+from serving.access import AuthenticatedRequest, needs
 
 access, users, activity = Router(), Router(), Router()
 may_see_access = needs("crawling.change_allowednetwork")
@@ -106,7 +106,7 @@ class ActivityPage(Schema):
 
 @access.get("", response=AccessList, summary="Where crawls may go beyond public addresses")
 @may_see_access
-def index(request: CrawlApiRequest) -> dict[str, Any]:
+def index(request: AuthenticatedRequest) -> dict[str, Any]:
     return {
         "items": [
             _rule(kind, row)
@@ -121,7 +121,7 @@ def index(request: CrawlApiRequest) -> dict[str, Any]:
 )
 @may_see_access
 def add(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     kind: Kind,
     fields: Annotated[Annotated[dict[str, Any], WithJsonSchema(RULE)], Body()],
 ) -> Status:
@@ -143,7 +143,7 @@ def add(
 
 @access.delete("/{kind}/{rule_id}", response={204: None}, summary="Allow it no longer")
 @may_see_access
-def remove(request: CrawlApiRequest, kind: Kind, rule_id: Id) -> Status:
+def remove(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
     model = _model(kind)
     _need(request.user, f"crawling.delete_{model._meta.model_name}")
     disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
@@ -152,13 +152,13 @@ def remove(request: CrawlApiRequest, kind: Kind, rule_id: Id) -> Status:
 
 @users.get("", response=UserList, summary="Users and their roles")
 @may_see_users
-def list_users(request: CrawlApiRequest) -> dict[str, Any]:
+def list_users(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": [_user(user) for user in accounts()]}
 
 
 @users.post("", response={201: UserWithPassword}, summary="Create a user with a random password")
 @may_see_users
-def create_user(request: CrawlApiRequest, asked: Annotated[NewUser, Body()]) -> Status:
+def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]) -> Status:
     try:
         user, password = create_account(asked.name, asked.email, asked.role, by=request.user)
     except BadAccount as error:
@@ -171,7 +171,7 @@ def create_user(request: CrawlApiRequest, asked: Annotated[NewUser, Body()]) -> 
 )
 @may_see_users
 def change_user(
-    request: CrawlApiRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
+    request: AuthenticatedRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
 ) -> dict[str, Any]:
     user = get_object_or_404(accounts(), pk=user_id)
     try:
@@ -188,7 +188,7 @@ def change_user(
     "/{user_id}/password", response=UserWithPassword, summary="Give a user a random password"
 )
 @may_see_users
-def new_password(request: CrawlApiRequest, user_id: Id) -> dict[str, Any]:
+def new_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         password = reset_password(user, by=request.user)
@@ -200,7 +200,7 @@ def new_password(request: CrawlApiRequest, user_id: Id) -> dict[str, Any]:
 @activity.get("", response=ActivityPage, summary="Who did what, the latest first")
 @may_see_activity
 def list_activity(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     q: Text = "",
     user: str = "",
     cursor: Cursor = None,

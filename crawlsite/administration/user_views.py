@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST
 
 from crawlsite.administration.accounts import (
     NO_ROLE,
@@ -24,6 +21,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.roles import ROLES
+from serving.access import AuthenticatedRequest, authenticated
 
 #: what each role may do, in a line
 ROLE_CHOICES = {
@@ -34,14 +32,11 @@ ROLE_CHOICES = {
 }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("auth.change_user", raise_exception=True)
+@authenticated(needs="auth.change_user", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("password")
-def users(request: HttpRequest) -> HttpResponse:
+def users(request: AuthenticatedRequest) -> HttpResponse:
     """List the users; make one and show the password in this answer only."""
-    assert isinstance(request.user, User)
     if request.method != "POST":
         return _page(request)
     answers = {name: request.POST.get(name, "") for name in ("name", "email", "role")}
@@ -52,14 +47,11 @@ def users(request: HttpRequest) -> HttpResponse:
     return _page(request, made=user, password=password)
 
 
-@require_POST
-@login_required
-@permission_required("auth.change_user", raise_exception=True)
+@authenticated(needs="auth.change_user", methods=("POST",))
 @never_cache
 @sensitive_variables("password")
-def change(request: HttpRequest, pk: int) -> HttpResponse:
+def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Change a user's role, lock or unlock the account, or reset the password."""
-    assert isinstance(request.user, User)
     user = get_object_or_404(accounts(), pk=pk)
     action = request.POST.get("action", "")
     try:
@@ -77,8 +69,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("administration:users")
 
 
-def _page(request: HttpRequest, **facts: Any) -> HttpResponse:
-    assert isinstance(request.user, User)
+def _page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:
     rows = [
         {
             "user": user,

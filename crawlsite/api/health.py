@@ -8,8 +8,9 @@ from datetime import datetime
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import may_view
 from crawlsite.health.report import SystemReport, report
+from serving.access import AuthenticatedRequest
 
 health = Router()
 
@@ -75,5 +76,5 @@ class HealthOut(Schema):
 
 @health.get("", response=HealthOut, summary="Servers, queues, workers, disk, clock and versions")
 @may_view
-def show(request: CrawlApiRequest) -> SystemReport:
+def show(request: AuthenticatedRequest) -> SystemReport:
     return report()

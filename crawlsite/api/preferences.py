@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import may_view
 from crawling.orders.fields import NUMBER
 from crawlsite.preferences import REFRESHES, refresh_seconds, set_refresh
+from serving.access import AuthenticatedRequest
 
 preferences = Router()
 
@@ -25,11 +26,11 @@ class Preferences(Schema):
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")
 @may_view
-def show(request: CrawlApiRequest) -> dict[str, Any]:
+def show(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"refresh_seconds": refresh_seconds(request.user)}
 
 
 @preferences.put("", response=Preferences, summary="Choose it; it holds in every browser")
 @may_view
-def change(request: CrawlApiRequest, wanted: Annotated[Preferences, Body()]) -> dict[str, Any]:
+def change(request: AuthenticatedRequest, wanted: Annotated[Preferences, Body()]) -> dict[str, Any]:
     return {"refresh_seconds": set_refresh(request.user, str(wanted.refresh_seconds))}

@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_parameters import LARGEST
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, may_view
 from crawling.errors import BadOrder
 from crawlsite.models import ApiToken
 from crawlsite.tokens import LONGEST_NAME, MOST_DAYS, BadToken, issue_token, revoke_token
+from serving.access import AuthenticatedRequest
 
 tokens = Router()
 
@@ -46,13 +46,13 @@ class TokenMade(TokenOut):
 
 @tokens.get("", response=TokenList, summary="Your tokens")
 @may_view
-def index(request: CrawlApiRequest) -> dict[str, Any]:
+def index(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(ApiToken.objects.filter(user=request.user).order_by("name"))}
 
 
 @tokens.post("", response={201: TokenMade}, summary="Make a token that may do what you may")
 @may_view
-def create(request: CrawlApiRequest, asked: Annotated[NewToken, Body()]) -> Status:
+def create(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) -> Status:
     try:
         made = issue_token(request.user, asked.name, str(asked.days or ""))
     except BadToken as error:
@@ -66,7 +66,9 @@ def create(request: CrawlApiRequest, asked: Annotated[NewToken, Body()]) -> Stat
     "/{token_id}", response={204: None}, summary="Let one of your tokens open nothing any more"
 )
 @may_view
-def revoke(request: CrawlApiRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Status:
+def revoke(
+    request: AuthenticatedRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]
+) -> Status:
     """It may be the one that asks."""
     revoke_token(get_object_or_404(ApiToken, pk=token_id, user=request.user), by=request.user)
     return Status(204, None)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from threading import Lock
 from time import monotonic
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_safe
 
 from crawlsite.health import probes
 from crawlsite.health.probes import OK
 from crawlsite.health.report import report
+from serving.access import AuthenticatedRequest, authenticated
 
 #: how long an answer of `/readyz` is everybody's
 KEPT_SECONDS = 1.0
@@ -61,10 +61,8 @@ def _readiness() -> tuple[dict[str, str], int]:
     return told, 200 if all(state == OK for state in needed.values()) else 503
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def health(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def health(request: AuthenticatedRequest) -> HttpResponse:
     """Servers, queues, workers, disk, clock and versions."""
     is_fragment = bool(getattr(request, "htmx", False))
     answer = render(

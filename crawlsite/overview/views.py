@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET
 
 from allocation.records import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.charts import SPANS, as_csv, chart_of_all
 from crawlsite.health.probes import parts
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def overview(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def overview(request: AuthenticatedRequest) -> HttpResponse:
     """What runs, what waits and on what, what fails, how fast, whether the bank is safe and every
     part answers.
     """
@@ -41,10 +38,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def numbers(request: HttpRequest) -> StreamingHttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart, as CSV."""
     hours = _hours(request)
     headers = {"Content-Disposition": f'attachment; filename="crawls-{hours}h.csv"'}

@@ -14,9 +14,9 @@ from crawling.alerts.listeners import remove_listener, save_listener, send_again
 from crawling.alerts.message_formats import MessageFormat
 from crawling.alerts.wording import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, needs
 from crawling.models import Delivery, Listener
 from crawling.paging import page_of
+from serving.access import AuthenticatedRequest, needs
 
 alerts = Router()
 may_view, may_change, may_delete = (
@@ -104,20 +104,20 @@ class DeliveryPage(Schema):
 
 @alerts.get("", response=ListenerList, summary="Who is told what happens")
 @may_view
-def index(request: CrawlApiRequest) -> dict[str, Any]:
+def index(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(Listener.objects.all())}
 
 
 @alerts.post("", response={201: ListenerMade}, summary="Tell a server or a mailbox what happens")
 @may_change
-def create(request: CrawlApiRequest, wish: Annotated[Wish, Body()]) -> Status:
+def create(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -> Status:
     return Status(201, save_listener(wish, by=request.user))
 
 
 @alerts.put("/{listener_id}", response=ListenerOut, summary="Change a listener; its secret stays")
 @may_change
 def change(
-    request: CrawlApiRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]
+    request: AuthenticatedRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]
 ) -> Listener:
     return save_listener(
         wish, by=request.user, listener=get_object_or_404(Listener, pk=listener_id)
@@ -128,7 +128,7 @@ def change(
     "/{listener_id}", response={204: None}, summary="Remove a listener and its deliveries"
 )
 @may_delete
-def remove(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
+def remove(request: AuthenticatedRequest, listener_id: ListenerId) -> Status:
     remove_listener(get_object_or_404(Listener, pk=listener_id), by=request.user)
     return Status(204, None)
 
@@ -138,7 +138,7 @@ def remove(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
 )
 @may_view
 def deliveries(
-    request: CrawlApiRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50
+    request: AuthenticatedRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     rows = get_object_or_404(Listener, pk=listener_id).deliveries.filter(pk__lt=cursor or LARGEST)
     found, following = page_of(rows, limit)
@@ -152,7 +152,7 @@ def deliveries(
 )
 @may_change
 def again(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     listener_id: ListenerId,
     delivery_id: Annotated[int, Path(ge=1, le=LARGEST)],
 ) -> Delivery:
@@ -168,5 +168,5 @@ def again(
     summary="Send a test message; the delivery shows whether it arrived",
 )
 @may_change
-def test(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
+def test(request: AuthenticatedRequest, listener_id: ListenerId) -> Status:
     return Status(202, send_test(get_object_or_404(Listener, pk=listener_id), by=request.user))

@@ -5,13 +5,9 @@ from __future__ import annotations
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
-from django.views.decorators.http import require_http_methods, require_POST
 
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.alerts.message_formats import MessageFormat
@@ -19,6 +15,7 @@ from crawling.alerts.wording import AlertEvent, is_mailbox
 from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
 from crawling.sealed_text import SealBroken
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 50
 EVENTS = (
@@ -70,10 +67,8 @@ class ListenerForm(forms.Form):
     is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.change_listener", raise_exception=True)
-def listeners(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+def listeners(request: AuthenticatedRequest) -> HttpResponse:
     """List the listeners; make one."""
     form = ListenerForm(request.POST or None)
     made = _save(request, form, None) if request.method == "POST" else None
@@ -90,20 +85,12 @@ def listeners(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.change_listener", raise_exception=True)
-def listener(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
+def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show what a listener was told; change or remove it."""
-    assert isinstance(request.user, User)
     row = get_object_or_404(Listener, pk=pk)
-    may_remove = request.user.has_perm("crawling.delete_listener")
     if "remove" in request.POST:
-        if not may_remove:
-            raise PermissionDenied
-        remove_listener(row, by=request.user)
-        messages.success(request, f"{row.name} is told nothing any more.")
-        return redirect("alerts:listeners")
+        return _remove(request, row)
     form = ListenerForm(
         request.POST or None,
         initial={name: getattr(row, name) for name in ListenerForm.base_fields},
@@ -112,7 +99,7 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("alerts:listener", pk=pk)
     facts = {
         "is_mailbox": is_mailbox(row.url),
-        "may_remove": may_remove,
+        "may_remove": request.user.has_perm("crawling.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
         "secret": _secret(row),
         "form": form,
@@ -122,23 +109,24 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "alerts/listener.html", facts)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_listener", raise_exception=True)
-def again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
+@needs("crawling.delete_listener")
+def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
+    remove_listener(row, by=request.user)
+    messages.success(request, f"{row.name} is told nothing any more.")
+    return redirect("alerts:listeners")
+
+
+@authenticated(needs="crawling.change_listener", methods=("POST",))
+def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery once more."""
-    assert isinstance(request.user, User)
     send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
     messages.success(request, "It is sent again within seconds.")
     return redirect("alerts:listener", pk=pk)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_listener", raise_exception=True)
-def test(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_listener", methods=("POST",))
+def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Send a test message."""
-    assert isinstance(request.user, User)
     try:
         send_test(get_object_or_404(Listener, pk=pk), by=request.user)
     except WrongState as error:
@@ -156,9 +144,10 @@ def _secret(listener: Listener) -> str:
         return str(error)
 
 
-def _save(request: HttpRequest, form: ListenerForm, row: Listener | None) -> Listener | None:
+def _save(
+    request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
+) -> Listener | None:
     """The listener, or None and the form says why not."""
-    assert isinstance(request.user, User)
     if not form.is_valid():
         return None
     answers = {**form.cleaned_data}

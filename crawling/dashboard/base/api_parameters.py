@@ -1,4 +1,6 @@
-"""What requests may carry: pages and filters of lists, orders and their changes."""
+"""What requests may carry: pages and filters of lists, orders and their changes; and the
+permissions that endpoints about crawls need.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,12 @@ from pydantic import AwareDatetime, WithJsonSchema
 
 from crawling.crawls.revisions import EDITABLE
 from crawling.orders.order import CrawlOrder
+from serving.access import needs
+
+may_view = needs("crawling.view_crawljob")
+may_add = needs("crawling.add_crawljob")
+may_change = needs("crawling.change_crawljob")
+may_delete = needs("crawling.delete_crawljob")
 
 LARGEST = 2**63 - 1
 #: PostgreSQL keeps no NUL

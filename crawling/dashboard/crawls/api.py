@@ -19,9 +19,6 @@ from crawling.dashboard.base.api_parameters import (
     Since,
     Text,
     Until,
-)
-from crawling.dashboard.base.api_permissions import (
-    CrawlApiRequest,
     may_add,
     may_change,
     may_delete,
@@ -35,6 +32,7 @@ from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.runs.wait_reason import waiting_runs
+from serving.access import AuthenticatedRequest
 
 crawls = Router()
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[\x20-\x7e]*$")]
@@ -51,7 +49,7 @@ Sort = Annotated[
 @crawls.get("", response=CrawlListOut, summary="List crawls, the newest first")
 @may_view
 def index(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     state: State = "",
     q: Text = "",
     tag: Text = "",
@@ -82,7 +80,7 @@ def index(
 )
 @may_add
 def create(
-    request: CrawlApiRequest, order: Annotated[Order, Body()], idempotency_key: Key = ""
+    request: AuthenticatedRequest, order: Annotated[Order, Body()], idempotency_key: Key = ""
 ) -> Status:
     """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is
     answered by 200 from the second time on. The same key with another order is refused."""
@@ -94,7 +92,7 @@ def create(
     "/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why"
 )
 @may_view
-def show(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     return detail(get_crawl(crawl_id))
 
 
@@ -105,7 +103,7 @@ def show(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
 )
 @may_change
 def edit(
-    request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
     """A run at work obeys within seconds.
 
@@ -118,7 +116,7 @@ def edit(
     "/{crawl_id}", response={204: None}, summary="Delete a crawl with all that it has found"
 )
 @may_delete
-def delete(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
+def delete(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     """Only a draft, or a crawl whose run has ended."""
     delete_crawl(get_crawl(crawl_id), by=request.user)
     return Status(204, None)
@@ -127,7 +125,7 @@ def delete(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
 @crawls.get("/{crawl_id}/runs", response=RunPage, summary="Its runs, the latest first")
 @may_view
 def runs(
-    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     views, following = list_runs(get_crawl(crawl_id), before=cursor, limit=limit)
     return {"items": [asdict(view) for view in views], "next": following}

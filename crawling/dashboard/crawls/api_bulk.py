@@ -15,8 +15,14 @@ from pydantic import ConfigDict, Field
 from crawling.crawls.creation import check_order
 from crawling.crawls.saved_views import forget_view, save_view
 from crawling.crawls.scope_tests import MOST_TESTED, try_order
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Order
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_change, may_view
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    TEXT,
+    Order,
+    may_add,
+    may_change,
+    may_view,
+)
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.listing import STATES, CrawlFilter
@@ -26,6 +32,7 @@ from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
+from serving.access import AuthenticatedRequest
 
 bulk, views, drafts = Router(), Router(), Router()
 Word = Annotated[str, Field(max_length=200, pattern=TEXT)]
@@ -62,7 +69,7 @@ class BulkDoneOut(Schema):
     "", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls"
 )
 @may_change
-def do(request: CrawlApiRequest, asked: Annotated[BulkIn, Body()]) -> dict[str, Any]:
+def do(request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]) -> dict[str, Any]:
     """With a filter only crawls in a state that allows the action are chosen."""
     wanted = (
         None
@@ -100,19 +107,21 @@ class NewView(Schema):
 
 @views.get("", response=ViewList, summary="Your saved views of the list of crawls")
 @may_view
-def saved(request: CrawlApiRequest) -> dict[str, Any]:
+def saved(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(SavedView.objects.filter(user=request.user))}
 
 
 @views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
 @may_view
-def save(request: CrawlApiRequest, asked: Annotated[NewView, Body()]) -> SavedView:
+def save(request: AuthenticatedRequest, asked: Annotated[NewView, Body()]) -> SavedView:
     return save_view(request.user, asked.name, asked.query)
 
 
 @views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")
 @may_view
-def forget(request: CrawlApiRequest, view_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Status:
+def forget(
+    request: AuthenticatedRequest, view_id: Annotated[int, Path(ge=1, le=LARGEST)]
+) -> Status:
     if not SavedView.objects.filter(user=request.user, pk=view_id).exists():
         raise NotFound(f"You have no view {view_id}.")
     forget_view(request.user, view_id)
@@ -181,7 +190,9 @@ class SeedTestFetchList(Schema):
     summary="What an order's rules say of addresses; nothing is fetched or made",
 )
 @may_add
-def scope_test(request: CrawlApiRequest, asked: Annotated[ScopeTest, Body()]) -> dict[str, Any]:
+def scope_test(
+    request: AuthenticatedRequest, asked: Annotated[ScopeTest, Body()]
+) -> dict[str, Any]:
     tested, mistakes = try_order(asked.order, asked.urls)
     if mistakes:
         raise BadOrder({f"order.{field}": sentence for field, sentence in mistakes.items()})
@@ -203,7 +214,7 @@ class SeedChecksOut(Schema):
     summary="What is wrong with an order, and what it will ask of each host; nothing is made",
 )
 @may_add
-def check(request: CrawlApiRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
+def check(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
     try:
         checked, _ = check_order(order)
     except BadOrder as error:
@@ -218,7 +229,7 @@ def check(request: CrawlApiRequest, order: Annotated[Order, Body()]) -> dict[str
 )
 @may_add
 def fetch_test(
-    request: CrawlApiRequest, response: HttpResponse, order: Annotated[Order, Body()]
+    request: AuthenticatedRequest, response: HttpResponse, order: Annotated[Order, Body()]
 ) -> Status:
     """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
     minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
@@ -236,7 +247,7 @@ def fetch_test(
 )
 @may_add
 def fetch_tested(
-    request: CrawlApiRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]
+    request: AuthenticatedRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> dict[str, Any]:
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
     inquiry = asked.filter(pk=number).first()

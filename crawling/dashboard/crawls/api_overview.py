@@ -11,8 +11,7 @@ from django.core.exceptions import ValidationError
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view, needs
+from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_view
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.diagnosis import stall_of
@@ -20,6 +19,7 @@ from crawling.dashboard.run.holdings import dealings_of
 from crawling.errors import BadOrder
 from crawling.installation import identity, set_identity
 from crawling.models import Identity
+from serving.access import AuthenticatedRequest, needs
 
 overview, who, stalls = Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
@@ -99,7 +99,7 @@ class StallOut(Schema):
     "", response=OverviewOut, summary="What runs, what waits and on what, and what needs you"
 )
 @may_view
-def glance(request: CrawlApiRequest) -> dict[str, Any]:
+def glance(request: AuthenticatedRequest) -> dict[str, Any]:
     now = crawls_now()
     numbers = {
         name: getattr(now, name)
@@ -134,7 +134,7 @@ def glance(request: CrawlApiRequest) -> dict[str, Any]:
 
 @who.get("", response=IdentityOut, summary="Who crawls here")
 @may_view
-def show(request: CrawlApiRequest) -> Identity:
+def show(request: AuthenticatedRequest) -> Identity:
     return identity()
 
 
@@ -142,7 +142,7 @@ def show(request: CrawlApiRequest) -> Identity:
     "", response=IdentityOut, summary="Say who crawls here; every request to a site carries it"
 )
 @may_say
-def say(request: CrawlApiRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
+def say(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
     try:
         return set_identity(**asked.dict(), by=request.user)
     except ValidationError as error:
@@ -157,7 +157,9 @@ def say(request: CrawlApiRequest, asked: Annotated[IdentityIn, Body()]) -> Ident
     summary="Why a run is not fetching, and what can be done about it",
 )
 @may_view
-def stall(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+def stall(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> dict[str, Any]:
     one = get_run(crawl_id, run)
     waits = [dealing.wait for dealing in dealings_of(one) if dealing.wait]
     found = stall_of(one, waits[0] if waits else None)

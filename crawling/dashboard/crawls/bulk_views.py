@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from allocation.numbers import whole_number
 from crawling.crawls.saved_views import forget_view, save_view
@@ -25,14 +23,12 @@ from crawling.errors import CrawlError
 from crawling.models import CrawlJob
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.runs.steering import VERBS, possible
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def bulk(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def bulk(request: AuthenticatedRequest) -> HttpResponse:
     """Ask whether it is meant, with the count and what cannot be done; once confirmed, do it."""
-    assert isinstance(request.user, User)
     action = request.POST.get("action", "")
     if action not in ACTIONS:
         messages.error(request, "Choose what to do: pause, resume, stop, abort, tag or untag.")
@@ -79,12 +75,9 @@ def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User)
     return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
 
 
-@require_POST
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def keep_view(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def keep_view(request: AuthenticatedRequest) -> HttpResponse:
     """Save the list's address as a view of one's own, or forget one."""
-    assert isinstance(request.user, User)
     if forgotten := request.POST.get("forget", ""):
         if (view_id := whole_number(forgotten)) is not None:
             forget_view(request.user, view_id)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from django.contrib.auth.decorators import login_required, permission_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.columns import ColumnHead, column
@@ -20,6 +18,7 @@ from crawling.dashboard.crawls.listing import BY_COUNTS, CrawlFilter, Listing, l
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, SavedView
 from crawling.runs.steering import possible
+from serving.access import AuthenticatedRequest, authenticated
 
 #: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest
 #: first
@@ -64,11 +63,9 @@ class CrawlListRow(NamedTuple):
         )
 
 
-@require_safe
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
-def crawls(request: HttpRequest) -> HttpResponse:
+def crawls(request: AuthenticatedRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
     wanted = CrawlFilter.read(request.GET)
     listing = list_crawls(wanted)
@@ -87,10 +84,8 @@ def crawls(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_safe
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
+def crawls_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase:
     """All that the list finds, in its order, as a table or a JSON object a line."""
     return send(crawls_file(CrawlFilter.read(request.GET), kind))
 

@@ -13,13 +13,13 @@ from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.blacklist import block_host, unblock_host
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view, needs
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text, may_view
 from crawling.dashboard.hosts.export import host_row
 from crawling.dashboard.hosts.filter import STATES, HostFilter
 from crawling.dashboard.hosts.reads import list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import PAGES, SHORTEST, search_pages
 from crawling.models import Host, Page
+from serving.access import AuthenticatedRequest, needs
 
 hosts, search = Router(), Router()
 may_block, may_unblock = (
@@ -102,7 +102,7 @@ class FoundPageList(Schema):
 @hosts.get("", response=HostSummaryPage, summary="Hosts by name")
 @may_view
 def index(
-    request: CrawlApiRequest, q: Text = "", state: State = "", cursor: After = ""
+    request: AuthenticatedRequest, q: Text = "", state: State = "", cursor: After = ""
 ) -> dict[str, Any]:
     """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or
     are blocked for all crawls.
@@ -113,7 +113,7 @@ def index(
 
 @hosts.get("/{host_id}", response=HostDetailOut, summary="A host, and the crawls that have met it")
 @may_view
-def show(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
+def show(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
 
 
@@ -124,7 +124,7 @@ def show(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
 )
 @may_block
 def block(
-    request: CrawlApiRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]
+    request: AuthenticatedRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]
 ) -> dict[str, Any]:
     block_host(_host(host_id), asked.reason, by=request.user)
     return _detail(_host(host_id))
@@ -134,7 +134,7 @@ def block(
     "/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again"
 )
 @may_unblock
-def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
+def unblock(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     """As far as no other entry of the black list covers it."""
     unblock_host(_host(host_id), by=request.user)
     return _detail(_host(host_id))
@@ -146,7 +146,7 @@ def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     summary=f"The latest {PAGES} pages that hold a text in address or title",
 )
 @may_view
-def find(request: CrawlApiRequest, q: Wanted) -> dict[str, Any]:
+def find(request: AuthenticatedRequest, q: Wanted) -> dict[str, Any]:
     found = search_pages(q)
     return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
 

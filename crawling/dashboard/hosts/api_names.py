@@ -13,12 +13,12 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, RunNumber
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, needs
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.hosts.api import HostId
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Host
+from serving.access import AuthenticatedRequest, needs
 
 waits, replays = Router(), Router()
 may_look = needs("dnscache.view_dnsentry")
@@ -51,7 +51,7 @@ class CacheReplayOut(Schema):
 
 @waits.get("/{host_id}/name", response=NameWaitOut, summary="Why a host waits for its name")
 @may_look
-def wait(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
+def wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     found = why_waits(get_object_or_404(Host, pk=host_id).name)
     crawls = sorted({queue.run.crawl_id for queue in found.queues})
     return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
@@ -64,6 +64,9 @@ def wait(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
 )
 @may_look
 def replay(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, names: Capacity = 10_000
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    names: Capacity = 10_000,
 ) -> dict[str, Any]:
     return asdict(replayed(get_run(crawl_id, run), capacity=names))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Page, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 CAPACITIES = (100, 1_000, 10_000, 100_000)
 RUNS = 50
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def why(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def why(request: AuthenticatedRequest) -> HttpResponse:
     """Say why the host `?host=` waits."""
     host = request.GET.get("host", "").replace("\0", "").strip()[:260].lower()
     return render(
@@ -27,10 +24,8 @@ def why(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("dnscache.view_dnsentry", raise_exception=True)
-def replay(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="dnscache.view_dnsentry")
+def replay(request: AuthenticatedRequest) -> HttpResponse:
     """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
     runs = list(
         Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk"))))

@@ -5,13 +5,9 @@ can be blocked.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from crawling.crawls.blacklist import block_host, unblock_host
 from crawling.dashboard.base.responses import send
@@ -22,12 +18,11 @@ from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_p
 from crawling.errors import CrawlError
 from crawling.models import Host
 from crawling.timed import SearchTookTooLong
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def hosts(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def hosts(request: AuthenticatedRequest) -> HttpResponse:
     """List hosts by name: those that hold `?q=`, those in `?state=`, those after `?after=`."""
     wanted = HostFilter.read(request.GET)
     rows, following = list_hosts(wanted)
@@ -40,18 +35,14 @@ def hosts(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def hosts_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob")
+def hosts_as_file(request: AuthenticatedRequest, kind: str) -> HttpResponseBase:
     """All that the list finds, as a table or a JSON object a line."""
     return send(hosts_file(HostFilter.read(request.GET), kind))
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def host(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """All that is known of one host, and the crawls that have met it."""
     found = get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=pk)
     return render(
@@ -61,21 +52,15 @@ def host(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-@require_POST
-@login_required
-@permission_required("crawling.add_blacklistentry", raise_exception=True)
-def block(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.add_blacklistentry", methods=("POST",))
+def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Block the host for all crawls, saying why; or let it go, which is for administrators, like
     everything on the black list.
     """
-    assert isinstance(request.user, User)
     found = get_object_or_404(Host, pk=pk)
     try:
         if "unblock" in request.POST:
-            if not request.user.has_perm("crawling.delete_blacklistentry"):
-                raise PermissionDenied
-            unblock_host(found, by=request.user)
-            messages.success(request, f"Crawls may fetch from {found.name} again.")
+            _unblock(request, found)
         else:
             block_host(found, request.POST.get("reason", ""), by=request.user)
             messages.success(request, f"No crawl fetches from {found.name} any more.")
@@ -84,10 +69,14 @@ def block(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("hosts:host", pk)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def search(request: HttpRequest) -> HttpResponse:
+@needs("crawling.delete_blacklistentry")
+def _unblock(request: AuthenticatedRequest, host: Host) -> None:
+    unblock_host(host, by=request.user)
+    messages.success(request, f"Crawls may fetch from {host.name} again.")
+
+
+@authenticated(needs="crawling.view_crawljob")
+def search(request: AuthenticatedRequest) -> HttpResponse:
     """Find pages of all crawls that hold `?q=` in address or title."""
     text = _text(request, "q")
     found = None

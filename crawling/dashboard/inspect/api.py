@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit, may_view
 from crawling.dashboard.inspect.url_decision import UrlDecision, why
 from crawling.dashboard.inspect.url_history import history_of, referrers_of
 from crawling.models import Url, UrlState
+from serving.access import AuthenticatedRequest
 
 history = Router()
 Address = Annotated[
@@ -81,7 +81,7 @@ class UrlHistory(Schema):
 )
 @may_view
 def url(
-    request: CrawlApiRequest, u: Address, cursor: Cursor = None, limit: Limit = 50
+    request: AuthenticatedRequest, u: Address, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL
     or not.

@@ -17,8 +17,15 @@ from crawling.crawls.revisions import revert_edit
 from crawling.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
 from crawling.crawls.rule_preview import preview_changes
 from crawling.crawls.scope_tests import MOST_TESTED, try_scope
-from crawling.dashboard.base.api_parameters import LARGEST, Changes, CrawlId, Cursor, Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view, needs
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    Changes,
+    CrawlId,
+    Cursor,
+    Limit,
+    may_change,
+    may_view,
+)
 from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.orders.api_rule_schemas import (
@@ -35,6 +42,7 @@ from crawling.errors import BadOrder
 from crawling.models import BlackListEntry, OrderRevision, RobotsException
 from crawling.paging import cut, page_of
 from crawling.scope.blacklist import BlacklistKind
+from serving.access import AuthenticatedRequest, needs
 
 scoping, blacklist = Router(), Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -118,7 +126,7 @@ class NewException(Schema):
 )
 @may_view
 def scope_test(
-    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     return {
@@ -134,7 +142,7 @@ def scope_test(
 )
 @may_view
 def preview(
-    request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
     """Nothing is saved.
 
@@ -164,7 +172,7 @@ def preview(
 )
 @may_view
 def revisions(
-    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = (
         get_crawl(crawl_id)
@@ -181,7 +189,7 @@ def revisions(
     summary="Take an edit back by another",
 )
 @may_change
-def revert(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
+def revert(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
     """What the edit has changed has its old values again, later edits of other fields stay."""
     return detail(revert_edit(get_crawl(crawl_id), number, by=request.user))
 
@@ -192,7 +200,7 @@ def revert(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> dict[
     summary="Hosts whose robots.txt does not, or did not, bind the crawl",
 )
 @may_view
-def exceptions(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     rows = get_crawl(crawl_id).robots_exceptions.select_related("by")[:200]
     return {"items": [_exception(row) for row in rows]}
 
@@ -204,7 +212,7 @@ def exceptions(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
 )
 @may_except
 def add_exception(
-    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]
 ) -> Status:
     row = except_host(get_crawl(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
     return Status(201, _exception(row))
@@ -216,7 +224,7 @@ def add_exception(
     summary="Let robots.txt hold again",
 )
 @may_except
-def remove_exception(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
+def remove_exception(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> Status:
     end_exception(get_crawl(crawl_id), number, by=request.user)
     return Status(204, None)
 
@@ -225,7 +233,9 @@ def remove_exception(request: CrawlApiRequest, crawl_id: CrawlId, number: Number
     "", response=BlacklistPage, summary="What no crawl may fetch, the latest entry first"
 )
 @may_view
-def entries(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def entries(
+    request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
     found = BlackListEntry.objects.select_related("by").filter(
         removed_at=None, pk__lt=LARGEST if cursor is None else cursor
     )
@@ -239,13 +249,13 @@ def entries(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) 
     summary="Keep all crawls from something, those at work within seconds",
 )
 @may_add_entry
-def add(request: CrawlApiRequest, asked: Annotated[NewEntry, Body()]) -> Status:
+def add(request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]) -> Status:
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
 
 
 @blacklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
 @may_remove_entry
-def remove(request: CrawlApiRequest, number: Number) -> Status:
+def remove(request: AuthenticatedRequest, number: Number) -> Status:
     remove_entry(number, by=request.user)
     return Status(204, None)
 

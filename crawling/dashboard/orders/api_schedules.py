@@ -11,12 +11,12 @@ from ninja import Body, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.crawls.schedules import remove_schedule, set_schedule
-from crawling.dashboard.base.api_parameters import CrawlId
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.orders.schedule import plan_of
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
+from serving.access import AuthenticatedRequest
 
 schedules = Router()
 TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -63,7 +63,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
     summary="When the crawl starts by itself, and what became of the last times",
 )
 @may_view
-def show(request: CrawlApiRequest, crawl_id: CrawlId) -> ScheduleOut:
+def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
     return _out(get_crawl(crawl_id))
 
 
@@ -71,7 +71,9 @@ def show(request: CrawlApiRequest, crawl_id: CrawlId) -> ScheduleOut:
     "/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself"
 )
 @may_change
-def put(request: CrawlApiRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]) -> ScheduleOut:
+def put(
+    request: AuthenticatedRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]
+) -> ScheduleOut:
     """By `cron` or every so many minutes.
 
     While a run lasts, no other is started; the list of starts says so.
@@ -85,6 +87,6 @@ def put(request: CrawlApiRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body(
     "/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only"
 )
 @may_change
-def remove(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
+def remove(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     remove_schedule(get_crawl(crawl_id), by=request.user)
     return Status(204, None)

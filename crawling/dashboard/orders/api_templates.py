@@ -11,12 +11,19 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.crawls.templates import crawl_from, remove_template, save_template
-from crawling.dashboard.base.api_parameters import LARGEST, ORDER, CrawlId
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_delete, may_view
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    ORDER,
+    CrawlId,
+    may_add,
+    may_delete,
+    may_view,
+)
 from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import OrderTemplate
+from serving.access import AuthenticatedRequest
 
 templates, keeping = Router(), Router()
 TemplateId = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -50,7 +57,7 @@ class TemplateList(Schema):
 
 @templates.get("", response=TemplateList, summary="Templates by name")
 @may_view
-def index(request: CrawlApiRequest) -> dict[str, Any]:
+def index(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(OrderTemplate.objects.all())}
 
 
@@ -61,14 +68,14 @@ def index(request: CrawlApiRequest) -> dict[str, Any]:
 )
 @may_add
 def keep(
-    request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]
 ) -> Status:
     return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
 
 
 @templates.get("/{template_id}", response=TemplateOut, summary="A template with its order")
 @may_view
-def show(request: CrawlApiRequest, template_id: TemplateId) -> OrderTemplate:
+def show(request: AuthenticatedRequest, template_id: TemplateId) -> OrderTemplate:
     return get_object_or_404(OrderTemplate, pk=template_id)
 
 
@@ -76,7 +83,7 @@ def show(request: CrawlApiRequest, template_id: TemplateId) -> OrderTemplate:
     "/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay"
 )
 @may_delete
-def remove(request: CrawlApiRequest, template_id: TemplateId) -> Status:
+def remove(request: AuthenticatedRequest, template_id: TemplateId) -> Status:
     remove_template(get_object_or_404(OrderTemplate, pk=template_id), by=request.user)
     return Status(204, None)
 
@@ -86,7 +93,7 @@ def remove(request: CrawlApiRequest, template_id: TemplateId) -> Status:
 )
 @may_add
 def make(
-    request: CrawlApiRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]
+    request: AuthenticatedRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]
 ) -> Status:
     """Name it, and give the fields that are to be otherwise than in the template."""
     return Status(

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from crawling.crawls.blacklist import add_entry, remove_entry
 from crawling.dashboard.base.requests import asked_number
@@ -18,6 +14,7 @@ from crawling.models import BlackListEntry, CrawlJob
 from crawling.paging import page_of
 from crawling.scope.blacklist import BlacklistKind
 from crawling.web.addresses import BadUrl
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 ENTRIES = 100
 #: kind, its words, and an example
@@ -29,10 +26,8 @@ KINDS = (
 )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def blacklist(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def blacklist(request: AuthenticatedRequest) -> HttpResponse:
     """List what no crawl may fetch; with POST add to it."""
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -56,11 +51,9 @@ def blacklist(request: HttpRequest) -> HttpResponse:
     return render(request, "crawling/blacklist.html", here)
 
 
-def _add(request: HttpRequest) -> dict[str, str]:
+@needs("crawling.add_blacklistentry")
+def _add(request: AuthenticatedRequest) -> dict[str, str]:
     """Add the entry that the form names; returns its mistakes by field."""
-    assert isinstance(request.user, User)
-    if not request.user.has_perm("crawling.add_blacklistentry"):
-        raise PermissionDenied
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
     try:
         entry = add_entry(*asked, by=request.user)
@@ -70,12 +63,9 @@ def _add(request: HttpRequest) -> dict[str, str]:
     return {}
 
 
-@require_POST
-@login_required
-@permission_required("crawling.delete_blacklistentry", raise_exception=True)
-def remove(request: HttpRequest, number: int) -> HttpResponse:
+@authenticated(needs="crawling.delete_blacklistentry", methods=("POST",))
+def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """Take an entry off the list."""
-    assert isinstance(request.user, User)
     try:
         entry = remove_entry(number, by=request.user)
         messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")
@@ -84,10 +74,8 @@ def remove(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("crawling:blacklist")
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def url(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def url(request: AuthenticatedRequest) -> HttpResponse:
     """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
     text, number = (
         request.GET.get("u", "").replace("\0", "").strip()[:4096],

@@ -8,13 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.numbers import whole_number
@@ -32,6 +30,7 @@ from crawling.installation import identity, set_identity
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.runs.grants import default_pool
+from serving.access import AuthenticatedRequest, authenticated
 
 #: that are offered
 TEMPLATES = 50
@@ -53,15 +52,12 @@ def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     return told
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.add_crawljob", raise_exception=True)
+@authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
 @needs_pool
-def new(request: HttpRequest) -> HttpResponse:
+def new(request: AuthenticatedRequest) -> HttpResponse:
     """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked
     to.
     """
-    assert isinstance(request.user, User)
     if request.method != "POST":
         return _page(
             request,
@@ -81,14 +77,11 @@ def new(request: HttpRequest) -> HttpResponse:
     return redirect("crawling:crawls")
 
 
-@require_POST
-@login_required
-@permission_required("crawling.add_crawljob", raise_exception=True)
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
-def test_fetch(request: HttpRequest) -> HttpResponse:
+def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
     """Let the first seeds of the form be tried in the background; `tested` shows the answers."""
     form = form_of(request)
-    assert isinstance(request.user, User)
     mistakes = _say_who(form, request.user)
     inquiry = None
     if not mistakes:
@@ -104,14 +97,11 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
 
 
-@require_safe
-@login_required
-@permission_required("crawling.add_crawljob", raise_exception=True)
+@authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
 @needs_pool
-def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
+def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     """What a test fetch found, for whoever asked: alone or, without scripts, with the form."""
-    assert isinstance(request.user, User)
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
     inquiry = get_object_or_404(asked, pk=inquiry_id)
     question = question_of(inquiry)
@@ -129,11 +119,9 @@ def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
     return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.add_crawljob", raise_exception=True)
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
-def check(request: HttpRequest) -> JsonResponse:
+def check(request: AuthenticatedRequest) -> JsonResponse:
     """What is wrong with the form as it stands, what is set in its sections, and what the crawl
     will ask of hosts.
     """

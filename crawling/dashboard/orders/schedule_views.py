@@ -6,19 +6,16 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
-from django.views.decorators.http import require_http_methods
 
 from crawling.crawls.schedules import remove_schedule, set_schedule
 from crawling.dashboard.orders.schedule import plan_of
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.orders.schedules import CatchUp, zones
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 CATCH_UP = (
     (CatchUp.ONCE, "start once for all that was missed"),
@@ -68,20 +65,14 @@ class ScheduleForm(forms.Form):
         }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def schedule(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def schedule(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show when the crawl starts by itself; set that, or remove it."""
-    assert isinstance(request.user, User)
     crawl = get_object_or_404(CrawlJob, pk=pk)
     plan = plan_of(crawl)
     form = ScheduleForm(request.POST or None, initial={**plan.timing} if plan else None)
-    if request.method == "POST":
-        if not request.user.has_perm("crawling.change_crawljob"):
-            raise PermissionDenied
-        if _change(request, crawl, form, request.user):
-            return redirect("crawling:schedule", pk=pk)
+    if request.method == "POST" and _change(request, crawl, form):
+        return redirect("crawling:schedule", pk=pk)
     return render(
         request,
         "crawling/schedule.html",
@@ -89,16 +80,17 @@ def schedule(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-def _change(request: HttpRequest, crawl: CrawlJob, form: ScheduleForm, by: User) -> bool:
+@needs("crawling.change_crawljob")
+def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) -> bool:
     """Whether it went well; otherwise the form says why not."""
     if "remove" in request.POST:
-        remove_schedule(crawl, by=by)
+        remove_schedule(crawl, by=request.user)
         messages.success(request, f"{crawl.name} starts by hand only.")
         return True
     if not form.is_valid():
         return False
     try:
-        set_schedule(crawl, form.fields_of_schedule(), by=by)
+        set_schedule(crawl, form.fields_of_schedule(), by=request.user)
     except BadOrder as error:
         for field, sentence in error.errors.items():
             form.add_error(field if field in form.fields else None, capfirst(sentence))

@@ -7,12 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.crawls.robots_exceptions import end_exception, except_host
@@ -26,14 +23,13 @@ from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob
 from crawling.orders.estimates import estimate
 from crawling.scope.filters import Rule
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 REVISIONS = 20
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def scope(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what
     they would remove, or save them.
     """
@@ -49,9 +45,8 @@ def scope(request: HttpRequest, pk: int) -> HttpResponse:
     return _save(request, crawl, form)
 
 
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def _save(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
-    assert isinstance(request.user, User)
+@needs("crawling.change_crawljob")
+def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
     revision = request.POST.get("revision", "")
     try:
         edited = edit_crawl(
@@ -73,10 +68,8 @@ def _save(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse
     return _page(request, crawl, form)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def check(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """What is wrong with the rules as the form has them, and what the crawl would ask of hosts."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = EditForm(request.POST)
@@ -86,12 +79,9 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
     return checked(form, estimate(order) if order else [])
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def revert(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Take an edit back: what it has changed has its old values again."""
-    assert isinstance(request.user, User)
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number = request.POST.get("number", "")
     try:
@@ -149,10 +139,8 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
     return render(request, "crawling/scope.html", here | facts)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.add_crawljob", raise_exception=True)
-def test_scope(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def test_scope(request: AuthenticatedRequest) -> HttpResponse:
     """Test addresses by the rules of a crawl that is not made yet: in the page, or, without
     scripts, on a page of their own.
     """
@@ -166,12 +154,9 @@ def test_scope(request: HttpRequest) -> HttpResponse:
     return render(request, template, {"tested": tested, "mistakes": form.in_words(mistakes)})
 
 
-@require_POST
-@login_required
-@permission_required("crawling.add_robotsexception", raise_exception=True)
-def robots(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.add_robotsexception", methods=("POST",))
+def robots(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Except a host from robots.txt, or end the exception of that number."""
-    assert isinstance(request.user, User)
     crawl = get_object_or_404(CrawlJob, pk=pk)
     number, hours = request.POST.get("end", ""), request.POST.get("hours", "")
     try:

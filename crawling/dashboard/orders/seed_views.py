@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
 
 from crawling.crawls.added_seeds import AddedSeedsResult, add_to_seeds
 from crawling.dashboard.orders.forms.fields import lines
 from crawling.errors import BadSeeds
 from crawling.models import CrawlJob
+from serving.access import AuthenticatedRequest, authenticated
 
 #: known addresses that one message names
 NAMED = 5
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def seeds(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
+def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Ask for seeds and add them; with mistakes all that was typed stays in the form."""
-    assert isinstance(request.user, User)
     crawl = get_object_or_404(CrawlJob, pk=pk)
     run = crawl.runs.first()
     typed = request.POST.get("seeds", "").replace("\0", "")

@@ -12,12 +12,21 @@ from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.traps import approve_trap, ban_trap
-from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, RunNumber, Text
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    Text,
+    may_change,
+    may_view,
+)
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.dashboard.pages.extracted import list_extracted
 from crawling.dashboard.pages.trap_patterns import list_traps
+from serving.access import AuthenticatedRequest
 
 documents = Router()
 Kind = Annotated[
@@ -94,7 +103,7 @@ class TrapRulingOut(Schema):
 )
 @may_view
 def extracted(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     name: Text = "",
@@ -118,7 +127,7 @@ def extracted(
 )
 @may_view
 def duplicates(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     kind: Kind = SimilarityKind.EXACT,
@@ -137,7 +146,7 @@ def duplicates(
 )
 @may_view
 def traps(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     cursor: Cursor = None,
@@ -154,7 +163,7 @@ def traps(
 )
 @may_change
 def judge(
-    request: CrawlApiRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]
 ) -> dict[str, Any]:
     """Approved: what is held is fetched, even if the run had ended.
 

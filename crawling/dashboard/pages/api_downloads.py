@@ -17,8 +17,9 @@ from crawling.dashboard.base.api_parameters import (
     Since,
     Text,
     Until,
+    may_change,
+    may_view,
 )
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.base.responses import send
 from crawling.dashboard.base.time_range import TimeRange
@@ -26,6 +27,7 @@ from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
+from serving.access import AuthenticatedRequest
 
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
@@ -53,7 +55,7 @@ RECORDS: dict[str, Any] = {
 )
 @may_view
 def rows(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -75,7 +77,7 @@ def rows(
 )
 @may_change
 def records(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -98,7 +100,9 @@ def records(
     "/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file"
 )
 @may_change
-def record(request: CrawlApiRequest, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
+def record(
+    request: AuthenticatedRequest, crawl_id: CrawlId, page_id: PageId
+) -> StreamingHttpResponse:
     page = (
         Page.objects.select_related("url", "run__crawl", "archive_file")
         .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)

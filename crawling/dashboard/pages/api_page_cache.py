@@ -10,9 +10,9 @@ from typing import Any
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.dashboard.base.api_parameters import Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import Limit, may_view
 from crawling.dashboard.pages.page_cache import page_cache
+from serving.access import AuthenticatedRequest
 
 cache = Router()
 
@@ -42,6 +42,6 @@ class PageCacheOut(Schema):
     summary="Requests saved by reusing other crawls' pages, and the pages wanted most",
 )
 @may_view
-def show(request: CrawlApiRequest, limit: Limit = 50) -> dict[str, Any]:
+def show(request: AuthenticatedRequest, limit: Limit = 50) -> dict[str, Any]:
     found = page_cache(most=limit)
     return {**asdict(found), "hit_rate": found.hit_rate}

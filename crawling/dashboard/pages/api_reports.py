@@ -20,8 +20,8 @@ from crawling.dashboard.base.api_parameters import (
     Limit,
     RunNumber,
     Text,
+    may_view,
 )
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.base.lookup import get_page, get_run
 from crawling.dashboard.pages.comparison import KINDS, PageDifference, differences, summary_of
@@ -29,6 +29,7 @@ from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import NotFound
 from crawling.models import InquiryKind
+from serving.access import AuthenticatedRequest
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
@@ -131,7 +132,7 @@ class NotFetchedPage(Schema):
 )
 @may_view
 def not_had(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     why: Why = "",
@@ -155,7 +156,7 @@ def not_had(
 )
 @may_view
 def changes(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     against: Against,
     run: RunNumber = None,
@@ -190,7 +191,7 @@ def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
 )
 @may_view
 def changed_text(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     response: HttpResponse,
     crawl_id: CrawlId,
     old_id: PageId,

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import re
 
-from django.contrib.auth.decorators import login_required, permission_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_GET
 
 from crawling.archive.reader import original_of
 from crawling.archive.viewer import document_of, head_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.web.secret_headers import masked_head
+from serving.access import AuthenticatedRequest, authenticated
 
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a
 #: stranger here
@@ -28,10 +27,8 @@ IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """Show a page's record: its headers, and the document in a frame that can do nothing."""
     found = _page(pk, url)
     here = {
@@ -50,11 +47,9 @@ def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
         return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
 
 
-@require_GET
 @xframe_options_sameorigin
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document as it was, as a type that a browser only shows."""
     found = _page(pk, url)
     shown_as = _shown_as(found)
@@ -71,10 +66,8 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def files(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the files of a crawl's archive, the latest run's first."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     rows = (

@@ -5,26 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.requests import asked_number, asked_run
 from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.models import CrawlJob, InquiryKind, Page, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 ROWS = 100
 RUNS = 50
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def compare(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """What is different in `?run=` (the latest) against `?against=` (the one before): of a
     `?kind=`, on a `?host=`, after an address.
     """
@@ -62,18 +58,15 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
     return get_object_or_404(job.runs, number=number)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
+@authenticated(needs="crawling.view_crawljob")
 @vary_on_headers("HX-Request")
-def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
+def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(
         run__crawl=job, run__removal_asked_at=None
     )
     pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
-    assert isinstance(request.user, User)
     inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
     here |= {"lines": (inquiry.answer or {}).get("lines", [])}

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET, require_POST
 
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back
 from crawling.dashboard.pages.extracted import as_csv, as_json, list_extracted
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
+from serving.access import AuthenticatedRequest, authenticated
 
 ROWS = 200
 FILES = {"csv": (as_csv, "text/csv; charset=utf-8"), "json": (as_json, "application/json")}
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def extracted(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List what was taken out of a run's pages, after the row `?after=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
@@ -35,10 +31,8 @@ def extracted(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def extracted_file(request: HttpRequest, pk: int, kind: str) -> StreamingHttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> StreamingHttpResponse:
     """All that was taken out of a run's pages, as a file."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
@@ -55,12 +49,9 @@ def extracted_file(request: HttpRequest, pk: int, kind: str) -> StreamingHttpRes
     return StreamingHttpResponse(lines(run), content_type=content_type, headers=headers)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def judge(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Approve or ban the pattern of that key, in the latest run."""
-    assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=pk)
     decide, key = (
         (approve_trap, request.POST["approve"])

@@ -5,12 +5,10 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from crawling.archive.reader import original_of, packed_pieces
 from crawling.archive.viewer import whole_document_of
@@ -20,20 +18,17 @@ from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def rows(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob")
+def rows(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     """The rows of a run's pages, filtered as their list is."""
     return send(rows_file(_run(request, pk), asked_pages(request), kind))
 
 
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def records(request: HttpRequest, pk: int) -> HttpResponseBase:
+@authenticated(needs="crawling.change_crawljob")
+def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """What the archive has of a run's pages, filtered as their list is."""
     run = _run(request, pk)
     try:
@@ -43,10 +38,8 @@ def records(request: HttpRequest, pk: int) -> HttpResponseBase:
         return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
 
 
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def record(request: HttpRequest, pk: int, url: int) -> HttpResponseBase:
+@authenticated(needs="crawling.change_crawljob")
+def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase:
     """A WARC file of one page."""
     try:
         return send(page_file(_page(pk, url)))
@@ -55,10 +48,8 @@ def record(request: HttpRequest, pk: int, url: int) -> HttpResponseBase:
         return redirect("crawling:page", pk, url)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def document(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob")
+def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document itself, as a file that no browser opens by itself."""
     found = _page(pk, url)
     try:
@@ -72,10 +63,8 @@ def document(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def file(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
+@authenticated(needs="crawling.change_crawljob")
+def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBase:
     """A file of the archive as far as it is committed, even while it is written."""
     row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
     try:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
 
 from crawling.dashboard.base.requests import asked_number, asked_run
 from crawling.dashboard.base.responses import Download, send
@@ -18,14 +16,13 @@ from crawling.dashboard.pages.not_fetched import (
     reasons_of,
 )
 from crawling.models import CrawlJob, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 ROWS = 100
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def show(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
     the id `?after=`.
     """
@@ -48,10 +45,8 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/left_out.html", here)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def as_file(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob")
+def as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     """All addresses of the reason `?why=`, or of all reasons."""
     run = _run(request, pk)
     reasons = reasons_of(run)

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from crawling.frontier.rules.hotspots import count_at
 from crawling.models import HotPage, Run, RunTotal
+from serving.access import AuthenticatedRequest, authenticated
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,7 @@ def page_cache(*, most: int) -> PageCache:
 MOST = 50
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def show(request: HttpRequest) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest) -> HttpResponse:
     """Show hit rate, requests saved and the pages that several crawls want most."""
     return render(request, "crawling/page_cache.html", {"cache": page_cache(most=MOST)})

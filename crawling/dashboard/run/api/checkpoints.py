@@ -10,11 +10,11 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
-from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.models import Checkpoint
 from crawling.paging import page_of
+from serving.access import AuthenticatedRequest
 
 checkpoints = Router()
 
@@ -51,7 +51,7 @@ def _out(row: Checkpoint) -> dict[str, Any]:
 )
 @may_view
 def index(
-    request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = Checkpoint.objects.filter(run__crawl=get_crawl(crawl_id)).select_related("run")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
@@ -64,7 +64,7 @@ def index(
     summary="Take a checkpoint of the latest run",
 )
 @may_change
-def ask(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
+def ask(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     """One that is about to be taken will do.
 
     It goes to CHECKPOINT_DIR; without that setting this is refused.

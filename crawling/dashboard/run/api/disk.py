@@ -8,8 +8,9 @@ from datetime import datetime
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import may_view
 from crawling.housekeeping.disk import disk_now, forecast_of
+from serving.access import AuthenticatedRequest
 
 disk = Router()
 
@@ -35,7 +36,7 @@ class DiskOut(Schema):
 
 @disk.get("", response=DiskOut, summary="How full the disk is, and when it will be full")
 @may_view
-def show(request: CrawlApiRequest) -> DiskOut:
+def show(request: AuthenticatedRequest) -> DiskOut:
     now = disk_now()
     told, since = forecast_of(now)
     return DiskOut(

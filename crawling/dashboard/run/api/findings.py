@@ -20,8 +20,8 @@ from crawling.dashboard.base.api_parameters import (
     Since,
     Text,
     Until,
+    may_view,
 )
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.filter import PageFilter
@@ -39,6 +39,7 @@ from crawling.dashboard.run.findings import causes, list_hosts, list_pages, minu
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log_export import row_of as log_row
 from crawling.models import Level
+from serving.access import AuthenticatedRequest
 
 findings = Router()
 After = Annotated[
@@ -62,7 +63,7 @@ LevelName = Annotated[
 )
 @may_view
 def pages(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -85,7 +86,7 @@ def pages(
     summary="What each toe thread does, and since when",
 )
 @may_view
-def toes(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+def toes(request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
     """As the shifts at work have last written it down, which they do once a second."""
     return {"items": [asdict(toe) for toe in fetch_threads_of(get_run(crawl_id, run))]}
 
@@ -97,7 +98,7 @@ def toes(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> 
 )
 @may_view
 def hosts(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     q: Text = "",
@@ -116,7 +117,7 @@ def hosts(
 )
 @may_view
 def log(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     level: LevelName = "info",
@@ -152,7 +153,7 @@ def log(
 )
 @may_view
 def errors(
-    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50
 ) -> dict[str, Any]:
     return {"items": [asdict(cause) for cause in causes(get_run(crawl_id, run), limit=limit)]}
 
@@ -160,7 +161,7 @@ def errors(
 @findings.get("/{crawl_id}/stats", response=MinutePage, summary="What the run did, by minute")
 @may_view
 def stats(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     cursor: Annotated[

@@ -20,14 +20,16 @@ from crawling.dashboard.base.api_parameters import (
     Limit,
     RunNumber,
     Text,
+    may_change,
+    may_view,
 )
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS
 from crawling.runs.manual_order import handle_all, handle_urls
 from crawling.runs.waiting_urls import FrontierFilter, as_text, frontier_of, waiting_count
+from serving.access import AuthenticatedRequest
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
@@ -125,7 +127,7 @@ class ChangedUrlsOut(Schema):
 )
 @may_view
 def show(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     place: InPlace = "waiting",
@@ -153,7 +155,7 @@ def show(
 )
 @may_view
 def text(
-    request: CrawlApiRequest,
+    request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     place: InPlace = "waiting",
@@ -170,7 +172,7 @@ def text(
     summary="Fetch URLs first or last of their hosts, take them out, or put them back",
 )
 @may_change
-def change(request: CrawlApiRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> dict[str, Any]:
+def change(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> dict[str, Any]:
     """Of the latest run.
 
     `put_back` fits what is `taken out`, the others what waits; what a deed doesn't fit is left
@@ -193,7 +195,7 @@ def change(request: CrawlApiRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> 
 
 @frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
 @may_change
-def add(request: CrawlApiRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
+def add(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
     """They are queued at once if a run is at work. The same request again changes nothing."""
     return asdict(
         add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)

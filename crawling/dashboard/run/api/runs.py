@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
-from crawling.dashboard.base.api_parameters import CrawlId
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_delete, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, may_delete, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, rules_of
 from crawling.housekeeping.run_removal import remove_run
 from crawling.models import CrawlJob
 from crawling.orders.retention import Retention
+from serving.access import AuthenticatedRequest
 
 kept = Router()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of the crawl")]
@@ -73,7 +73,7 @@ def _out(crawl: CrawlJob) -> RetentionOut:
     summary="Which runs are kept, and what becomes of each",
 )
 @may_view
-def show(request: CrawlApiRequest, crawl_id: CrawlId) -> RetentionOut:
+def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
     return _out(get_crawl(crawl_id))
 
 
@@ -84,7 +84,7 @@ def show(request: CrawlApiRequest, crawl_id: CrawlId) -> RetentionOut:
 )
 @may_delete
 def put(
-    request: CrawlApiRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
 ) -> RetentionOut:
     """A run goes as soon as one of the rules says so; a rule that is left out is off.
 
@@ -101,7 +101,7 @@ def put(
     summary="Delete a run with its pages and archive files",
 )
 @may_delete
-def delete_run(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
+def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> Status:
     """Only one that has ended, while no other is at work, and in whose archive no later run has
     pages.
     """

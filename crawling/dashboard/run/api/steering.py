@@ -11,8 +11,14 @@ from pydantic import ConfigDict, Field
 from crawling.crawls.clones import clone_crawl
 from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, CrawlId, KeepSeconds
-from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_change
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    TEXT,
+    CrawlId,
+    KeepSeconds,
+    may_add,
+    may_change,
+)
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlOut, RetriedOut
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.base.lookup import get_crawl
@@ -21,6 +27,7 @@ from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
 from crawling.runs.retry import retry_failed
 from crawling.runs.steering import abort, pause, resume, stop
+from serving.access import AuthenticatedRequest
 
 steering = Router()
 
@@ -58,7 +65,7 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
 
 @steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
 @may_change
-def start(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def start(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     start_run(crawl, by=request.user)
     return summary(crawl)
@@ -71,7 +78,7 @@ def start(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
 )
 @may_change
 def pause_it(
-    request: CrawlApiRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
+    request: AuthenticatedRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     pause(crawl, by=request.user, keep_seconds=keep_seconds)
@@ -80,7 +87,7 @@ def pause_it(
 
 @steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Go on where a paused run stood")
 @may_change
-def resume_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def resume_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     resume(crawl, by=request.user)
     return summary(crawl)
@@ -92,7 +99,7 @@ def resume_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Finish the fetches under way and end the run; its pages are kept",
 )
 @may_change
-def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def stop_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)
     return summary(crawl)
@@ -104,7 +111,7 @@ def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Cut off the fetches under way and end the run; its pages are kept",
 )
 @may_change
-def abort_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def abort_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Also of a run that is stopping, and waits for its last fetches.
 
     What was being fetched counts for nothing.
@@ -119,7 +126,9 @@ def abort_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
 )
 @may_add
 def clone(
-    request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[CloneIn | None, Body()] = None
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    options: Annotated[CloneIn | None, Body()] = None,
 ) -> Status:
     copy = clone_crawl(get_crawl(crawl_id), name=options.name if options else None, by=request.user)
     return Status(201, detail(copy))
@@ -128,7 +137,7 @@ def clone(
 @steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
 @may_change
 def tag(
-    request: CrawlApiRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
+    request: AuthenticatedRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
 ) -> dict[str, Any]:
     return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
 
@@ -140,7 +149,9 @@ def tag(
 )
 @may_change
 def retry(
-    request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[RetryIn | None, Body()] = None
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    options: Annotated[RetryIn | None, Body()] = None,
 ) -> dict[str, Any]:
     """A run that had ended goes on as the same run."""
     crawl = get_crawl(crawl_id)

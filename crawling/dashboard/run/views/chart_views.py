@@ -4,22 +4,19 @@ why it stands still.
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET
 
 from crawling.dashboard.base.requests import asked_run
 from crawling.dashboard.run.charts import as_csv, chart_of_run
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.models import CrawlJob, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def charts(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Pages, links found and bytes of a run over time."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
@@ -32,10 +29,8 @@ def charts(request: HttpRequest, pk: int) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def numbers(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     """The numbers behind a run's charts, as CSV."""
     run = _run(request, pk)
     headers = {
@@ -46,10 +41,8 @@ def numbers(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     )
 
 
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def evidence(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob")
+def evidence(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """A ZIP file of what the verdict on a run rests on."""
     run = _run(request, pk)
     headers = {

@@ -6,24 +6,19 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.errors import CheckpointTrouble
 from crawling.models import Checkpoint, CrawlJob
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 MOST = 100
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def checkpoints(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "POST"))
+def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List them, the latest first; a POST asks for one of the latest run."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
@@ -38,10 +33,8 @@ def checkpoints(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/checkpoints.html", here)
 
 
-def _ask(request: HttpRequest, crawl: CrawlJob) -> HttpResponse:
-    assert isinstance(request.user, User)
-    if not request.user.has_perm("crawling.change_crawljob"):
-        raise PermissionDenied
+@needs("crawling.change_crawljob")
+def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
     run = crawl.runs.select_related("crawl").first()
     try:
         if run is None:

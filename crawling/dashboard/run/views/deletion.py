@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
 
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
@@ -16,16 +13,14 @@ from crawling.housekeeping.retention_view import loss_of
 from crawling.housekeeping.run_removal import remove_run, why_not
 from crawling.models import CrawlJob, Run
 from crawling.runs.steering import possible
+from serving.access import AuthenticatedRequest, authenticated
 
 NOT_ITS_NAME = "This is not its name; type it as it stands above, capital letters included."
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.delete_crawljob", raise_exception=True)
-def delete(request: HttpRequest, crawl: int) -> HttpResponse:
+@authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
+def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     """Ask, then delete."""
-    assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=crawl)
     typed, error = request.POST.get("name", ""), ""
     if request.method == "POST":
@@ -51,12 +46,9 @@ def delete(request: HttpRequest, crawl: int) -> HttpResponse:
     return render(request, "crawling/delete.html", facts)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.delete_crawljob", raise_exception=True)
-def delete_run(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+@authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
+def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     """Say what goes with one run, or why it has to stay; then delete it."""
-    assert isinstance(request.user, User)
     run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
     typed, error = request.POST.get("name", ""), ""
     if request.method == "POST":

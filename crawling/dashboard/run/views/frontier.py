@@ -5,12 +5,9 @@ back, export it.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
 
 from crawling.dashboard.base.requests import asked_ids, asked_run
 from crawling.errors import CrawlError
@@ -28,6 +25,7 @@ from crawling.runs.waiting_urls import (
     waiting_count,
 )
 from crawling.timed import SearchTookTooLong
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 SHOWN = 100
 #: what may be done to what is in each place, and the words on its button
@@ -42,10 +40,8 @@ DEEDS = {
 }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def frontier(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
     after the URL `?after=`.
     """
@@ -74,10 +70,8 @@ def frontier(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/frontier.html", here)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def text(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def text(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     """All that the page would list, an address a line."""
     run = asked_run(request, get_object_or_404(CrawlJob, pk=pk))
     if run is None:
@@ -90,10 +84,9 @@ def text(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     )
 
 
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def _handle(request: HttpRequest, run: Run) -> HttpResponse:
+@needs("crawling.change_crawljob")
+def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Do it to what is ticked, or to all that is found once it is confirmed."""
-    assert isinstance(request.user, User)
     wanted, name = FrontierFilter.read(request.POST), request.POST.get("deed", "")
     address = f"{reverse('crawling:frontier', args=[run.crawl_id])}?{request.POST.get('query', '')}"
     deed = next((deed for deed in DEEDS.get(wanted.place, {}) if deed == name), None)

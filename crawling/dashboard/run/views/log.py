@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET
 
 from crawling.dashboard.base.requests import asked_number, asked_run
 from crawling.dashboard.base.responses import send
@@ -27,15 +25,14 @@ from crawling.dashboard.run.log import (
 )
 from crawling.dashboard.run.log_export import log_file
 from crawling.models import CrawlJob, Run
+from serving.access import AuthenticatedRequest, authenticated
 
 #: lines at a time: what a browser's own search can look through, and takes no time to show
 SHOWN = 1_000
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def log(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the end of a run's log, what is `?before=` or `?after=` a line of that id, or the lines
     about `?line=`.
 
@@ -70,10 +67,8 @@ def log(request: HttpRequest, pk: int) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def file(request: HttpRequest, pk: int, ending: str) -> HttpResponseBase:
+@authenticated(needs="crawling.view_crawljob")
+def file(request: AuthenticatedRequest, pk: int, ending: str) -> HttpResponseBase:
     """All lines that the filter lets through."""
     return send(log_file(_run(request, pk)[1], LogFilter.read(request.GET), ending))
 

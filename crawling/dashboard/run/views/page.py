@@ -5,13 +5,10 @@ pages and hosts in full.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET, require_POST
 
 from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back
@@ -26,16 +23,15 @@ from crawling.errors import CrawlError
 from crawling.models import CrawlJob
 from crawling.runs.retry import retry_failed
 from crawling.timed import SearchTookTooLong
+from serving.access import AuthenticatedRequest, authenticated
 
 PAGES, HOSTS = 100, 200
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def crawl(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the
     line `?before=`.
     """
@@ -61,19 +57,15 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     return answer
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def settings(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def settings(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show what was ordered, with the ways to change it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     return render(request, "crawling/settings.html", {"crawl": job, "page": settings_of(job)})
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def pages(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the pages of a run that `asked_pages` means, before the page `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted = asked_run(request, job), asked_pages(request)
@@ -101,10 +93,8 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/pages.html", here)
 
 
-@require_GET
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def hosts(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob")
+def hosts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id
     `?after=`; those with most to do first.
     """
@@ -132,13 +122,10 @@ def hosts(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crawling/hosts.html", here)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def retry(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or
     all."""
-    assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=pk)
     try:
         status = int(request.POST["status"]) if request.POST.get("status") else None

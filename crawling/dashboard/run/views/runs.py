@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.text import capfirst
-from django.views.decorators.http import require_http_methods
 
 from crawling.errors import BadOrder
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, rules_of
 from crawling.models import CrawlJob
 from crawling.orders.retention import Retention, read_retention
+from serving.access import AuthenticatedRequest, authenticated, needs
 
 RUNS = 100
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
@@ -54,23 +51,16 @@ class RetentionForm(forms.Form):
             self.add_error(field if field in self.fields else None, capfirst(sentence))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-@permission_required("crawling.view_crawljob", raise_exception=True)
-def runs(request: HttpRequest, pk: int) -> HttpResponse:
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def runs(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List runs with their fates; a POST sets the rules, or shows what they would do."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = RetentionForm(request.POST or None, initial=crawl.retention)
     would: Retention | None = None
-    if request.method == "POST":
-        assert isinstance(request.user, User)
-        if not request.user.has_perm("crawling.delete_crawljob"):
-            raise PermissionDenied
-        if "preview" in request.POST and form.is_valid():
-            would, errors = read_retention(form.fields_of_retention())
-            form.tell(errors)
-        elif form.is_valid() and _saved(request, crawl, form, request.user):
-            return redirect("crawling:runs", pk)
+    if "preview" in request.POST:
+        would = _preview(request, form)
+    elif request.method == "POST" and _save(request, crawl, form):
+        return redirect("crawling:runs", pk)
     kept = kept_runs(crawl, would)
     page = Paginator(kept, RUNS).get_page(request.GET.get("page"))
     here = {
@@ -85,10 +75,23 @@ def runs(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-def _saved(request: HttpRequest, crawl: CrawlJob, form: RetentionForm, by: User) -> bool:
+@needs("crawling.delete_crawljob")
+def _preview(request: AuthenticatedRequest, form: RetentionForm) -> Retention | None:
+    """The rules as they would be; None, and the form states its errors."""
+    if not form.is_valid():
+        return None
+    would, errors = read_retention(form.fields_of_retention())
+    form.tell(errors)
+    return would
+
+
+@needs("crawling.delete_crawljob")
+def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -> bool:
     """Whether it went well; otherwise the form says why not."""
+    if not form.is_valid():
+        return False
     try:
-        rules = set_retention(crawl, form.fields_of_retention(), by=by)
+        rules = set_retention(crawl, form.fields_of_retention(), by=request.user)
     except BadOrder as error:
         form.tell(error.errors)
         return False

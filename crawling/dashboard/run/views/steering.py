@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required, permission_required
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_POST
 
 from allocation.errors import BadKeepTime
 from crawling.crawls.creation import start_run
@@ -18,6 +15,7 @@ from crawling.dashboard.base.requests import back
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.runs.steering import abort, pause, resume, stop
+from serving.access import AuthenticatedRequest, authenticated
 
 VERBS: dict[str, Callable[..., Run]] = {
     "start": start_run,
@@ -28,12 +26,9 @@ VERBS: dict[str, Callable[..., Run]] = {
 }
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def steer(request: HttpRequest, crawl: int, verb: str) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     """Do it, or say why it cannot be done."""
-    assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
         run = VERBS[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
@@ -46,12 +41,9 @@ def steer(request: HttpRequest, crawl: int, verb: str) -> HttpResponse:
     return back(request)
 
 
-@require_POST
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def set_max(request: HttpRequest, crawl: int) -> HttpResponse:
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     """Change how many fetches each of the crawl's workers may have at a time."""
-    assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
         job = edit_crawl(

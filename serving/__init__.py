@@ -1,0 +1,1 @@
+"""What views and endpoints of every package share: who may call them, and rows as files."""

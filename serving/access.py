@@ -1,0 +1,66 @@
+"""Who may call a view or an endpoint: logged in, with which permission, by which method.
+
+Permissions are Django's, as `app.codename`; crawlsite/roles.py gives them to roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar, cast
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_http_methods
+
+P = ParamSpec("P")
+V = TypeVar("V")
+
+
+class AuthenticatedRequest(HttpRequest):
+    """A request as views behind `authenticated` and endpoints get it: somebody is logged in."""
+
+    user: User
+
+
+def authenticated(
+    *, needs: str, methods: Sequence[str] = ("GET",)
+) -> Callable[
+    [Callable[Concatenate[AuthenticatedRequest, P], HttpResponseBase]],
+    Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+]:
+    """Guard a page: 405 for another method, then the log-in page for nobody, then 403 without the
+    permission `needs`; "" lets in everybody who is logged in.
+
+    The attribute `needs` of the guarded view states its permission.
+    """
+
+    def guard(
+        view: Callable[Concatenate[AuthenticatedRequest, P], HttpResponseBase],
+    ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+        permitted = cast("Callable[Concatenate[HttpRequest, P], HttpResponseBase]", view)
+        if needs:
+            permitted = permission_required(needs, raise_exception=True)(permitted)
+        guarded = require_http_methods(list(methods))(login_required(permitted))
+        vars(guarded)["needs"] = needs
+        return guarded
+
+    return guard
+
+
+def needs(permission: str) -> Callable[[V], V]:
+    """Guard an endpoint, or a part of a page: 403 without the permission.
+
+    Log-in and method are checked before: by the API, or by the page. The attribute `needs` states
+    the permission.
+    """
+
+    def guard(view: V) -> V:
+        # Its types know only views that answer an HttpResponse.
+        checked = permission_required(permission, raise_exception=True)
+        guarded = cast("Callable[[V], V]", checked)(view)
+        vars(guarded)["needs"] = permission
+        return guarded
+
+    return guard

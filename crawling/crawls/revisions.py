@@ -20,9 +20,9 @@ from crawling.frontier.change.rank_update import begin_reranking, rank_some
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.orders.fields import format_value
 from crawling.orders.order import read_order
 from crawling.orders.ranking import Order
-from crawling.orders.revisions import format_value
 from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.orders.sections.filters import FiltersPart

@@ -15,8 +15,9 @@ from crawling.crawls.creation import create_crawl, row_of
 from crawling.crawls.tags import set_tags
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, OrderTemplate
-from crawling.orders.order import Name, read_order
+from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
+from crawling.orders.sections.reading import Name
 
 #: a login is nothing without what is filled in there
 LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
-from crawling.orders.revisions import format_value
+from crawling.orders.fields import format_value
 from crawling.scope.blacklist import BlacklistKind
 
 

@@ -1,13 +1,24 @@
-"""Kinds of fields that orders are made of."""
+"""Kinds of fields that orders are made of, and the question by which people are asked for each.
+
+A part of an order annotates each field with its `Question`. The form, the options of the command
+line, the descriptions in the API's schema and the table of `docs/orders.md` are made from that.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
+MIB = 1024 * 1024
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+#: entries of a list that are told
+TOLD = 20
 
 
 def _no_truth_value(value: object) -> object:
@@ -21,3 +32,121 @@ NUMBER = BeforeValidator(_no_truth_value)
 Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 Bytes = Annotated[int, Field(ge=1, le=2**60), NUMBER]
 Text = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
+
+
+@dataclass(frozen=True, slots=True)
+class FormUnit:
+    """The unit of a form's field where the order has a finer one."""
+
+    #: the last word of the order's field, and what stands for it in the form's
+    of_order: str
+    of_form: str
+    #: units of the order in one of the form
+    size: int
+    #: a number that an operator may give
+    example: str
+
+
+MEGABYTES = FormUnit("bytes", "megabytes", MIB, "500")
+MINUTES = FormUnit("seconds", "minutes", 60, "90")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """How people are asked for a field of an order."""
+
+    #: for readers of the schema, of the documents and of the command line's help
+    meaning: str
+    #: beside the form's field; empty: the form asks in a way of its own, or not at all
+    label: str = ""
+    #: under the form's field
+    help: str = ""
+    #: of a number on the form; None: that of the order
+    unit: FormUnit | None = None
+    #: what may be chosen on the form, as value and words
+    choices: tuple[tuple[str, str], ...] = ()
+    #: what the form shows and takes for None, where an empty answer means the default
+    none: str = ""
+    #: between name and value in a line of a table
+    mark: str = " = "
+    #: lines of text that are seen at once
+    rows: int = 2
+    #: a sentence over the row of the form that begins with this field; None: it may stand in a row
+    #: with those before it
+    above: str | None = None
+    #: on the command line; empty: only a file gives it
+    option: str = ""
+    #: what the command line's help calls the option's value
+    metavar: str | None = None
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "description": self.meaning}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderField:
+    """A field of an order with its question."""
+
+    name: str
+    question: Question
+    #: bool, int, float, str, list or dict, whatever limits are set on it
+    kind: type
+    #: of a table's values; else as `kind`
+    value_kind: type
+    default: Any
+    #: whether a number may be less than 0
+    is_signed: bool
+
+    @property
+    def input(self) -> str:
+        """The form's name of the field, which names the form's unit."""
+        unit = self.question.unit
+        return self.name.removesuffix(unit.of_order) + unit.of_form if unit else self.name
+
+    def halves(self, line: str, mark: str) -> tuple[str, str]:
+        """Name and value in a line of a table; a name may hold the mark where a value cannot."""
+        split = line.rpartition if self.value_kind in (int, float) else line.partition
+        name, _, value = split(mark)
+        return name.strip(), value.strip()
+
+
+def fields_of(part: type[BaseModel]) -> tuple[OrderField, ...]:
+    """The fields of an order, or of a part of it, in their order."""
+    return tuple(_field(name, info) for name, info in part.model_fields.items())
+
+
+def _field(name: str, info: FieldInfo) -> OrderField:
+    question = next(item for item in info.metadata if isinstance(item, Question))
+    kind, value_kind = _kinds(info.annotation)
+    is_signed = any(getattr(item, "ge", 0) < 0 for item in info.metadata)
+    default = None if info.is_required() else info.get_default(call_default_factory=True)
+    return OrderField(name, question, kind, value_kind, default, is_signed)
+
+
+def _kinds(annotation: Any) -> tuple[type, type]:
+    """The kind of a field, and that of its values."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kinds(inner[0])
+    if origin in (Union, UnionType):
+        return _kinds(next(one for one in inner if one is not type(None)))
+    if origin is Literal:
+        return str, str
+    if origin is dict:
+        return dict, _kinds(inner[1])[0]
+    kind = origin or annotation
+    return (str, str) if issubclass(kind, str) else (kind, kind)
+
+
+def format_value(value: object) -> str:
+    """A field's value, as an edit is told: lists and tables entry by entry; what is not set is no
+    limit.
+    """
+    if isinstance(value, list):
+        more = f" and {len(value) - TOLD:,} more" if len(value) > TOLD else ""
+        return ", ".join(map(str, value[:TOLD])) + more or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {text}" for name, text in value.items()) or "none"
+    return "no limit" if value is None else str(value)

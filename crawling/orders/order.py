@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     TypeAdapter,
@@ -19,28 +20,33 @@ from pydantic import (
 )
 
 from allocation.rules.fairness import PRIORITIES
-from crawling.orders.fields import NUMBER, ONE_LINE, Bytes, Count, Text
+from crawling.orders.fields import MEGABYTES, MINUTES, NUMBER, Bytes, Count, Question, fields_of
 from crawling.orders.ranking import Order
 from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.reading import Name, ReadingPart
 from crawling.orders.sections.reuse import ReuseOrder
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
 from crawling.scope.scope import Reach
-from crawling.web.documents.css_selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
-MAX_NAME_LENGTH = 100
-#: extraction rules of an order
-MAX_RULES = 50
 
+#: what each order of visits does, in an operator's words
+ORDERS = (
+    (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
+    (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
+    (Order.BEST_FIRST, "Best first: what most pages link to, and what looks important"),
+    (Order.OPIC, "OPIC: pages collect credit from those that link to them, and traps run dry"),
+)
+
+Depth = Annotated[int, Field(ge=0, le=10_000), NUMBER]
 Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
 
 
 def _words(choices: type[StrEnum]) -> WithJsonSchema:
@@ -49,55 +55,147 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
 
 
 class CrawlOrder(
-    FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart, ThresholdsPart
+    ReuseOrder,
+    ReadingPart,
+    FetchingPart,
+    Politeness,
+    OrderingPart,
+    ThresholdsPart,
+    BudgetPart,
+    FiltersPart,
 ):
-    """A checked order. `None` as a limit means no limit.
-
-    scope: which links are followed, by their distance from the seeds (`crawling.scope.scope`).
-    batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits
-    exact, more is faster. archive: whether every answer is kept as it came, in WARC files.
-    obey_nofollow: links marked `nofollow`, and all links of pages so marked, are left alone.
-    requisites: what pages are shown with (images, sheets, scripts, media) is fetched like any link.
-    extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it
-    takes an attribute. claim: Max, units by resource class; classes that are left out take the
-    pool's usual share. priority: of its starts at the bank: each step is a minute's lead, and 10 is
-    urgent, which may use what is reserved. processes: crawl processes that share the hosts; on one
-    host a second one gains nothing.
-    Its other fields are those of its parts.
+    """A checked order. `None` as a limit means no limit. Most fields are those of its parts, of
+    which the last comes first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
-    seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
-    scope: Annotated[Reach, _words(Reach)] = Reach.HOST
-    order: Annotated[Order, _words(Order)] = Order.BREADTH_FIRST
-    max_pages: Count | None = None
-    max_depth: Annotated[int, Field(ge=0, le=10_000), NUMBER] | None = None
-    max_bytes: Bytes | None = None
-    max_seconds: Count | None = None
-    delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False), NUMBER] = 1.0
-    processes: Annotated[int, Field(ge=1, le=64), NUMBER] = 1
-    batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE), NUMBER] = 100
-    archive: bool = True
-    obey_nofollow: bool = False
-    requisites: bool = False
-    extract: Annotated[dict[Name, Text], Field(max_length=MAX_RULES)] = Field(default_factory=dict)
-    claim: dict[str, Units] = Field(default_factory=dict)
-    priority: Annotated[int, Field(ge=min(PRIORITIES), le=max(PRIORITIES)), NUMBER] = 0
-
-    @field_validator("extract")
-    @classmethod
-    def _selectors(cls, rules: dict[str, str]) -> dict[str, str]:
-        wrong = []
-        for rule in rules.values():
-            try:
-                read_selector(rule)
-            except BadSelector as error:
-                wrong.append(str(error))
-        if wrong:
-            raise ValueError("; ".join(wrong[:3]))
-        return rules
+    name: Annotated[
+        Name, Question(meaning="its name; left out: the first seed's host", option="--name")
+    ]
+    seeds: Annotated[
+        list[str],
+        Field(min_length=1, max_length=MAX_SEEDS),
+        Question(meaning="the URLs that the crawl begins with"),
+    ]
+    scope: Annotated[
+        Reach,
+        _words(Reach),
+        Question(
+            label="Follow links to",
+            help="Where one of the addresses redirects to counts as one of them.",
+            meaning="which links to follow: those to the seeds' host, path or domain",
+            choices=(
+                (Reach.HOST, "the hosts of these addresses"),
+                (Reach.PATH, "the directories of these addresses, and what lies below them"),
+                (Reach.DOMAIN, "all hosts of these addresses' domains"),
+            ),
+            option="--scope",
+        ),
+    ] = Reach.HOST
+    order: Annotated[
+        Order,
+        _words(Order),
+        Question(
+            label="Order of visits",
+            meaning="order of visits: breadth_first, depth_first, best_first or opic",
+            choices=ORDERS,
+            option="--order",
+        ),
+    ] = Order.BREADTH_FIRST
+    max_pages: Annotated[
+        Count | None,
+        Question(
+            label="Pages",
+            help="Fetched, redirects included.",
+            meaning="stop after so many pages",
+            option="--max-pages",
+        ),
+    ] = None
+    max_depth: Annotated[
+        Depth | None,
+        Question(
+            label="Depth",
+            help="Links away from the start; 0 fetches the start only.",
+            meaning="follow links so many steps from the seeds",
+            option="--max-depth",
+        ),
+    ] = None
+    max_bytes: Annotated[
+        Bytes | None,
+        Question(
+            label="Megabytes",
+            help="Of documents, together.",
+            meaning="stop after so many bytes of documents",
+            unit=MEGABYTES,
+            option="--max-bytes",
+        ),
+    ] = None
+    max_seconds: Annotated[
+        Count | None,
+        Question(
+            label="Minutes",
+            help="From the first fetch on.",
+            meaning="stop so many seconds after the first fetch",
+            unit=MINUTES,
+            option="--max-seconds",
+        ),
+    ] = None
+    delay_seconds: Annotated[
+        float,
+        Field(ge=0, le=3600, allow_inf_nan=False),
+        NUMBER,
+        Question(
+            label="Seconds between two fetches from a host",
+            help="A site whose robots.txt asks for more gets more.",
+            meaning="seconds between two fetches from a host",
+            option="--delay",
+        ),
+    ] = 1.0
+    processes: Annotated[
+        int,
+        Field(ge=1, le=64),
+        NUMBER,
+        Question(
+            label="Parallel workers",
+            help="They share the hosts out among them; more than one gains nothing on one host.",
+            meaning="crawl processes that share the hosts; on one host a second one gains nothing",
+            option="--processes",
+        ),
+    ] = 1
+    batch_size: Annotated[
+        int,
+        Field(ge=1, le=MAX_BATCH_SIZE),
+        NUMBER,
+        Question(
+            label="URLs a host hands out at a time",
+            help="1 keeps the order of visits exact; more is faster.",
+            meaning="URLs a host hands out at a time; 1 keeps the order exact, more is faster",
+            option="--batch-size",
+        ),
+    ] = 100
+    priority: Annotated[
+        int,
+        Field(ge=min(PRIORITIES), le=max(PRIORITIES)),
+        NUMBER,
+        Question(
+            label="Priority at the bank",
+            help="-10 to 10: each step lets its starts go a minute ahead of others; 10 is "
+            "urgent, and may use what is reserved.",
+            meaning="at the bank, -10 to 10: each step is a minute's lead, and 10 is urgent and "
+            "may use what is reserved",
+            option="--priority",
+        ),
+    ] = 0
+    claim: Annotated[
+        dict[str, Units],
+        Question(
+            meaning="the most it may hold of a resource class; classes that are left out take "
+            "the pool's usual share",
+            option="--claim",
+            metavar="CLASS=UNITS",
+        ),
+    ] = Field(default_factory=dict)
 
     @field_validator("name")
     @classmethod
@@ -117,6 +215,21 @@ class CrawlOrder(
             raise ValueError(in_short(wrong))
         return [address.url for address in addresses]
 
+
+#: the parts of an order that a column of the crawl keeps each as they are; what asks hosts holds
+#: secrets, and is kept by `crawling.crawls.fetching_section`
+PARTS: dict[str, type[BaseModel]] = {
+    "filters": FiltersPart,
+    "budget": BudgetPart,
+    "ordering": OrderingPart,
+    "politeness": Politeness,
+    "reuse": ReuseOrder,
+    "thresholds": ThresholdsPart,
+}
+#: an order's fields with their questions, its own before those of its parts
+FIELDS = tuple(
+    sorted(fields_of(CrawlOrder), key=lambda one: one.name not in CrawlOrder.__annotations__)
+)
 
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {

@@ -14,8 +14,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.models import Level, Run, RunCount
 from crawling.models.archive import archive_disk
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.orders.sections.thresholds import ThresholdsPart
-from crawling.orders.thresholds import too_little_room, too_many_errors
+from crawling.orders.sections.thresholds import ThresholdsPart, too_little_room, too_many_errors
 from crawling.run_log import write
 
 MINUTE = timedelta(minutes=1)

@@ -2,36 +2,112 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import BaseModel
 
-from crawling.orders.fields import Bytes, Count
+from crawling.orders.fields import MEGABYTES, MINUTES, Bytes, Count, Question
 
 #: what is limited: pages fetched, bytes of documents, seconds since the first fetch
 MEASURES = ("pages", "bytes", "seconds")
 #: more hosts of one domain than nearly every organisation has
 MOST_HOSTS = 200
+FROM_ITS_FIRST_PAGE = "From the host's first page on."
 
 
 class BudgetPart(BaseModel):
     """At a soft limit no new URL is let in, and what is known is finished.
 
-    At a hard one nothing more is fetched.
-
-    soft_…: of the crawl, whose hard limits are max_…. host_soft_…, host_max_…: of each host.
-    domain_max_hosts: hosts of one registrable domain; links to further ones are not let in. A
-        wildcard in DNS makes names without end. Seeds are let in, and count.
+    At a hard one nothing more is fetched. The hard limits of the crawl are max_….
     """
 
-    soft_pages: Count | None = None
-    soft_bytes: Bytes | None = None
-    soft_seconds: Count | None = None
-    host_soft_pages: Count | None = None
-    host_soft_bytes: Bytes | None = None
-    host_soft_seconds: Count | None = None
-    host_max_pages: Count | None = None
-    host_max_bytes: Bytes | None = None
-    host_max_seconds: Count | None = None
-    domain_max_hosts: Count = MOST_HOSTS
+    soft_pages: Annotated[
+        Count | None,
+        Question(
+            label="Pages, softly",
+            help="After that no new address is let in.",
+            meaning="pages of the crawl after which no new URL is let in",
+            above="At a soft limit no new address is let in, and what is known is finished; at a "
+            "hard one nothing more is fetched.",
+        ),
+    ] = None
+    soft_bytes: Annotated[
+        Bytes | None,
+        Question(
+            label="Megabytes, softly",
+            meaning="bytes of documents after which no new URL is let in",
+            unit=MEGABYTES,
+        ),
+    ] = None
+    soft_seconds: Annotated[
+        Count | None,
+        Question(
+            label="Minutes, softly",
+            meaning="seconds since the first fetch after which no new URL is let in",
+            unit=MINUTES,
+        ),
+    ] = None
+    host_soft_pages: Annotated[
+        Count | None,
+        Question(
+            label="Pages a host, softly",
+            meaning="pages of a host after which no new URL of it is let in",
+            above="",
+        ),
+    ] = None
+    host_soft_bytes: Annotated[
+        Bytes | None,
+        Question(
+            label="Megabytes a host, softly",
+            meaning="bytes of a host's documents after which no new URL of it is let in",
+            unit=MEGABYTES,
+        ),
+    ] = None
+    host_soft_seconds: Annotated[
+        Count | None,
+        Question(
+            label="Minutes a host, softly",
+            help=FROM_ITS_FIRST_PAGE,
+            meaning="seconds since a host's first page after which no new URL of it is let in",
+            unit=MINUTES,
+        ),
+    ] = None
+    host_max_pages: Annotated[
+        Count | None,
+        Question(
+            label="Pages a host",
+            help="After that nothing more is fetched there.",
+            meaning="pages of a host after which nothing more is fetched there",
+            above="",
+        ),
+    ] = None
+    host_max_bytes: Annotated[
+        Bytes | None,
+        Question(
+            label="Megabytes a host",
+            meaning="bytes of a host's documents after which nothing more is fetched there",
+            unit=MEGABYTES,
+        ),
+    ] = None
+    host_max_seconds: Annotated[
+        Count | None,
+        Question(
+            label="Minutes a host",
+            help=FROM_ITS_FIRST_PAGE,
+            meaning="seconds since a host's first page after which nothing more is fetched there",
+            unit=MINUTES,
+        ),
+    ] = None
+    domain_max_hosts: Annotated[
+        Count,
+        Question(
+            label="Hosts a domain",
+            help=f"Links to further hosts of a domain are not followed. Empty: {MOST_HOSTS}.",
+            meaning="hosts of one registrable domain; links to further ones are not let in, since "
+            "a wildcard in DNS makes names without end. Seeds are let in, and count",
+            above="",
+        ),
+    ] = MOST_HOSTS
 
     def budget_mistakes(self) -> dict[str, str]:
         """A sentence for each soft limit that a hard one would never let be reached."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from crawling.orders.fields import NUMBER, ONE_LINE
+from crawling.orders.fields import NUMBER, ONE_LINE, Question
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.proxies import BadProxy, read_proxy
 from crawling.web.secret_headers import MASK, masked_url
@@ -76,38 +76,122 @@ SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
 
 
 class FetchingPart(BaseModel):
-    """How a crawl asks.
+    """How a crawl asks."""
 
-    headers: sent with every request; but for a few that tell nothing, only to the seeds' origins.
-    cookies: each host's are kept for the run and sent back to it.
-    credentials: host -> user:password, given when the host asks, and by http or ftp only where a
-    seed has that scheme. proxy: socks5://user:password@host:port or http://…, through which all is
-    fetched. connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection,
-    for the answer's beginning, and between two pieces of it; document_seconds: for all of one
-    document.
-    posts: URL -> what is posted there; such a seed is fetched by POST. The archive keeps the body
-    as it was sent, since the answer is one to just that.
-    login_url, login_fields: the page with the form, and what is filled in there before the first
-    page of its host.
-    """
-
-    headers: Annotated[dict[Key, HeaderValue], Field(max_length=30, repr=False)] = Field(
-        default_factory=dict
-    )
-    cookies: bool = False
-    credentials: Annotated[dict[Key, Line], Field(max_length=100, repr=False)] = Field(
-        default_factory=dict
-    )
-    proxy: Annotated[str, Field(max_length=500)] | None = Field(default=None, repr=False)
-    connect_seconds: Seconds = 5.0
-    first_byte_seconds: Seconds = 5.0
-    read_seconds: Seconds = 5.0
-    document_seconds: Seconds = 60.0
-    posts: Annotated[Posts, Field(max_length=1000, repr=False)] = Field(default_factory=dict)
-    login_url: Annotated[str, Field(max_length=4096)] | None = None
+    headers: Annotated[
+        dict[Key, HeaderValue],
+        Field(max_length=30, repr=False),
+        Question(
+            label="Headers",
+            help="One a line, like Accept-Language: de. All but a few harmless ones go to the "
+            "hosts of the addresses above only.",
+            meaning="send a header; but for a few that tell nothing only to the origins of the "
+            "seeds (secrets belong in a file)",
+            mark=": ",
+            option="--header",
+            metavar="NAME=VALUE",
+        ),
+    ] = Field(default_factory=dict)
+    cookies: Annotated[
+        bool,
+        Question(
+            label="Keep cookies",
+            help="Each host's own, for one run; off, none is ever sent.",
+            meaning="keep each host's cookies for the run and send them back",
+            option="--cookies",
+        ),
+    ] = False
+    credentials: Annotated[
+        dict[Key, Line],
+        Field(max_length=100, repr=False),
+        Question(
+            label="User names and passwords",
+            help="One host a line, like example.org user:password; given when the host asks "
+            "(Basic or Digest).",
+            meaning="host and user:password, given when the host asks, and by http or ftp only "
+            "where a seed has that scheme",
+            mark=" ",
+        ),
+    ] = Field(default_factory=dict)
+    login_url: Annotated[
+        Annotated[str, Field(max_length=4096)] | None,
+        Question(
+            label="Page with a form to log in",
+            help="Filled in before the first page of its host, once a shift.",
+            meaning="the page with the form to log in, which is filled in before the first page "
+            "of its host",
+            above="",
+        ),
+    ] = None
     login_fields: Annotated[
-        dict[Key, Annotated[str, Field(max_length=4000)]], Field(max_length=50)
-    ] = Field(default_factory=dict, validate_default=True, repr=False)
+        dict[Key, Annotated[str, Field(max_length=4000)]],
+        Field(max_length=50, repr=False),
+        Question(
+            label="…and what to fill in",
+            help="One field a line, by its name in the form, like user=me.",
+            meaning="what is filled in on the page of login_url, by field",
+        ),
+    ] = Field(default_factory=dict, validate_default=True)
+    posts: Annotated[
+        Posts,
+        Field(max_length=1000, repr=False),
+        Question(
+            label="Addresses to post to",
+            help="One a line: the address, a space, and what is posted, like "
+            "https://example.org/search q=books. It is not shown again; the archive has it as it "
+            "was sent.",
+            meaning="URL and what is posted there; such a seed is fetched by POST, and the "
+            "archive keeps the body as it was sent, since the answer is one to just that",
+            mark=" ",
+            above="",
+        ),
+    ] = Field(default_factory=dict)
+    proxy: Annotated[
+        Annotated[str, Field(max_length=500)] | None,
+        Field(repr=False),
+        Question(
+            label="Proxy",
+            help="socks5://user:password@host:port or http://host:port; everything goes through "
+            "it.",
+            meaning="fetch through socks5://host:port or http://host:port (a password belongs in "
+            "a file)",
+            option="--proxy",
+            above="",
+        ),
+    ] = None
+    connect_seconds: Annotated[
+        Seconds,
+        Question(
+            label="Connecting",
+            help="TLS included.",
+            meaning="the longest wait for a connection",
+            above="The longest waits, in seconds:",
+        ),
+    ] = 5.0
+    first_byte_seconds: Annotated[
+        Seconds,
+        Question(
+            label="First byte",
+            help="From the request on.",
+            meaning="the longest wait for the beginning of an answer",
+        ),
+    ] = 5.0
+    read_seconds: Annotated[
+        Seconds,
+        Question(
+            label="Next piece",
+            help="From the piece before.",
+            meaning="the longest wait between two pieces of an answer",
+        ),
+    ] = 5.0
+    document_seconds: Annotated[
+        Seconds,
+        Question(
+            label="Whole document",
+            help="All its waits together.",
+            meaning="the longest time for all of one document",
+        ),
+    ] = 60.0
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from crawling.orders.fields import NUMBER, Bytes, Text
+from crawling.orders.fields import MEGABYTES, NUMBER, Bytes, Question, Text
 from crawling.web.expressions import check_expressions
 
 #: each is asked of every new link
@@ -19,20 +19,66 @@ Expressions = Annotated[list[Text], Field(max_length=MOST_EXPRESSIONS)]
 
 
 class FiltersPart(BaseModel):
-    """Empty means: all. Seeds pass all of these but the last two, since they are asked for by name.
+    """Empty means: all. Seeds pass the filters for URLs, since they are asked for by name."""
 
-    schemes: of URLs. include: a URL must hold one of these expressions. exclude: it must hold none
-    of these. off_site_hops: links in a row that may lead outside the scope.
-    types: of documents, like `text/html` or `image/*`; of others only the answer's head is read.
-    max_document_bytes: of larger documents no more is read.
-    """
-
-    schemes: list[Literal["http", "https"]] = Field(default_factory=list)
-    include: Expressions = Field(default_factory=list)
-    exclude: Expressions = Field(default_factory=list)
-    off_site_hops: Annotated[int, Field(ge=0, le=MOST_HOPS), NUMBER] = 0
-    types: Annotated[list[Text], Field(max_length=MOST_EXPRESSIONS)] = Field(default_factory=list)
-    max_document_bytes: Bytes | None = None
+    schemes: Annotated[
+        list[Literal["http", "https"]],
+        Question(
+            label="Schemes",
+            meaning="of URLs, http or https; none named: both",
+            choices=(("", "http and https"), ("https", "https only"), ("http", "http only")),
+        ),
+    ] = Field(default_factory=list)
+    off_site_hops: Annotated[
+        int,
+        Field(ge=0, le=MOST_HOPS),
+        NUMBER,
+        Question(
+            label="Links outside the scope",
+            help="In a row; empty or 0 stays within it.",
+            meaning="links in a row that may lead outside the scope",
+        ),
+    ] = 0
+    max_document_bytes: Annotated[
+        Bytes | None,
+        Question(
+            label="Megabytes a document",
+            help="Of larger ones nothing is kept.",
+            meaning="of larger documents no more is read, and nothing is kept",
+            unit=MEGABYTES,
+        ),
+    ] = None
+    include: Annotated[
+        Expressions,
+        Question(
+            label="Only addresses that hold one of these expressions",
+            help="One regular expression (RE2) a line, like /manual/|/faq/.",
+            meaning="only addresses that hold one such expression",
+            option="--include",
+            metavar="REGEX",
+        ),
+    ] = Field(default_factory=list)
+    exclude: Annotated[
+        Expressions,
+        Question(
+            label="No addresses that hold one of these expressions",
+            help="One a line, like \\.zip$ or [?&]print=1. They win over the others.",
+            meaning="no addresses that hold this expression",
+            option="--exclude",
+            metavar="REGEX",
+        ),
+    ] = Field(default_factory=list)
+    types: Annotated[
+        list[Text],
+        Field(max_length=MOST_EXPRESSIONS),
+        Question(
+            label="Only documents of these types",
+            help="One a line, like text/html or image/*; of others only the answer's head is read.",
+            meaning="of documents, like `text/html` or `image/*`; of others only the answer's "
+            "head is read",
+            above="",
+        ),
+    ] = Field(default_factory=list)
 
     @field_validator("include", "exclude")
     @classmethod

@@ -4,44 +4,76 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
+from crawling.orders.fields import NUMBER, Count, Question
 
-def _no_truth_value(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticCustomError("int_type", "a truth value is no number")
-    return value
-
-
-Number = BeforeValidator(_no_truth_value)
-Requests = Annotated[int, Field(ge=1, le=1_000_000_000), Number]
+MOST_PATIENCE_SECONDS = 30 * 86_400
 
 
 class Politeness(BaseModel):
-    """Fields of the order. `None` as a limit means no limit.
-
-    delay_factor: a host rests for so many times as long as its last answer took, where that is
-    longer than the delay; a delay of 0
-        means that the host's owner wants no rest, and turns this off, too.
-    address_delay_seconds: between the beginnings of two requests to one address, which several
-    hosts may share, in all crawls; never
-        more than the delay, so that a delay of 0 turns this off, too.
-    host_requests_a_minute, host_requests_a_day: budgets of a host by UTC's minutes and days; what
-    other crawls ask of it counts, too. host_patience_seconds: for how long a host that lets nothing
-    be fetched is waited for; an hour at
-        most where it has never answered. Then the URLs that wait for it fail.
-    max_kib_a_second: what the crawl's workers may download together, within the bandwidth that the
-    bank grants them.
-    """
+    """`None` as a limit means no limit."""
 
     model_config = ConfigDict(frozen=True)
 
-    delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False), Number] = 1.0
-    address_delay_seconds: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False), Number] = 0.25
-    host_requests_a_minute: Requests | None = None
-    host_requests_a_day: Requests | None = None
+    delay_factor: Annotated[
+        float,
+        Field(ge=0, le=100, allow_inf_nan=False),
+        NUMBER,
+        Question(
+            label="Rest, in times of what the last answer took",
+            help="Where that is longer than the delay above; at most 30 s. 0: the delay alone "
+            "counts.",
+            meaning="a host rests for so many times as long as its last answer took, where that "
+            "is longer than the delay; a delay of 0 turns this off, too",
+        ),
+    ] = 1.0
+    address_delay_seconds: Annotated[
+        float,
+        Field(ge=0, le=60, allow_inf_nan=False),
+        NUMBER,
+        Question(
+            label="Seconds between requests to an address",
+            help="Hosts that one server's address serves take turns, in all crawls; never more "
+            "than the delay above. 0: each host by itself.",
+            meaning="between the beginnings of two requests to one address, which several hosts "
+            "may share, in all crawls; never more than the delay",
+        ),
+    ] = 0.25
+    host_requests_a_minute: Annotated[
+        Count | None,
+        Question(
+            label="Requests to a host in a minute",
+            help="Those of other crawls count, too. Empty: no limit.",
+            meaning="to a host in a minute of UTC; those of other crawls count, too",
+        ),
+    ] = None
+    host_requests_a_day: Annotated[
+        Count | None,
+        Question(
+            label="Requests to a host in a day",
+            help="By UTC; those of other crawls count, too. Empty: no limit.",
+            meaning="to a host in a day of UTC; those of other crawls count, too",
+        ),
+    ] = None
     host_patience_seconds: Annotated[
-        float, Field(ge=0, le=30 * 86400, allow_inf_nan=False), Number
+        float,
+        Field(ge=0, le=MOST_PATIENCE_SECONDS, allow_inf_nan=False),
+        NUMBER,
+        Question(
+            label="Seconds to wait for a host that cannot be reached",
+            help="Its URLs wait so long, an hour at most if it has never answered; then they "
+            "fail. A day is 86400.",
+            meaning="how long a host that lets nothing be fetched is waited for, an hour at most "
+            "where it has never answered; then the URLs that wait for it fail",
+        ),
     ] = 86400.0
-    max_kib_a_second: Requests | None = None
+    max_kib_a_second: Annotated[
+        Count | None,
+        Question(
+            label="KiB a second, at most",
+            help="All of the crawl's workers together, within what the bank grants them.",
+            meaning="what the crawl's workers may download together, within the bandwidth that "
+            "the bank grants them",
+        ),
+    ] = None

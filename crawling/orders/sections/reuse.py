@@ -4,28 +4,44 @@ they stay as they were.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field
+
+from crawling.orders.fields import NUMBER, Question
 
 LONGEST_SECONDS = 31 * 24 * 3600
 MOST_DAYS = 366
 
 
 class ReuseOrder(BaseModel):
-    """reuse_seconds: a page that another crawl fetched so many seconds ago at most is taken from
-    there; 0: none is. revisit_days: a page that earlier runs found unchanged is left alone for as
-    long as it has been so, but no longer than so many days;
-        0: every run asks for it.
+    """0, and a page is asked for whoever has fetched it, and however long it has stayed the
+    same.
     """
 
-    reuse_seconds: Annotated[int, Field(ge=0, le=LONGEST_SECONDS)] = 0
-    revisit_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = 0
-
-    @field_validator("reuse_seconds", "revisit_days", mode="before")
-    @classmethod
-    def _is_number(cls, value: Any) -> Any:
-        if isinstance(value, bool):
-            raise PydanticCustomError("int_type", "a truth value is no number")
-        return value
+    reuse_seconds: Annotated[
+        int,
+        Field(ge=0, le=LONGEST_SECONDS),
+        NUMBER,
+        Question(
+            label="Seconds that another crawl's page counts as fresh",
+            help="Within them it is taken from that crawl's archive, and the server is not "
+            "asked again. Empty: every page is fetched.",
+            meaning="take pages that another crawl fetched so lately from there; 0: none",
+            option="--reuse-seconds",
+        ),
+    ] = 0
+    revisit_days: Annotated[
+        int,
+        Field(ge=0, le=MOST_DAYS),
+        NUMBER,
+        Question(
+            label="Longest rest of a page that stays the same, in days",
+            help="A page that earlier runs found unchanged is left alone for as long as it has "
+            "been so. Empty: every run asks for it.",
+            meaning="leave pages that earlier runs found unchanged alone for as long as they have "
+            "been so, but for so many days at most; 0: ask in each run",
+            option="--revisit-days",
+            above="",
+        ),
+    ] = 0

@@ -15,8 +15,12 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Delivery, Listener, OrderRevision, RunCount, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.order import read_order
-from crawling.orders.sections.thresholds import LEAST_ENDED, ThresholdsPart
-from crawling.orders.thresholds import too_little_room, too_many_errors
+from crawling.orders.sections.thresholds import (
+    LEAST_ENDED,
+    ThresholdsPart,
+    too_little_room,
+    too_many_errors,
+)
 from crawling.runs.automatic_pause import enforce_thresholds
 from crawling.runs.steering import resume
 from tests.crawling.pages import browser, soup

@@ -1,36 +1,150 @@
-"""What the parts of a crawl's form share: numbers that are typed, in people's units, and lines."""
+"""An order's fields on a form: made of their questions, read into an order, filled in from one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
 
-MIB = 1024 * 1024
+from crawling.orders.fields import OrderField
+from crawling.orders.order import FIELDS
+from crawling.web.secret_headers import MASK
+
+#: a browser neither corrects nor keeps what is typed here
+PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+INPUTS = {one.name: one.input for one in FIELDS}
 
 
-def number_field(
-    label: str, help_text: str, *, initial: str = "", mode: str = "numeric"
-) -> forms.CharField:
+class OrderForm(forms.Form):
+    """Asks for fields of an order. What is right is settled by the order itself."""
+
+    def __init__(self, *args: Any, asked: Sequence[OrderField], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.asked = asked
+        self.fields |= {one.input: form_field(one) for one in asked}
+
+    def order_answers(self) -> dict[str, Any]:
+        """The order's fields, unchecked; what was left empty is left out."""
+        return {
+            one.name: _read(one, answer)
+            for one in self.asked
+            if (answer := self.cleaned_data.get(one.input))
+        }
+
+    def blame(self, errors: Mapping[str, str]) -> None:
+        """Put each of an order's mistakes beside the field that it is about."""
+        for key, message in errors.items():
+            name = self.input_of(key)
+            self.add_error(
+                name if name in self.fields else None,
+                self._no_number(name) or as_sentence(message),
+            )
+
+    def input_of(self, key: str) -> str:
+        """The form's name for what a mistake is about: a field, or an entry of it."""
+        name = key.partition(".")[0]
+        return INPUTS.get(name, name)
+
+    def _no_number(self, name: str) -> str:
+        """What to say of a limit in the form's own unit that is no number; the order would speak of
+        its own unit. Empty: it is one.
+        """
+        unit = next((one.question.unit for one in self.asked if one.input == name), None)
+        if unit is None or isinstance(_scaled(self.cleaned_data.get(name, ""), 1), int):
+            return ""
+        return (
+            f"{self.fields[name].label} must be a number, like {unit.example}; leave the field "
+            "empty for no limit."
+        )
+
+
+def form_field(one: OrderField) -> forms.Field:
+    """The form's field for a field of an order."""
+    question = one.question
+    common: dict[str, Any] = {
+        "label": question.label,
+        "help_text": question.help,
+        "required": False,
+        "initial": _format(one, one.default),
+    }
+    if question.choices:
+        return forms.ChoiceField(choices=question.choices, **common)
+    if one.kind is bool:
+        return forms.BooleanField(**common)
+    if one.kind in (list, dict):
+        return forms.CharField(strip=False, widget=_text_area(question.rows), **common)
+    if one.kind is str:
+        return forms.CharField(max_length=4096, widget=forms.TextInput(attrs=PLAIN), **common)
+    is_whole = one.kind is int and question.unit is None
+    # the keys for numbers have no minus
+    mode = "text" if one.is_signed else "numeric" if is_whole else "decimal"
+    return number_field(mode=mode, **common)
+
+
+def number_field(*, mode: str = "numeric", **common: Any) -> forms.CharField:
     """A number is checked as text by the order, which says what is wrong with it; a browser would
     throw the text away.
     """
     widget = forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off"})
-    return forms.CharField(
-        label=label,
-        help_text=help_text,
-        initial=initial,
-        required=False,
-        max_length=40,
-        widget=widget,
-    )
+    return forms.CharField(max_length=40, widget=widget, **{"required": False, **common})
 
 
-def lines_field(label: str, help_text: str, *, rows: int = 2) -> forms.CharField:
+def lines_field(label: str, help_text: str, *, rows: int) -> forms.CharField:
     """Text that is one entry a line."""
-    widget = forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "autocapitalize": "off"})
     return forms.CharField(
-        label=label, help_text=help_text, required=False, strip=False, widget=widget
+        label=label, help_text=help_text, required=False, strip=False, widget=_text_area(rows)
     )
+
+
+def _text_area(rows: int) -> forms.Textarea:
+    return forms.Textarea(attrs={**PLAIN, "rows": rows})
+
+
+def fill_in(
+    asked: Iterable[OrderField], order: Mapping[str, Any], *, masked: bool = False
+) -> dict[str, Any]:
+    """What the form would have been filled in with for an order like this one, without its secrets,
+    or with their masks.
+    """
+    return {one.input: _format(one, order[one.name], masked=masked) for one in asked}
+
+
+def _read(one: OrderField, answer: Any) -> Any:
+    """An answer that is not empty, as the order takes it."""
+    question = one.question
+    if one.kind is list:
+        return [answer] if question.choices else lines(answer)
+    if one.kind is dict:
+        mark = question.mark.strip() or question.mark
+        stated = (line.strip() for line in answer.splitlines())
+        return dict(one.halves(line, mark) for line in stated if line)
+    if question.none and answer == question.none:
+        return None
+    return _scaled(answer, question.unit.size) if question.unit else answer
+
+
+def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
+    """A value of the order, as the form has it."""
+    question = one.question
+    if one.kind is list:
+        # of several choices none is left out
+        return "" if question.choices and len(value) > 1 else "\n".join(value)
+    if one.kind is dict:
+        return "\n".join(_entries(one, value, masked=masked))
+    if value is None or (not masked and MASK in str(value)):
+        return question.none
+    if one.kind is bool and not question.choices:
+        return value
+    return plain(value / question.unit.size if question.unit else value)
+
+
+def _entries(one: OrderField, table: Mapping[str, Any], *, masked: bool) -> Iterator[str]:
+    """A table's lines; an entry with a secret is asked anew."""
+    for name, value in table.items():
+        if masked or MASK not in str(value):
+            yield f"{name}{one.question.mark}{plain(value)}"
 
 
 def as_sentence(message: str) -> str:
@@ -39,18 +153,22 @@ def as_sentence(message: str) -> str:
 
 
 def lines(text: str) -> list[str]:
+    """Entries of a list that is typed; remarks begin with #."""
     return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
 
 
-def scaled(text: str, by: int) -> str | int:
+def plain(value: object) -> str:
+    """A value as people type it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
+
+
+def _scaled(text: str, by: int) -> str | int:
     """In the order's unit; what is no number is left to the order to refuse."""
     try:
         return round(float(text) * by)
     except (ValueError, OverflowError):
         return text
-
-
-def plain(number: float) -> str:
-    if isinstance(number, bool):
-        return str(number).lower()
-    return str(int(number)) if float(number).is_integer() else repr(number)

@@ -7,31 +7,43 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
+from pydantic import BaseModel
 
-from crawling.dashboard.orders.forms.budget import BudgetForm
-from crawling.dashboard.orders.forms.fetching import FetchingForm
-from crawling.dashboard.orders.forms.filters import FiltersForm
-from crawling.dashboard.orders.forms.ordering import OrderingForm
-from crawling.dashboard.orders.forms.politeness import PolitenessForm
-from crawling.dashboard.orders.forms.reading import ReadingForm
-from crawling.dashboard.orders.forms.reuse import ReuseForm
-from crawling.dashboard.orders.forms.thresholds import ThresholdsForm
+from crawling.orders.fields import fields_of
+from crawling.orders.order import FIELDS
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.sections.ordering import OrderingPart
+from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.reading import ReadingPart
+from crawling.orders.sections.reuse import ReuseOrder
+from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
 CLAIM = "claim_"
+#: the width of what stands alone in its row
+ALONE = "alone"
+QUESTIONS = {one.input: one.question for one in FIELDS}
 
 
 @dataclass(frozen=True)
 class FormSection:
-    """`usual` says what holds while nothing is set; `names` and all that begin with `prefix` are
-    its questions.
-    """
+    """Questions that are folded away together."""
 
     key: str
     title: str
+    #: what holds while nothing is set
     usual: str
+    #: the form's fields; all that begin with `prefix` are its questions, too
     names: Sequence[str]
     prefix: str = " "
+    #: a template with a sentence over the questions
+    note: str = ""
+
+
+def _inputs(part: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(one.input for one in fields_of(part))
 
 
 SECTIONS = (
@@ -39,28 +51,27 @@ SECTIONS = (
         "filters",
         "What to leave out",
         "Nothing that the scope lets in.",
-        tuple(FiltersForm.base_fields),
+        _inputs(FiltersPart),
+        note="crawling/sections/_filters.html",
     ),
-    FormSection(
-        "budget", "Limits on each host, and soft limits", "None.", tuple(BudgetForm.base_fields)
-    ),
+    FormSection("budget", "Limits on each host, and soft limits", "None.", _inputs(BudgetPart)),
     FormSection(
         "thresholds",
         "Thresholds and alerts",
         "Goes on whatever fails; alerts after 10 minutes of waiting.",
-        tuple(ThresholdsForm.base_fields),
+        _inputs(ThresholdsPart),
     ),
     FormSection(
         "ordering",
         "Order of visits",
         "Breadth first: near the start before far from it.",
-        ("order", *OrderingForm.base_fields),
+        ("order", *_inputs(OrderingPart)),
     ),
     FormSection(
         "politeness",
         "More politeness",
         "A slow host rests as long as its last answer took.",
-        tuple(PolitenessForm.base_fields),
+        _inputs(Politeness),
     ),
     FormSection(
         "claims",
@@ -73,21 +84,33 @@ SECTIONS = (
         "fetching",
         "How it asks",
         "Without cookies, log-in, proxy or headers of its own; waits 5 s at most.",
-        tuple(FetchingForm.base_fields),
+        _inputs(FetchingPart),
+        note="crawling/sections/_fetching.html",
     ),
     FormSection(
         "reading",
         "What is read and kept",
         "All links are followed; every answer is archived.",
-        ("archive", *ReadingForm.base_fields),
+        _inputs(ReadingPart),
     ),
     FormSection(
         "reuse",
         "Pages that need not be asked for",
         "Every page is asked for in every run.",
-        tuple(ReuseForm.base_fields),
+        _inputs(ReuseOrder),
     ),
 )
+
+
+@dataclass(frozen=True)
+class FieldRow:
+    """Fields that stand beside each other."""
+
+    #: the class of the page's style
+    width: str
+    #: a sentence over them
+    above: str
+    fields: list[forms.BoundField]
 
 
 @dataclass(frozen=True)
@@ -98,8 +121,17 @@ class FoldedSection:
     fields: Sequence[forms.BoundField]
 
     @property
-    def template(self) -> str:
-        return f"crawling/sections/_{self.section.key}.html"
+    def rows(self) -> list[FieldRow]:
+        """The fields of one width share a row, up to one whose question begins another."""
+        rows: list[FieldRow] = []
+        for field in self.fields:
+            width, question = _width(field), QUESTIONS.get(field.name)
+            above = question.above if question else None
+            if rows and width == rows[-1].width != ALONE and above is None:
+                rows[-1].fields.append(field)
+            else:
+                rows.append(FieldRow(width, above or "", [field]))
+        return rows
 
     @property
     def told(self) -> str:
@@ -113,17 +145,18 @@ class FoldedSection:
 
 
 def sections_of(form: forms.Form) -> dict[str, FoldedSection]:
-    """The sections of which the form has questions, by key."""
-    folded = {}
-    for section in SECTIONS:
-        fields = [
-            form[name]
-            for name in form.fields
-            if name in section.names or name.startswith(section.prefix)
-        ]
-        if fields:
-            folded[section.key] = FoldedSection(section, fields)
-    return folded
+    """The sections of which the form has the first question, by key."""
+    return {
+        section.key: FoldedSection(
+            section,
+            [
+                *(form[name] for name in section.names if name in form.fields),
+                *(form[name] for name in form.fields if name.startswith(section.prefix)),
+            ],
+        )
+        for section in SECTIONS
+        if section.names[0] in form.fields
+    }
 
 
 def _describe_field(field: forms.BoundField) -> str:
@@ -132,7 +165,7 @@ def _describe_field(field: forms.BoundField) -> str:
     What may hold secrets or is long is counted by its lines.
     """
     value = field.value()
-    if value in (None, "", False) or str(value) == str(_usual(field)):
+    if value in (None, "", False) or str(value) == str(field.field.initial):
         return ""
     if isinstance(field.field, forms.BooleanField):
         return str(field.label)
@@ -153,11 +186,12 @@ def _short(text: str) -> str:
         return text[:LONGEST]
 
 
-def _usual(field: forms.BoundField) -> object:
-    """The answer that stands there before anybody has answered."""
-    if isinstance(field.field, forms.ChoiceField) and field.field.initial is None:
-        return _choices(field)[0][0]
-    return field.field.initial
+def _width(field: forms.BoundField) -> str:
+    """Short answers stand four in a row, lines of text two; what is ticked stands alone."""
+    if isinstance(field.field, forms.BooleanField):
+        return ALONE
+    is_short = "inputmode" in field.field.widget.attrs or isinstance(field.field, forms.ChoiceField)
+    return "four" if is_short else "pair"
 
 
 def _choices(field: forms.BoundField) -> list[tuple[str, str]]:

@@ -1,0 +1,247 @@
+"""What an order says of its fields is what the form, the command line, the API and the documents
+say.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from crawling.crawls.creation import create_crawl
+from crawling.dashboard.management.orders import add_order_arguments, given_fields
+from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
+from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
+from crawling.orders.fields import OrderField
+from crawling.orders.order import FIELDS, CrawlOrder
+from tests.crawling.dashboard.test_form_sections import CAPACITY
+from tests.crawling.pages import browser, soup
+
+TABLES = Path(__file__).parents[3] / "docs" / "orders.md"
+SEED = "http://127.0.0.1:8900/"
+#: a value for every field that people can be asked for, none of them its default
+OTHERWISE = {
+    "scope": "domain",
+    "order": "best_first",
+    "max_pages": 12_345_678,
+    "max_depth": 0,
+    "max_bytes": 3 * 2**19,
+    "max_seconds": 90,
+    "delay_seconds": 0.125,
+    "processes": 2,
+    "batch_size": 7,
+    "priority": -3,
+    "schemes": ["http"],
+    "include": ["/manual/", "/faq/"],
+    "exclude": [r"\.zip$"],
+    "off_site_hops": 2,
+    "types": ["text/html"],
+    "max_document_bytes": 2**20,
+    "soft_pages": 5,
+    "soft_bytes": 2**19,
+    "soft_seconds": 30,
+    "host_soft_pages": 3,
+    "host_soft_bytes": 2**18,
+    "host_soft_seconds": 6,
+    "host_max_pages": 4,
+    "host_max_bytes": 2**19,
+    "host_max_seconds": 60,
+    "domain_max_hosts": 9,
+    "max_error_percent": 50,
+    "error_minutes": 3,
+    "min_free_bytes": 2**30,
+    "at_threshold": "stop",
+    "wait_alert_minutes": None,
+    "links_weight": -0.5,
+    "url_weight": 1_234_567.0 / 2,
+    "importance": {"[?&]q=": 10.0, "/a=b/": -1.5},
+    "path_ascending": True,
+    "delay_factor": 0.0,
+    "address_delay_seconds": 0.5,
+    "host_requests_a_minute": 30,
+    "host_requests_a_day": 1000,
+    "host_patience_seconds": 1_234_567.0,
+    "max_kib_a_second": 512,
+    "headers": {"Accept-Language": "de: at best"},
+    "cookies": True,
+    "connect_seconds": 1.0,
+    "first_byte_seconds": 2.0,
+    "read_seconds": 3.0,
+    "document_seconds": 4.5,
+    "archive": False,
+    "obey_nofollow": True,
+    "requisites": True,
+    "extract": {"price": "span[class=price]", "picture": "img::attr(src)"},
+    "reuse_seconds": 60,
+    "revisit_days": 3,
+}
+SECRET = {
+    "credentials": {"127.0.0.1:8900": "me:my = s3cret"},
+    "proxy": "socks5://me:s3cret@127.0.0.1:9050",
+    "posts": {"http://127.0.0.1:8900/search": "q=books and more"},
+    "login_url": SEED,
+    "login_fields": {"user": "me=you"},
+}
+ASKED_OTHERWISE = {"name", "seeds", "claim"}
+
+
+def answered(**answers: object) -> CrawlForm:
+    form = CrawlForm(
+        {"seeds": SEED, "name": "Atlas", "preset": "normal", **answers}, capacity=CAPACITY
+    )
+    form.is_valid()
+    return form
+
+
+def parser() -> ArgumentParser:
+    made = ArgumentParser()
+    add_order_arguments(made)
+    return made
+
+
+def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults():
+    empty = CrawlForm(capacity=CAPACITY)
+    shown = {one.input: empty[one.input].value() for one in empty.asked}
+
+    made = CrawlOrder(**answered(**shown).order_answers(), name="Atlas", seeds=[SEED])
+
+    assert made == CrawlOrder(name="Atlas", seeds=[SEED])
+
+
+def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order):
+    assert OTHERWISE.keys() | SECRET.keys() | ASKED_OTHERWISE == set(CrawlOrder.model_fields)
+    crawl = create_crawl(order(SEED, **{**OTHERWISE, "priority": 5}))
+
+    again = answered(**as_answers(crawl, CAPACITY)).as_order()
+
+    asked = {**OTHERWISE, "priority": 5}
+    made = CrawlOrder(**{**again, "seeds": [SEED], "name": "Atlas"})
+    assert {name: getattr(made, name) for name in asked} == asked
+
+
+def test_secrets_are_typed_anew_in_a_copy_and_masked_in_an_edit(order):
+    crawl = create_crawl(order(SEED, **SECRET))
+
+    copied, edited = as_answers(crawl, CAPACITY), edit_answers(crawl)
+
+    assert [copied[name] for name in ("credentials", "proxy", "posts", "login_fields")] == [""] * 4
+    assert (edited["credentials"], edited["login_fields"]) == (
+        "127.0.0.1:8900 me:•••",
+        "user = •••",
+    )
+    assert "s3cret" not in str(copied) + str(edited)
+
+
+def test_secrets_that_are_typed_are_taken_as_they_are():
+    typed = {
+        "credentials": "127.0.0.1:8900 me:my = s3cret",
+        "proxy": SECRET["proxy"],
+        "posts": "http://127.0.0.1:8900/search q=books and more",
+        "login_url": SEED,
+        "login_fields": "user=me=you",
+    }
+
+    assert answered(**typed).order_answers() == SECRET
+
+
+def test_an_edit_leaves_alone_what_its_page_does_not_ask(order):
+    crawl = create_crawl(
+        order(SEED, order="best_first", importance={"/a/": 3}, claim={"memory": 9})
+    )
+    page = browser("administrator")
+    here = reverse("crawling:scope", args=[crawl.pk])
+    form = EditForm(initial=edit_answers(crawl))
+    shown = {one.input: form[one.input].value() or "" for one in form.asked}
+
+    page.post(here, {**shown, "max_pages": "8"})
+
+    crawl.refresh_from_db()
+    assert (crawl.max_pages, crawl.ordering["importance"], crawl.claim["memory"]) == (
+        8,
+        {"/a/": 3},
+        9,
+    )
+    assert set(crawl.revisions.get().changes) == {"max_pages"}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_no_page_asks_a_question_twice(order, is_new):
+    crawl = create_crawl(order(SEED))
+    where = reverse("crawling:new") if is_new else reverse("crawling:scope", args=[crawl.pk])
+    names = [
+        found["name"]
+        for found in soup(browser("operator").get(where)).select("form.order [name]")
+        if found.name != "button" and found.get("type") != "radio"
+    ]
+
+    assert len(names) == len(set(names))
+
+
+def test_a_limit_in_the_forms_unit_that_is_no_number_is_told_in_that_unit(pool):
+    form = answered(host_max_bytes="", host_max_megabytes="lots")
+
+    form.blame({"host_max_bytes": "must be a whole number"})
+
+    assert form.errors["host_max_megabytes"] == [
+        "Megabytes a host must be a number, like 500; leave the field empty for no limit."
+    ]
+
+
+def test_the_command_line_asks_for_fields_of_the_order_in_its_words():
+    options = {action.dest: action for action in parser()._actions}
+
+    for one in FIELDS:
+        if one.question.option:
+            action = options.pop(one.name)
+            assert one.question.option in action.option_strings
+            assert one.question.meaning in action.help
+    assert set(options) == {"help", "file"}
+
+
+def test_options_are_read_as_the_order_takes_them():
+    words = ["--delay", "0.5", "--no-archive", "--cookies", "--include", "a", "--include", "b"]
+    words += ["--header", "X-A=b=c", "--importance", "q=1=2", "--claim", "memory=9"]
+
+    assert given_fields(vars(parser().parse_args(words))) == {
+        "delay_seconds": "0.5",
+        "archive": False,
+        "cookies": True,
+        "include": ["a", "b"],
+        "headers": {"X-A": "b=c"},
+        "importance": {"q=1": "2"},
+        "claim": {"memory": "9"},
+    }
+
+
+def test_the_schema_describes_every_field():
+    properties = CrawlOrder.model_json_schema()["properties"]
+
+    assert {name: field["description"] for name, field in properties.items()} == {
+        one.name: one.question.meaning for one in FIELDS
+    }
+
+
+def default_in_words(one: OrderField) -> str:
+    if CrawlOrder.model_fields[one.name].is_required():
+        return "needed" if one.name == "seeds" else "the first seed's host"
+    if one.default in (None, [], {}):
+        return "none"
+    if isinstance(one.default, bool):
+        return f"`{str(one.default).lower()}`"
+    return f"`{one.default:g}`" if isinstance(one.default, float) else f"`{one.default}`"
+
+
+def row(one: OrderField) -> str:
+    """A field's line in the document."""
+    places = [f"*{one.question.label}*"] if one.question.label else []
+    places += [f"`{one.question.option}`"] if one.question.option else []
+    meaning = one.question.meaning
+    return f"| `{one.name}` | {default_in_words(one)} | {', '.join(places)} | {meaning} |"
+
+
+def test_the_document_has_a_row_for_every_field_in_the_orders_words():
+    written = [line for line in TABLES.read_text().splitlines() if line.startswith("| `")]
+
+    assert written == [row(one) for one in FIELDS]

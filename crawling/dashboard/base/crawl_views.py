@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from allocation.numbers import whole_number
 from allocation.snapshot import WaitRow
 from crawling.errors import UnknownCrawl
-from crawling.models import CrawlJob, Run, UrlState
+from crawling.models import CrawlJob, Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.counts import RunCounts, counts_of
 from crawling.runs.wait_reason import WaitReason, wait_reasons
@@ -92,17 +92,6 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     if crawl is None:
         raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
     return crawl
-
-
-def failures(run: Run, *, most: int = 5) -> list[tuple[int, str, int]]:
-    """The commonest reasons why URLs of a run failed or were excluded: (status, reason, URLs)."""
-    ended = run.urls.filter(state__in=[UrlState.FAILED, UrlState.EXCLUDED])
-    causes = (
-        ended.values_list("status", "error")
-        .annotate(n=Count("pk"))
-        .order_by("-n", "status", "error")
-    )
-    return list(causes[:most])
 
 
 def crawl_view(crawl: CrawlJob) -> CrawlView:

@@ -8,6 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from rich.table import Table
 
 from crawling.dashboard.base.crawl_views import CrawlView
+from crawling.runs.failure_causes import FailureCause
 
 
 def crawl_table(views: Sequence[CrawlView]) -> Table:
@@ -26,8 +27,8 @@ def crawl_table(views: Sequence[CrawlView]) -> Table:
     return table
 
 
-def crawl_lines(view: CrawlView, failures: Sequence[tuple[int, str, int]]) -> str:
-    """A crawl in a few lines; `failures` as `selectors.failures` returns them."""
+def crawl_lines(view: CrawlView, causes: Sequence[FailureCause]) -> str:
+    """A crawl in a few lines, with the commonest causes of what it could not fetch."""
     counts = view.counts
     size = filesizeformat(counts.bytes).replace("\xa0", " ")
     lines = [
@@ -39,5 +40,5 @@ def crawl_lines(view: CrawlView, failures: Sequence[tuple[int, str, int]]) -> st
     ]
     if view.seconds is not None:
         lines.append(f"  {view.seconds:,.1f} s, {view.pages_per_second:,.1f} pages/s")
-    lines += [f"  {urls:,} URLs not had: {reason}" for _, reason, urls in failures]
+    lines += [f"  {cause.urls:,} URLs not fetched: {cause.reason}" for cause in causes]
     return "\n".join(lines)

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db.models import Count, Min, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.frontier.run_counts import COUNTED, FetchCounts
-from crawling.models import HostQueue, Page, Run, RunCount, Url, UrlState
+from crawling.models import HostQueue, Page, Run, RunCount
 from crawling.paging import cut, page_of
-from crawling.web.statuses import explain
 
 
 @dataclass(frozen=True)
@@ -32,20 +31,6 @@ class HostView:
     due_at: datetime
     delay_seconds: float
     leased_to: str | None
-
-
-@dataclass(frozen=True)
-class FailureCause:
-    """Why URLs were not had: `reason` as it was told of them, `meaning` that of the status; one of
-    the URLs stands for all.
-    """
-
-    state: str
-    status: int | None
-    meaning: str
-    reason: str
-    urls: int
-    example: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,29 +77,6 @@ def _host(queue: HostQueue) -> HostView:
         delay_seconds=host.delay_seconds,
         leased_to=shift.process.run.crawl.name if shift is not None and is_leased else None,
     )
-
-
-def causes(run: Run, *, limit: int) -> list[FailureCause]:
-    """Why URLs failed or were excluded, the commonest reason first."""
-    ended = Url.objects.filter(run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED])
-    groups = (
-        ended.values_list("state", "status", "error")
-        .annotate(n=Count("pk"), first=Min("pk"))
-        .order_by("-n", "first")[:limit]
-    )
-    rows = list(groups)
-    examples = dict(Url.objects.filter(pk__in=[row[4] for row in rows]).values_list("pk", "url"))
-    return [
-        FailureCause(
-            UrlState(state).label,
-            status,
-            "" if status is None else explain(status),
-            error,
-            count,
-            examples.get(first, ""),
-        )
-        for state, status, error, count, first in rows
-    ]
 
 
 def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:

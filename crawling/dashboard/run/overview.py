@@ -26,14 +26,16 @@ from crawling.dashboard.run.hosts import (
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.rates import FetchRates, rates_of
-from crawling.dashboard.run.statuses import FailureSamples, StatusRow, causes_of, status_rows
+from crawling.dashboard.run.statuses import StatusRow, status_rows
 from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.ranking import Order
+from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.remaining_time import remaining
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
+CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
 #: of the log's tail
 LINES = 50
@@ -50,7 +52,7 @@ class RunOverview:
     runs: Sequence[Run] = ()
     rates: FetchRates | None = None
     statuses: Sequence[StatusRow] = ()
-    causes: Sequence[FailureSamples] = ()
+    causes: Sequence[FailureCause] = ()
     hosts: Sequence[HostRow] = ()
     host_numbers: HostNumbers | None = None
     copies: ContentCopies | None = None
@@ -181,7 +183,7 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
         runs=runs,
         rates=rates_of(run),
         statuses=statuses,
-        causes=causes_of(run, statuses),
+        causes=failure_causes(run, most=CAUSES),
         host_numbers=host_numbers(run),
         copies=copies_of(run),
         hosts=host_rows(run, first_hosts(run, SOME)),

@@ -1,27 +1,12 @@
-"""What became of a run's URLs, by status, and the causes of what failed."""
+"""What became of a run's URLs, by status."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-from django.db import connection
+from dataclasses import dataclass
 
 from crawling.models import Run, RunStatusCount, UrlState
 from crawling.web.statuses import explain
-
-CAUSES = 10
-SAMPLES = 3
-
-SAMPLE_URLS = f"""
-SELECT cause.state, cause.status, u.id, u.url, u.error
-FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
-CROSS JOIN LATERAL (
-    SELECT id, url, error FROM crawling_url
-    WHERE run_id = %s AND status = cause.status AND state = cause.state
-        AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
-) u
-"""  # noqa: S608 - the states are constants
 
 
 @dataclass(frozen=True)
@@ -51,25 +36,6 @@ class StatusRow:
         return f"{self.status // 100}xx" if self.status > 0 else "none"
 
 
-@dataclass(frozen=True)
-class FailureSamples:
-    """Why URLs failed or were excluded, and some of them: id, address, and what was said of
-    each."""
-
-    state: str
-    status: int
-    urls: int
-    samples: list[tuple[int, str, str]] = field(default_factory=list)
-
-    @property
-    def sentence(self) -> str:
-        return explain(self.status)
-
-    @property
-    def may_retry(self) -> bool:
-        return self.state == UrlState.FAILED
-
-
 def status_rows(run: Run) -> list[StatusRow]:
     """By status: HTTP's in order, then ours."""
     counts = list(
@@ -97,21 +63,3 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
     for place in by_remainder[: whole - sum(rounded)]:
         rounded[place] += 1
     return rounded
-
-
-def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[FailureSamples]:
-    """The commonest causes among a run's status rows, failures first."""
-    ended = sorted(
-        (row for row in rows if row.state != UrlState.SUCCEEDED),
-        key=lambda row: (row.state, -row.urls),
-    )[:CAUSES]
-    causes = {
-        (row.state, row.status): FailureSamples(row.state, row.status, row.urls) for row in ended
-    }
-    if causes:
-        states, statuses = zip(*causes, strict=True)
-        with connection.cursor() as cursor:
-            cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
-            for state, status, pk, url, error in cursor.fetchall():
-                causes[state, status].samples.append((pk, url, error))
-    return list(causes.values())

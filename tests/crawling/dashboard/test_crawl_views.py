@@ -7,9 +7,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, failures
+from crawling.dashboard.base.crawl_views import crawl_view, crawl_views
 from crawling.frontier.leases import lease_hosts
 from crawling.models import CrawlJob, Host, RunCount
+from crawling.runs.failure_causes import failure_causes
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontiers import Frontier, outcome
 
@@ -106,7 +107,7 @@ def test_failures_are_grouped_by_their_cause(make_site, crawl_to_the_end):
 
     run = crawl_to_the_end(f"{site.url}/")
 
-    assert failures(run) == [
+    assert [(cause.status, cause.reason, cause.urls) for cause in failure_causes(run, most=5)] == [
         (404, "404 Not Found", 2),
         (-8, "The site's robots.txt forbids this page.", 1),
     ]

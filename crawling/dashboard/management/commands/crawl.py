@@ -11,7 +11,7 @@ from rich.console import Console
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, failures, find_crawl
+from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.management import crawl_verbs
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
 from crawling.dashboard.management.follow_run import exit_status, follow
@@ -22,6 +22,7 @@ from crawling.dashboard.management.seeds import add_seeds_arguments, add_to_craw
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
+from crawling.runs.failure_causes import failure_causes
 
 EPILOG = """examples:
   ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
@@ -41,6 +42,10 @@ WAIT = (
     "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if "
     "it continues after --max-seconds"
 )
+
+
+#: causes of failures that a report names
+CAUSES = 5
 
 
 class Command(BaseCommand):
@@ -150,11 +155,12 @@ class Command(BaseCommand):
         crawl.refresh_from_db()
         view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)
         latest = crawl.runs.first()
-        causes = failures(latest) if latest else []
+        causes = failure_causes(latest, most=CAUSES) if latest else []
         page = page_of("crawling:crawl", crawl.pk)
         if as_json:
             failed = [
-                {"status": status, "reason": why, "urls": urls} for status, why, urls in causes
+                {"status": cause.status, "reason": cause.reason, "urls": cause.urls}
+                for cause in causes
             ]
             shown = {**view.as_dict(), "failures": failed, "page": page}
             self.stdout.write(json.dumps(shown, indent=2))

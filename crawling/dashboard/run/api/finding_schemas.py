@@ -116,9 +116,9 @@ class LogPage(Schema):
 
 class CauseOut(Schema):
     state: str = Field(description="failed or excluded")
-    status: int | None = Field(description="HTTP's, or a negative one of the crawler's own")
+    status: int = Field(description="HTTP's, or a negative one of the crawler's own")
     meaning: str
-    reason: str
+    reason: str = Field(description="what was stored with one of the URLs")
     urls: int
     example: str = Field(description="one of the URLs")
 

@@ -35,10 +35,11 @@ from crawling.dashboard.run.api.finding_schemas import (
     PagePage,
 )
 from crawling.dashboard.run.fetch_threads import fetch_threads_of
-from crawling.dashboard.run.findings import causes, list_hosts, list_pages, minutes
+from crawling.dashboard.run.findings import list_hosts, list_pages, minutes
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log_export import row_of as log_row
-from crawling.models import Level
+from crawling.models import Level, UrlState
+from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest
 
 findings = Router()
@@ -155,7 +156,20 @@ def log(
 def errors(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    return {"items": [asdict(cause) for cause in causes(get_run(crawl_id, run), limit=limit)]}
+    causes = failure_causes(get_run(crawl_id, run), most=limit)
+    return {
+        "items": [
+            {
+                "state": UrlState(cause.state).label,
+                "status": cause.status,
+                "meaning": cause.sentence,
+                "reason": cause.reason,
+                "urls": cause.urls,
+                "example": cause.example,
+            }
+            for cause in causes
+        ]
+    }
 
 
 @findings.get("/{crawl_id}/stats", response=MinutePage, summary="What the run did, by minute")

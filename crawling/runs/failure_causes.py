@@ -1,0 +1,77 @@
+"""Why URLs of a run failed or were excluded, from counts that are kept: no URL is counted here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db import connection
+
+from crawling.models import Run, RunStatusCount, UrlState
+from crawling.web.statuses import explain
+
+SAMPLES = 3
+
+SAMPLE_URLS = f"""
+SELECT cause.state, cause.status, u.id, u.url, u.error
+FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
+CROSS JOIN LATERAL (
+    SELECT id, url, error FROM crawling_url
+    WHERE run_id = %s AND status = cause.status AND state = cause.state
+        AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
+) u
+"""  # noqa: S608 - the states are constants
+
+
+class UrlSample(NamedTuple):
+    """One URL of a cause, and the error that was stored with it."""
+
+    id: int
+    url: str
+    error: str
+
+
+@dataclass(frozen=True)
+class FailureCause:
+    """URLs that ended with one state and status, and some of them."""
+
+    state: str
+    status: int
+    urls: int
+    samples: list[UrlSample] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        """The meaning of the status."""
+        return explain(self.status)
+
+    @property
+    def may_retry(self) -> bool:
+        return self.state == UrlState.FAILED
+
+    @property
+    def reason(self) -> str:
+        """What was stored with the first sample; it may say more than the status."""
+        return (self.samples[0].error if self.samples else "") or self.sentence
+
+    @property
+    def example(self) -> str:
+        return self.samples[0].url if self.samples else ""
+
+
+def failure_causes(run: Run, *, most: int) -> list[FailureCause]:
+    """The commonest causes, failures before exclusions."""
+    counts = RunStatusCount.objects.filter(
+        run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED], urls__gt=0
+    ).order_by("state", "-urls", "status")
+    causes = {
+        (row.state, row.status): FailureCause(row.state, row.status, row.urls)
+        for row in counts[:most]
+    }
+    if causes:
+        states, statuses = zip(*causes, strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
+            for state, status, *sample in cursor.fetchall():
+                causes[state, status].samples.append(UrlSample(*sample))
+    return list(causes.values())

@@ -25,8 +25,8 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
         ),
         NewClass(
             "fetch_slots",
-            "toes",
-            "Fetches under way; a shift runs one toe thread for each.",
+            "threads",
+            "Fetches under way; a shift runs one fetch thread for each.",
             32 * cores,
         ),
         NewClass(

@@ -178,7 +178,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/frontier": {"GET": VIEWER, "POST": OPERATOR},
     "api/crawls/<crawl_id>/frontier/text": {"GET": VIEWER},
     "api/crawls/<crawl_id>/seeds": {"POST": OPERATOR},
-    "api/crawls/<crawl_id>/toes": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/fetch-threads": {"GET": VIEWER},
     "api/crawls/<crawl_id>/log": {"GET": VIEWER},
     "api/crawls/<crawl_id>/errors": {"GET": VIEWER},
     "api/crawls/<crawl_id>/stats": {"GET": VIEWER},

@@ -84,7 +84,7 @@ INSERT INTO allocation_outbox (kind, pool_id, process_id, epoch, sent_at)
 SELECT 'start', %(pool)s, id, 1, now() FROM allocation_process WHERE state = 'finished'
 """
 SHIFTS = """
-INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, toes)
+INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, fetch_threads)
 SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]'
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE r.state = 'finished'

@@ -17,10 +17,10 @@ LOOK_SECONDS = 0.1
 #: a thread's name, up to its number -> what it does
 DOES = {
     "MainThread": "claims and records (the shift's thread)",
-    "toe": "fetches and extracts (toes)",
+    "fetch": "fetches and extracts (fetch threads)",
     "archive": "archives",
     "names": "resolves",
-    "clerk": "asks for toes",
+    "clerk": "asks for fetch threads",
     "lease": "renews leases",
 }
 

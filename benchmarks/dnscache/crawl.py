@@ -4,11 +4,11 @@
 python -m benchmarks.dnscache.crawl [HOSTS [PAGES [ROUNDS]]]
 
 Of the names 7 % take 600 ms, 3 % do not exist and 2 % are silent. The pool is that of a new
-installation on two cores, and the crawl claims what crawls usually do: 8 toes. The clock stops when
-95 % of the pages are there. "No cache" and "dnspython's LRU" are what crawlers without a design for
-DNS do: the thread that fetches asks for the name first. All else is the product. Rounds alternate
-the order; told are medians, with processor time a page of the shift and of the process that
-resolves ahead.
+installation on two cores, and the crawl claims what crawls usually do: 8 fetch threads. The clock
+stops when 95 % of the pages are there. "No cache" and "dnspython's LRU" are what crawlers without a
+design for DNS do: the thread that fetches asks for the name first. All else is the product. Rounds
+alternate the order; told are medians, with processor time a page of the shift and of the process
+that resolves ahead.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ KINDS = ["web-600"] * 7 + ["nx"] * 3 + ["to"] * 2 + [f"web-{20 + n}" for n in ra
 
 @dataclass(frozen=True)
 class Way:
-    """How names are come by: what is resolved ahead, and which dnspython the toes ask, if they
-    do."""
+    """How names are come by: what is resolved ahead, and which dnspython the fetch threads ask, if
+    they do."""
 
     label: str
     ahead: str
@@ -124,7 +124,7 @@ def ways(server: Server) -> list[Way]:
 
 
 class NobodyAsks:
-    """In the place of the thread that resolves names: hosts go straight to the toes."""
+    """In the place of the thread that resolves names: hosts go straight to the fetch threads."""
 
     waiting, is_alive = 0, True
 
@@ -144,7 +144,7 @@ class NobodyAsks:
 def asking_first(
     theirs: DnspythonResolver,
 ) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
-    """What a toe does that asks for the name of each fetch itself."""
+    """What a fetch thread does that asks for the name of each fetch itself."""
 
     def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         name = host_of(visit)

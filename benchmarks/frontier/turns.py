@@ -1,4 +1,5 @@
-"""What it costs a shift to lease hosts, and a toe to take a turn at an address (decision 29).
+"""What it costs a shift to lease hosts, and a fetch thread to take a turn at an address (decision
+29).
 
     python -m benchmarks.frontier.turns [hosts]
 
@@ -19,7 +20,7 @@ from django.conf import settings
 
 import crawlsite.settings
 
-#: what a shift of eight toes leases when it begins, and when hosts leave it one by one
+#: what a shift of eight fetch threads leases when it begins, and when hosts leave it one by one
 ROUNDS, AT_A_TIME, A_HANDFUL = 15, 160, 8
 
 

@@ -1,5 +1,5 @@
-"""The archive's thread: it takes parcels from the toes, writes them down, and says when they are
-safe on the disk.
+"""The archive's thread: it takes parcels from the fetch threads, writes them down, and says when
+they are safe on the disk.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: parcels that wait in memory or in spools; a toe with one more waits
+#: parcels that wait in memory or in spools; a fetch thread with one more waits
 MOST_WAITING = 200
 #: parcels that come in a moment are written together, unless somebody waits for them: to be woken
 #: for each would cost the process, whose threads take turns, more than to write it
 MOMENT_SECONDS = 0.05
-#: documents that are larger, on average, are packed beside the toes: zlib leaves the interpreter to
-#: them meanwhile
+#: documents that are larger, on average, are packed beside the fetch threads: zlib leaves the
+#: interpreter to them meanwhile
 LARGE_BYTES = 32 * 1024
 LOOK_SECONDS = 0.5
 
@@ -52,7 +52,7 @@ class _Sync:
 
 
 class ArchiveWriter:
-    """Writes in one thread, off the toes.
+    """Writes in one thread, off the fetch threads.
 
     `trouble` is the sentence for what keeps it from writing, after which it drops parcels.
 

@@ -153,7 +153,7 @@ class CookieJar(models.Model):
 class UrlState(models.TextChoices):
     """discovered = the sum of all six (DESIGN's counts).
 
-    What is quarantined waits for an operator's word, not for a toe.
+    What is quarantined waits for an operator's word, not for a fetch thread.
     """
 
     QUEUED = "q", "queued"

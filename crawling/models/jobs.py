@@ -305,10 +305,10 @@ class Shift(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     ending = models.CharField(max_length=200, blank=True, help_text="why it ended")
-    toes = models.JSONField(
+    fetch_threads = models.JSONField(
         default=list,
         blank=True,
-        help_text="what each toe does: its number, step, URL, and since when",
+        help_text="what each fetch thread does: its number, step, URL, and since when",
     )
 
     class Meta:

@@ -17,8 +17,8 @@ USUAL_CLAIM = {
     "dns_slots": 8,
     "archive_writers": 1,
 }
-#: of these a shift begins with one unit and grows; of memory with what its toes' shares take; of
-#: all others but STAGED it needs the whole claim from the start
+#: of these a shift begins with one unit and grows; of memory with what its fetch threads' shares
+#: take; of all others but STAGED it needs the whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
 #: what a shift asks for once it has a document that needs it; it asks so for memory beyond the
 #: shares, too
@@ -109,15 +109,15 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
 
 
 def memory_share(claim: Mapping[str, int]) -> int:
-    """Bytes of a document that each toe may have in hand without asking: 1 MiB, or an even part
-    where the claim is smaller.
+    """Bytes of a document that each fetch thread may have in hand without asking: 1 MiB, or an even
+    part where the claim is smaller.
     """
     return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))
 
 
 def largest_document(claim: Mapping[str, int]) -> int:
-    """Bytes at which a document is cut off: all that the claim leaves it when every other toe has
-    its share.
+    """Bytes at which a document is cut off: all that the claim leaves it when every other fetch
+    thread has its share.
     """
     return min(
         MOST_DOCUMENT_BYTES,

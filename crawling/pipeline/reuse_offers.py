@@ -1,5 +1,5 @@
-"""Pages of other crawls and of earlier runs that are offered to a shift's toes instead of a request
-(SEEDS P6, B8).
+"""Pages of other crawls and of earlier runs that are offered to a shift's fetch threads instead of
+a request (SEEDS P6, B8).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 class ReuseOffers:
     """By id of the URL that wants it.
 
-    The shift's own thread makes and settles offers; toes take them.
+    The shift's own thread makes and settles offers; fetch threads take them.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class ReuseOffers:
 
     def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
         """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
-        payloads are: toes ask no database.
+        payloads are: fetch threads ask no database.
         """
         for url_id, page in pages.items():
             self._pages[url_id] = page, original_of(page)

@@ -114,7 +114,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
 
 
 def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
-    """Say what became of the URL. The visit may be at another toe meanwhile."""
+    """Say what became of the URL. The visit may be at another fetch thread meanwhile."""
     report_step(FetchStep.EXTRACTING)
     outcome = None
     try:

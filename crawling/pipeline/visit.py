@@ -122,12 +122,12 @@ class Visit:
         clock.keep_budget()
         return cls(host, now, clock, availability, penalty_until=penalty_until)
 
-    def penalise(self, held_seconds: float, *, toes: int) -> None:
-        """The visit, or one of its documents, has kept one of the toes for so long: let others go
-        first for as long as is fair.
+    def penalise(self, held_seconds: float, *, threads: int) -> None:
+        """The visit, or one of its documents, has kept one of the fetch threads for so long: let
+        others go first for as long as is fair.
         """
         self.penalty_until = max(
-            self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, toes)
+            self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, threads)
         )
 
     def rest(self, fetched: Fetched) -> None:

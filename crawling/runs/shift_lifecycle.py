@@ -37,7 +37,7 @@ LONGEST_SLICES = 10
 
 
 class FetchThreadLine(NamedTuple):
-    """What a toe does, and since when, in seconds of the epoch."""
+    """What a fetch thread does, and since when, in seconds of the epoch."""
 
     number: int
     step: str
@@ -82,9 +82,11 @@ def end_shift(shift: Shift, ending: str) -> None:
         _close(shift, ending)
 
 
-def note_fetch_threads(shift: Shift, toes: Sequence[FetchThreadLine]) -> None:
-    """Show what each toe does; while the shift lives."""
-    Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
+def note_fetch_threads(shift: Shift, threads: Sequence[FetchThreadLine]) -> None:
+    """Show what each fetch thread does; while the shift lives."""
+    Shift.objects.filter(pk=shift.pk, ended_at=None).update(
+        fetch_threads=[list(line) for line in threads]
+    )
 
 
 def lose_shift(
@@ -115,7 +117,7 @@ def lose_shift(
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
-        ended_at=Now(), ending=ending[:200], toes=[]
+        ended_at=Now(), ending=ending[:200], fetch_threads=[]
     ):
         write(
             shift.process.run_id,

@@ -44,7 +44,7 @@ NOTHING = PatternRuling()
 
 @dataclass
 class TrapGate:
-    """Shared by a shift's toes.
+    """Shared by a shift's fetch threads.
 
     `states`, by a pattern's key, and `year` are the shift's to renew.
     """

@@ -27,13 +27,14 @@ from crawling.web.statuses import FetchStatus
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
-#: a toe puts an outcome behind its document at once; without it after so many looks the shift
-#: fails. Not after so many seconds: of those a machine that was suspended for a while has none left
+#: a fetch thread puts an outcome behind its document at once; without it after so many looks the
+#: shift fails. Not after so many seconds: of those a machine that was suspended for a while has
+#: none left
 OUTCOME_LOOKS = 100
 
 
 class ArchiveStage:
-    """Used by the shift's own thread, but for `put`, which toes call.
+    """Used by the shift's own thread, but for `put`, which fetch threads call.
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
     pool has that class. The request is a stage of the shift's, which holds everything else
@@ -111,12 +112,11 @@ class ArchiveStage:
         """Return the outcomes to record, whose documents are safe on the disk, and the lengths of
         files to commit with them.
 
-        Toes hand in a document first and then its outcome: what was written and has none here yet,
-        is waited for in `coming`. With a length that reaches beyond its pages, a kill would leave
-        records that are nobody's.
-        A document that was dropped, because no writer came free in time, is a try that failed. One
-        that can't be written, or that the end of the shift cut off, is no try at all: its URL is
-        left to be given back.
+        Fetch threads hand in a document first and then its outcome: what was written and has none
+        here yet, is waited for in `coming`. With a length that reaches beyond its pages, a kill
+        would leave records that are nobody's. A document that was dropped, because no writer came
+        free in time, is a try that failed. One that can't be written, or that the end of the shift
+        cut off, is no try at all: its URL is left to be given back.
         """
         if self._writer is None or not (
             self._writer.has_aside or any(outcome.parcel for outcome in outcomes)
@@ -157,7 +157,8 @@ class ArchiveStage:
         self._is_abandoned = True
 
     def end(self) -> None:
-        """Let no toe wait for the bank any longer: what is not written by now is dropped."""
+        """Let no fetch thread wait for the bank any longer: what is not written by now is
+        dropped."""
         if self._writer:
             self._writer.stop_holding()
 
@@ -172,8 +173,8 @@ def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
         with suppress(Empty):
             return coming.get(timeout=LOOK_SECONDS)
     raise RuntimeError(
-        "a toe handed in a document and did not say what became of its URL; the worker's log "
-        "may say why"
+        "a fetch thread handed in a document and did not say what became of its URL; the "
+        "worker's log may say why"
     )
 
 

@@ -1,4 +1,4 @@
-"""Toe threads: each takes a visit that is due, does one step, gives it back, and reads what it
+"""Fetch threads: each takes a visit that is due, does one step, gives it back, and reads what it
 caught (SEEDS B11).
 """
 
@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 
 class FetchThreadPool:
-    """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's
-    `setSize`).
+    """As many fetch threads as the shift holds fetch slots; surplus ones retire after their URL
+    (B11's `setSize`).
     """
 
     def __init__(self, bench: Workbench, context: FetchContext) -> None:
@@ -43,7 +43,7 @@ class FetchThreadPool:
         self.board = ProgressBoard()
 
     def set_size(self, size: int) -> None:
-        """Start or retire toes until `size` are at work."""
+        """Start or retire fetch threads until `size` are at work."""
         self._size = size
         self._bench.wake()
         self._threads = {
@@ -51,7 +51,7 @@ class FetchThreadPool:
         }
         for number in set(range(size)) - self._threads.keys():
             self._threads[number] = threading.Thread(
-                target=self._work, args=(number,), name=f"toe-{number}", daemon=True
+                target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
             )
             self._threads[number].start()
 
@@ -87,11 +87,11 @@ class FetchThreadPool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        visit.penalise(time.monotonic() - began_at, toes=self._size)
+        visit.penalise(time.monotonic() - began_at, threads=self._size)
         if isinstance(made, UnreadAnswer):
             self._bench.give_back(visit, is_unread=True)
             self._hand_in(self._read(made, visit))
-            visit.penalise(time.monotonic() - began_at, toes=self._size)
+            visit.penalise(time.monotonic() - began_at, threads=self._size)
             self._bench.has_read(visit)
             return
         if made:
@@ -114,7 +114,7 @@ class FetchThreadPool:
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:
-        """The URLs that toes are at, or whose robots.txt or login they are at."""
+        """The URLs that fetch threads are at, or whose robots.txt or login they are at."""
         return [claimed for claimed, _ in self._in_hand.copy().values()]
 
     def asked_for(self) -> list[ClaimedUrl]:
@@ -124,7 +124,7 @@ class FetchThreadPool:
         ]
 
     def join(self, seconds: float) -> bool:
-        """After the workbench has closed, wait for the toes; whether all have ended."""
+        """After the workbench has closed, wait for the fetch threads; whether all have ended."""
         until = time.monotonic() + seconds
         for thread in self._threads.values():
             thread.join(max(0.0, until - time.monotonic()))
@@ -134,7 +134,7 @@ class FetchThreadPool:
 def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
     if not isinstance(error, MemoryError):
-        logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
+        logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)
         return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
     # It may be another's document that takes the memory at this moment, so it is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})

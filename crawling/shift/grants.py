@@ -44,10 +44,10 @@ class ShiftGrants:
         """Units that may still be asked for."""
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
-    def obey(self, claim: Mapping[str, int], toes: int) -> None:
+    def obey(self, claim: Mapping[str, int], threads: int) -> None:
         """Follow an order whose Max was edited, against Max at the bank as it was last read: give
-        back what is above it, but no slot that one of the `toes` still at work uses, and lower Max
-        at the bank when that is done. What was raised is asked for as it is needed."""
+        back what is above it, but no slot that one of the `threads` still at work uses, and
+        lower Max at the bank when that is done. What was raised is asked for as it is needed."""
         self.claim = dict(claim)
         # The bank hears of a raise before the order is written: whoever obeyed the order before it
         # has lowered Max again.
@@ -64,7 +64,7 @@ class ShiftGrants:
         if self._waiting:
             cancel_request(request_id=self._waiting)
             self.look()
-        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], toes)}
+        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], threads)}
         if surplus := {
             key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]
         }:
@@ -74,11 +74,11 @@ class ShiftGrants:
                 change_claim(process=self._process, maximum=lowered)
 
     def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
-        """Ask for up to `wanted` more of what lets more toes work, within the claim.
+        """Ask for up to `wanted` more of what lets more fetch threads work, within the claim.
 
         Never blocks: a refusal waits in the bank.
 
-        memory_for: how much memory so many toes need.
+        memory_for: how much memory so many fetch threads need.
         """
         if self._waiting or self._stage or wanted <= 0:
             return

@@ -38,14 +38,14 @@ from dnscache.resolver import resolve
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
-#: hosts leased for each toe: enough to keep it busy while others rest out their delay
-HOSTS_PER_TOE = 20
+#: hosts leased for each fetch thread: enough to keep it busy while others rest out their delay
+HOSTS_PER_THREAD = 20
 #: a host is let go after this if others of the run wait for its place, or if another crawl wants
 #: it, too, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
-#: URLs that a host of a full shift is given at a time: with so many hosts no toe runs dry, and none
-#: of them holds its place for long
+#: URLs that a host of a full shift is given at a time: with so many hosts no fetch thread runs dry,
+#: and none of them holds its place for long
 FULL_SHARE = 5
 #: when leasing found nothing, the database is not asked again before this
 LEASE_PAUSE_SECONDS = 0.2
@@ -130,7 +130,8 @@ class HostLeases:
         )
         leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
         self._give_back_urls([visit for visit in leaving if visit.urls])
-        # In this order: once a visit is on the workbench, a toe may empty it before we look again.
+        # In this order: once a visit is on the workbench, a fetch thread may empty it before we
+        # look again.
         self._let_go(leaving)
         self._bring_to_the_bench(
             [visit for visit in drained if visit.host.queue_id in self._visits]
@@ -172,20 +173,20 @@ class HostLeases:
         within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
         return 1 if batch == 1 else max(1, int(min(most, within_turn)))
 
-    def lease_more(self, toes: int) -> None:
-        """Lease hosts that are due, as many as the toes can use, and send those with URLs to be
-        resolved.
+    def lease_more(self, threads: int) -> None:
+        """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs
+        to be resolved.
 
-        Not for less than one for each toe: hosts that take turns leave one by one, and are replaced
-        by the handful.
+        Not for less than one for each fetch thread: hosts that take turns leave one by one, and are
+        replaced by the handful.
         """
         if not self._names.is_alive:
             raise RuntimeError(
                 "the thread that resolves names has ended; the worker's log says why"
             )
-        room = toes * HOSTS_PER_TOE - len(self._visits)
+        room = threads * HOSTS_PER_THREAD - len(self._visits)
         now = time.monotonic()
-        if room < max(1, toes):
+        if room < max(1, threads):
             self._is_full = True
             return
         if now < self._lease_again_at:
@@ -303,7 +304,7 @@ class HostLeases:
             visit.host.host_id: visit for visit in visits if not visit.clock.is_counted
         }:
             for visit in uncounted.values():
-                visit.clock.is_counted = True  # before its count is read: a toe may be fetching
+                visit.clock.is_counted = True  # before its count is read: a thread may be fetching
             now = time.monotonic()
             asked = [
                 AskedHost(
@@ -317,7 +318,8 @@ class HostLeases:
             count_requests(self._shift, asked)
 
     def close(self, *, still_fetching: bool) -> None:
-        """Let every host go; where a toe may still be fetching, a whole delay after now."""
+        """Let every host go; where a fetch thread may still be fetching, a whole delay after
+        now."""
         self._names.close()
         self._names.tally.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)

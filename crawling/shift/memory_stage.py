@@ -20,8 +20,8 @@ IDLE_SECONDS = 5.0
 class MemoryStage:
     """Used by the shift's own thread.
 
-    A shift begins with what its toes' shares need, and holds everything else while it asks for
-    more.
+    A shift begins with what its fetch threads' shares need, and holds everything else while it asks
+    for more.
     """
 
     def __init__(self, buyer: ShiftGrants) -> None:
@@ -40,17 +40,17 @@ class MemoryStage:
         """Let this process have what the system lets it have."""
         self._limit.end()
 
-    def units_for(self, toes: int) -> int:
-        """MiB that the shares of so many toes take."""
-        return -(-self._share * toes // MIB)
+    def units_for(self, threads: int) -> int:
+        """MiB that the shares of so many fetch threads take."""
+        return -(-self._share * threads // MIB)
 
-    def most_toes(self) -> int:
+    def most_threads(self) -> int:
         """As many as there are shares of what is held."""
         return self._buyer.held["memory"] * MIB // self._share
 
     def _rest(self) -> int:
-        toes = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
-        return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
+        threads = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
+        return max(0, self._buyer.held["memory"] - self.units_for(threads)) * MIB
 
     def tend(self) -> None:
         """Ask for what the document whose turn it is lacks; look after what was asked for; give

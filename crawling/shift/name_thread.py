@@ -1,5 +1,5 @@
-"""Resolves beside the toes the names of leased hosts that nobody has resolved ahead, so that no toe
-waits for a name server.
+"""Resolves beside the fetch threads the names of leased hosts that nobody has resolved ahead, so
+that no fetch thread waits for a name server.
 """
 
 from __future__ import annotations

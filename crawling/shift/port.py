@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class QueryThread:
-    """Asks in one thread, with one connection: with one each, the toes would take all that
+    """Asks in one thread, with one connection: with one each, the fetch threads would take all that
     PostgreSQL has.
 
     at_work: how many questions are under way, which is one or none.
@@ -39,7 +39,7 @@ class QueryThread:
         """
         try:
             return self._thread.submit(self._asked, question).result()
-        except RuntimeError:  # closed: a toe that did not end in time
+        except RuntimeError:  # closed: a fetch thread that did not end in time
             return None
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class QueryThread:
         try:
             return question()
         except (OperationalError, InterfaceError) as error:
-            logger.warning("a toe could not ask PostgreSQL", extra={"error": str(error)})
+            logger.warning("a fetch thread could not ask PostgreSQL", extra={"error": str(error)})
             connections.close_all()
             return None
         finally:

@@ -23,8 +23,8 @@ from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
 from crawling.web.statuses import FetchStatus
 
-#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have
-#: nothing to do
+#: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
+#: threads have nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
 #: and when there are fewer URLs in hand: the frontier may have no more before it knows of what
@@ -33,8 +33,8 @@ DRY_BELOW = 50
 
 
 class OutcomeRecorder:
-    """Used by the shift's own thread; toes hand in outcomes through their pool, and what hosts say
-    besides through the port.
+    """Used by the shift's own thread; fetch threads hand in outcomes through their pool, and what
+    hosts say besides through the port.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class OutcomeRecorder:
         context: FetchContext,
         archive: ArchiveStage,
         port: QueuedShiftPort,
-        toes: FetchThreadPool,
+        threads: FetchThreadPool,
     ) -> None:
-        self._shift, self._context, self._archive, self._port, self._toes = (
+        self._shift, self._context, self._archive, self._port, self._threads = (
             shift,
             context,
             archive,
             port,
-            toes,
+            threads,
         )
         self._memory = RecordingState()
         self._outcomes: list[UrlOutcome] = []
@@ -69,13 +69,14 @@ class OutcomeRecorder:
 
     def take_up(self) -> None:
         """Take the outcomes that are there, but not for ever."""
-        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
+        while not self._threads.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
-            self._outcomes.append(self._toes.outcomes.get())
+            self._outcomes.append(self._threads.outcomes.get())
 
     def is_due(self, *, urls_in_hand: int) -> bool:
-        """Whether there is enough to be written, or it has waited for long, or the toes run dry."""
+        """Whether there is enough to be written, or it has waited for long, or the fetch threads
+        run dry."""
         count, waited = len(self._outcomes), time.monotonic() - self._oldest
         return (
             count >= WRITE_AT
@@ -92,11 +93,11 @@ class OutcomeRecorder:
         self._write(is_ending=False)
 
     def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
-        """The same at the end, with all that the toes have handed in; `cut`: what becomes of those
-        that they have not.
+        """The same at the end, with all that the fetch threads have handed in; `cut`: what becomes
+        of those that they have not.
         """
-        while not self._toes.outcomes.empty():
-            self._outcomes.append(self._toes.outcomes.get())
+        while not self._threads.outcomes.empty():
+            self._outcomes.append(self._threads.outcomes.get())
         known = {outcome.url_id for outcome in self._outcomes}
         self._outcomes += [outcome for outcome in cut if outcome.url_id not in known]
         self._write(is_ending=True)
@@ -106,7 +107,9 @@ class OutcomeRecorder:
 
     def _write(self, *, is_ending: bool) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        outcomes, lengths = self._archive.settle(outcomes, self._toes.outcomes, is_ending=is_ending)
+        outcomes, lengths = self._archive.settle(
+            outcomes, self._threads.outcomes, is_ending=is_ending
+        )
         if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
             self._context.links.forget()  # theirs do not reach the frontier
         try:
@@ -136,12 +139,12 @@ class OutcomeRecorder:
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
-    def show_toes(self) -> None:
-        """Write down what toes do, where that has changed."""
-        toes = [
+    def show_fetch_threads(self) -> None:
+        """Write down what fetch threads do, where that has changed."""
+        threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)
-            for number, doing in self._toes.board.lines().items()
+            for number, doing in self._threads.board.lines().items()
         ]
-        if toes != self._shown:
-            note_fetch_threads(self._shift, toes)
-            self._shown = toes
+        if threads != self._shown:
+            note_fetch_threads(self._shift, threads)
+            self._shown = threads

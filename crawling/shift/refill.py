@@ -65,7 +65,8 @@ class HostRefill:
         self._context.offers.make(steady, of_others=False)
 
     def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
-        """What earlier runs have of URLs, by their ids: toes then ask whether it has changed."""
+        """What earlier runs have of URLs, by their ids: fetch threads then ask whether it has
+        changed."""
         return (
             earlier_answers(self._shift.process.run, [url.id for url in claimed])
             if self._crawl.archive

@@ -1,8 +1,8 @@
-"""One shift: lease hosts, claim URLs, let toes fetch them, write down what became of them; until it
-is time to end.
+"""One shift: lease hosts, claim URLs, let fetch threads fetch them, write down what became of them;
+until it is time to end.
 
-The shift's own thread does all the writing. Toes fetch and parse, a thread resolves names, a thread
-renews the leases.
+The shift's own thread does all the writing. Fetch threads fetch and parse, a thread resolves names,
+a thread renews the leases.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ class ShiftWork:
         self._port = QueuedShiftPort(lease, self._archive)
         self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()
-        self._toes = FetchThreadPool(self._bench, self._context)
+        self._threads = FetchThreadPool(self._bench, self._context)
         self._hosts = HostLeases(shift, self._context, self._bench, dns_slots=self._dns_slots)
         self._recorder = OutcomeRecorder(
-            shift, self._context, self._archive, self._port, self._toes
+            shift, self._context, self._archive, self._port, self._threads
         )
 
     def _fetching(self) -> FetchingPart:
@@ -117,7 +117,7 @@ class ShiftWork:
 
         All is written and let go then, but for the bank's units.
         """
-        self._fit_toes(self._shift.process.run)
+        self._fit_threads(self._shift.process.run)
         try:
             self._hosts.lease_more(self._buyer.held["fetch_slots"])
             while not self._ending:
@@ -135,12 +135,12 @@ class ShiftWork:
         return self._ending
 
     def _collect(self) -> None:
-        """Wait a little, or until the toes have nothing to do, and take the outcomes that are
-        there.
+        """Wait a little, or until the fetch threads have nothing to do, and take the outcomes that
+        are there.
         """
         self._bench.await_idleness(
             WAIT_SECONDS,
-            is_enough=lambda: self._hosts.wants_refill or not self._toes.outcomes.empty(),
+            is_enough=lambda: self._hosts.wants_refill or not self._threads.outcomes.empty(),
         )
         self._recorder.take_up()
 
@@ -149,7 +149,7 @@ class ShiftWork:
         knows all of them.
         """
         if not self._archive.is_ready():
-            # toes and the lease go on meanwhile; only this thread waits for the archive
+            # fetch threads and the lease go on meanwhile; only this thread waits for the archive
             time.sleep(WAIT_SECONDS)
             return False
         if self._recorder.is_due(urls_in_hand=self._hosts.urls_in_hand()) or self._bench.is_idle():
@@ -168,13 +168,13 @@ class ShiftWork:
 
     def _look(self) -> None:
         """Ask the slower questions: what has been ordered anew, is it time to end, and would more
-        toes help?
+        fetch threads help?
         """
         self._clock.note_look()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         if ending := self._reason_to_end(run):
             if run.state in RESTING_STATES and not run.aborted_at:
-                self._let_end(self._toes.at_work, time.monotonic() + LET_END_SECONDS)
+                self._let_end(self._threads.at_work, time.monotonic() + LET_END_SECONDS)
             elif ending in SLICE_ENDINGS:
                 longest = LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS + LET_END_SECONDS
                 self._let_end(self._has_last_tries, self._clock.began_at + longest)
@@ -188,7 +188,7 @@ class ShiftWork:
         self._recorder.look()
         self._hosts.tell()
         self._hosts.obey(run)
-        self._recorder.show_toes()
+        self._recorder.show_fetch_threads()
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
@@ -196,7 +196,7 @@ class ShiftWork:
                 self._bench.overdue() + self._hosts.names_waiting(), self._memory.units_for
             )
         self._buyer.reread()
-        self._fit_toes(run)
+        self._fit_threads(run)
         self._context.client.bandwidth.set_rate(
             bytes_a_second(self._context.pace.politeness, self._buyer, run.crawl.processes)
         )
@@ -205,7 +205,7 @@ class ShiftWork:
         """Whether a URL is in hand that the ends of shifts have cut off before: it would be so
         again and again.
         """
-        return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._toes.in_hand())
+        return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._threads.in_hand())
 
     def _let_end(self, is_awaited: Callable[[], object], until: float) -> None:
         """Hand out nothing more, and wait while there is something to wait for, unless there is a
@@ -219,7 +219,7 @@ class ShiftWork:
             self._memory.set_limit()
             if self._clock.is_time_to_look():
                 self._clock.note_look()
-                self._recorder.show_toes()
+                self._recorder.show_fetch_threads()
                 self.stop(self._reason_to_hurry())
 
     def _reason_to_hurry(self) -> str:
@@ -263,12 +263,12 @@ class ShiftWork:
         )
         return next((reason for reason, is_so in reasons if is_so()), "")
 
-    def _fit_toes(self, run: Run) -> None:
-        """As many toes as are granted and ordered (B11's `setSize`)."""
+    def _fit_threads(self, run: Run) -> None:
+        """As many fetch threads as are granted and ordered (B11's `setSize`)."""
         slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
-        self._toes.set_size(min(slots, self._memory.most_toes()))
+        self._threads.set_size(min(slots, self._memory.most_threads()))
         self._memory.set_limit()
-        self._buyer.obey(run.crawl.claim, self._toes.at_work())
+        self._buyer.obey(run.crawl.claim, self._threads.at_work())
 
     def _nothing_is_due(self) -> bool:
         """Whether the shift has to end because none of its hosts falls due soon."""
@@ -292,9 +292,9 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:
-        """Write down what the toes finish in time; whether that is all."""
-        all_ended = self._toes.join(JOIN_SECONDS)
-        self._recorder.write_the_rest([self._cut(claimed) for claimed in self._toes.asked_for()])
+        """Write down what the fetch threads finish in time; whether that is all."""
+        all_ended = self._threads.join(JOIN_SECONDS)
+        self._recorder.write_the_rest([self._cut(claimed) for claimed in self._threads.asked_for()])
         self._mind_the_archive()
         return all_ended
 
@@ -309,11 +309,11 @@ class ShiftWork:
         return UrlOutcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)
 
     def _cut_off(self) -> bool:
-        """End the fetches and write nothing more; whether the toes have ended, as otherwise they
-        will with this process.
+        """End the fetches and write nothing more; whether the fetch threads have ended, as
+        otherwise they will with this process.
 
         What the archive's file has beyond its committed length goes when the run's files are
         closed.
         """
         self._context.client.connections.cut_off()
-        return self._toes.join(CUT_SECONDS)
+        return self._threads.join(CUT_SECONDS)

@@ -1,9 +1,9 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
-A host is handed to one toe at a time, so it never sees two requests at once. The toe gives it back
-when it has the answer, and reads that while another may ask the host. One that stands aside, since
-it has kept a toe for long, is handed out only while no other is due. All times are monotonic
-seconds.
+A host is handed to one fetch thread at a time, so it never sees two requests at once. The fetch
+thread gives it back when it has the answer, and reads that while another may ask the host. One that
+stands aside, since it has kept a fetch thread for long, is handed out only while no other is due.
+All times are monotonic seconds.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from crawling.pipeline.visit import Visit
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better
 #: given back
 LONG_REST_SECONDS = 15.0
-#: a host with so many documents that toes still read is not asked for another
+#: a host with so many documents that fetch threads still read is not asked for another
 MOST_UNREAD = 4
 
 
 class Workbench:
-    """Shared by the toes, which take visits, and the shift, which fills them up and takes drained
-    ones away.
+    """Shared by the fetch threads, which take visits, and the shift, which fills them up and takes
+    drained ones away.
     """
 
     def __init__(self) -> None:
@@ -50,10 +50,11 @@ class Workbench:
     def take(self, is_wanted: Callable[[], bool]) -> Visit | None:
         """Wait for the next visit that is due.
 
-        None: the workbench is closed, or the toe is not wanted any more.
+        None: the workbench is closed, or the fetch thread is not wanted any more.
 
-        One toe keeps watch for the first that falls due, and wakes another when it takes it: if all
-        woke each time, sixty-four toes would spend as much on that as on their pages.
+        One fetch thread keeps watch for the first that falls due, and wakes another when it takes
+        it: if all woke each time, sixty-four fetch threads would spend as much on that as on their
+        pages.
         """
         with self._changed:
             while not self._closed and is_wanted():
@@ -84,7 +85,7 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
-        # since it was put there a document has kept a toe
+        # since it was put there a document has kept a fetch thread
         while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:
             heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
@@ -101,8 +102,8 @@ class Workbench:
                 heapq.heappush(self._due, entry)
 
     def give_back(self, visit: Visit, *, is_unread: bool = False) -> None:
-        """Return a visit that `take` handed out; `is_unread`: with a document that the toe will
-        read now, until `has_read`.
+        """Return a visit that `take` handed out; `is_unread`: with a document that the fetch thread
+        will read now, until `has_read`.
         """
         with self._changed:
             self._out -= 1
@@ -148,21 +149,22 @@ class Workbench:
         return visits
 
     def overdue(self) -> int:
-        """How many visits could be fetched from at once if a toe were free."""
+        """How many visits could be fetched from at once if a fetch thread were free."""
         now = time.monotonic()
         with self._changed:
             return sum(1 for free_at, _, _ in (*self._due, *self._aside) if free_at <= now)
 
     def is_idle(self) -> bool:
-        """Whether no toe has a visit or reads, and none is due."""
+        """Whether no fetch thread has a visit or reads, and none is due."""
         with self._changed:
             return not self._out and not self._unread and self._first_due() > time.monotonic()
 
     def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
-        """Wait until the toes have nothing to do any more, or so long; not at all if they have not,
-        and that `is_enough`.
+        """Wait until the fetch threads have nothing to do any more, or so long; not at all if they
+        have not, and that `is_enough`.
 
-        Who would be woken for each outcome would cost the toes a change of threads for each.
+        Who would be woken for each outcome would cost the fetch threads a change of threads for
+        each.
         """
         with self._changed:
             if not (self.is_idle() and is_enough()):
@@ -173,12 +175,12 @@ class Workbench:
             self._fell_idle.notify()
 
     def wake(self) -> None:
-        """Let every waiting toe look again whether it is still wanted."""
+        """Let every waiting fetch thread look again whether it is still wanted."""
         with self._changed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Wake every toe and hand out nothing more."""
+        """Wake every fetch thread and hand out nothing more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

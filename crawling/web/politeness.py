@@ -66,14 +66,16 @@ def retry_after(attempts: int) -> float | None:
     return float(FIRST_RETRY_SECONDS * 2 ** (attempts - 1))
 
 
-#: where others wait for a toe, no host has more of them than this part of their time
+#: where others wait for a fetch thread, no host has more of them than this part of their time
 LARGEST_SHARE = 1 / 40
-#: whoever needs a toe for no longer than this lets nobody go first: hosts come in turn anyway
+#: whoever needs a fetch thread for no longer than this lets nobody go first: hosts come in turn
+#: anyway
 SHORT_SECONDS = 2.0
 
 
-def penalty_seconds(held: float, toes: int) -> float:
-    """For how long a host that has kept one of so many toes for so long lets others go first."""
+def penalty_seconds(held: float, threads: int) -> float:
+    """For how long a host that has kept one of so many fetch threads for so long lets others go
+    first."""
     if held <= SHORT_SECONDS:
         return 0.0
-    return held * max(0.0, 1 / (LARGEST_SHARE * max(1, toes)) - 1)
+    return held * max(0.0, 1 / (LARGEST_SHARE * max(1, threads)) - 1)

@@ -22,7 +22,7 @@ from crawling.worker.jobs import run_shift
 
 CLASSES = [
     NewClass("worker", "worker", "RQ workers", 4),
-    NewClass("fetch_slots", "toe", "Toe threads", 64),
+    NewClass("fetch_slots", "thread", "Fetch threads", 64),
     NewClass("bandwidth", "KiB/s", "Bandwidth", 100_000),
     NewClass("memory", "MiB", "Documents in hand", 512),
     NewClass("dns_slots", "look-up", "Look-ups in flight", 64),

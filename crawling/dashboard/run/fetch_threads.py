@@ -1,4 +1,4 @@
-"""What the toes of a run's live shifts are doing."""
+"""What the fetch threads of a run's live shifts are doing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawling.models import Run, Shift
 
 @dataclass(frozen=True)
 class FetchThreadRow:
-    """One toe thread; `url` is "" while it has none."""
+    """One fetch thread; `url` is "" while it has none."""
 
     process: int
     number: int
@@ -26,15 +26,15 @@ def fetch_threads_of(run: Run) -> list[FetchThreadRow]:
     shifts = (
         Shift.objects.filter(process__run=run, ended_at=None)
         .order_by("process__number")
-        .values_list("process__number", "toes")
+        .values_list("process__number", "fetch_threads")
     )
     return [
         FetchThreadRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
-        for process, toes in shifts
-        for number, step, url, since in toes
+        for process, threads in shifts
+        for number, step, url, since in threads
     ]
 
 
-def steps_of(toes: Sequence[FetchThreadRow]) -> list[tuple[str, int]]:
-    """How many toes are at each step, the commonest first."""
-    return Counter(toe.step for toe in toes).most_common()
+def steps_of(threads: Sequence[FetchThreadRow]) -> list[tuple[str, int]]:
+    """How many fetch threads are at each step, the commonest first."""
+    return Counter(thread.step for thread in threads).most_common()

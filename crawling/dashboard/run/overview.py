@@ -61,7 +61,7 @@ class RunOverview:
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
-    toes: Sequence[FetchThreadRow] = ()
+    fetch_threads: Sequence[FetchThreadRow] = ()
     #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
     out_of_scope: int = 0
     #: those of the pages whose server answered that they are as an earlier run has them
@@ -95,7 +95,7 @@ class RunOverview:
 
     @property
     def steps(self) -> list[tuple[str, int]]:
-        return steps_of(self.toes)
+        return steps_of(self.fetch_threads)
 
     @property
     def more_runs(self) -> bool:
@@ -196,7 +196,7 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
             .order_by("-pk")[:SHIFTS]
         ),
         traps=undecided(run, most=TRAPS),
-        toes=fetch_threads_of(run),
+        fetch_threads=fetch_threads_of(run),
         out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )

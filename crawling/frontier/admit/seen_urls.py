@@ -15,7 +15,7 @@ CAPACITY = 200_000
 
 class SeenUrls:
     """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY
-    of them; shared by its toes.
+    of them; shared by its fetch threads.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:

@@ -34,7 +34,8 @@ CORES = tuple(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffini
 MOST_BYTES = 32 * 1024 * 1024
 #: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
 LONGEST_SECONDS = 15.0
-#: programs at a time in a process; the toes of other documents are not kept waiting by them
+#: programs at a time in a process; the fetch threads of other documents are not kept waiting by
+#: them
 PROGRAMS = threading.BoundedSemaphore(2)
 
 

@@ -11,7 +11,7 @@ BURST_SECONDS = 1.0
 
 
 class Bandwidth:
-    """A token bucket shared by the toes of a shift.
+    """A token bucket shared by the fetch threads of a shift.
 
     Taking more than is there is paid for by waiting afterwards.
     """

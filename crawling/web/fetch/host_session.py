@@ -23,7 +23,7 @@ from crawling.web.fetch.cookies import Cookies
 
 @dataclass
 class HostSession:
-    """Used by whoever has the host, which is one toe at a time.
+    """Used by whoever has the host, which is one fetch thread at a time.
 
     challenges: of the latest 401 of each of its origins (RFC 9110, section 11.5), by origin.
     """

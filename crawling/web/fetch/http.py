@@ -26,8 +26,8 @@ from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is
-#: less
+#: what is unpacked is collected in memory up to this size, or up to a fetch thread's share of it if
+#: that is less
 MOST_COLLECTED = 1024 * 1024
 CUT_SHORT = "The packed document breaks off; what had come of it was read."
 

@@ -1,5 +1,5 @@
-"""Memory for documents in hand: what the bank granted, shared out so that no toe can be stuck with
-half a document.
+"""Memory for documents in hand: what the bank granted, shared out so that no fetch thread can be
+stuck with half a document.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class _Wait:
 
 
 class MemoryBudget:
-    """Shared by the toes of a shift.
+    """Shared by the fetch threads of a shift.
 
-    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from
-    the rest in one piece, before the document is taken out of the file in which it came, and given
-    back when it is done: a toe that holds a piece never waits for another, so pieces always come
-    back. Waits are served in their order.
+    Each fetch thread has `share` bytes of its own. What a larger document needs beyond them is
+    taken from the rest in one piece, before the document is taken out of the file in which it came,
+    and given back when it is done: a fetch thread that holds a piece never waits for another, so
+    pieces always come back. Waits are served in their order.
     """
 
     def __init__(self, *, share: int = UNLIMITED, rest: int = 0) -> None:
@@ -38,7 +38,7 @@ class MemoryBudget:
         self._is_ending = False
 
     def reserve(self, size: int) -> bool:
-        """Whether the toe that asks may hold documents of `size` bytes in all.
+        """Whether the fetch thread that asks may hold documents of `size` bytes in all.
 
         It waits for them, but not for ever, and not at all if it has a piece.
         """
@@ -75,7 +75,7 @@ class MemoryBudget:
         return True
 
     def release(self) -> None:
-        """The toe that asks has no document in hand any more."""
+        """The fetch thread that asks has no document in hand any more."""
         if threading.get_ident() in self._taken:
             with self._changed:
                 del self._taken[threading.get_ident()]
@@ -86,7 +86,8 @@ class MemoryBudget:
         return self._rest - sum(self._taken.values())
 
     def set_rest(self, rest: int) -> None:
-        """The bank has granted or been given back: so much there is now beyond the toes' shares."""
+        """The bank has granted or been given back: so much there is now beyond the fetch threads'
+        shares."""
         with self._changed:
             self._rest = rest
             self._changed.notify_all()

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class FetchStep(StrEnum):
-    """The steps of a toe thread (SEEDS B11)."""
+    """The steps of a fetch thread (SEEDS B11)."""
 
     WAITING_FOR_HOST = "waiting for a host's turn"
     CONNECTING = "connecting"
@@ -43,7 +43,7 @@ class ThreadProgress:
 
 
 class ProgressBoard:
-    """What all toes of a shift are doing, by number. Each writes its own line."""
+    """What all fetch threads of a shift are doing, by number. Each writes its own line."""
 
     def __init__(self) -> None:
         self._lines: dict[int, ThreadProgress] = {}

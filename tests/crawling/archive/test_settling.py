@@ -70,7 +70,7 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
     for outcome in (first, second):
         archive.put(outcome.parcel, outcome.answer)
     wait_until(archive.is_ready)
-    coming.put(second)  # a toe puts it right behind its document
+    coming.put(second)  # a fetch thread puts it right behind its document
     kept, lengths = archive.settle([first], coming, is_ending=False)
 
     assert kept == [first, second]
@@ -78,8 +78,8 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
 
 
 class Overtaking(SimpleQueue):
-    """Another toe hands in a document, and says what became of it, before the one that is waited
-    for does.
+    """Another fetch thread hands in a document, and says what became of it, before the one that is
+    waited for does.
     """
 
     def __init__(self, archive, overtakes, waited_for):

@@ -11,7 +11,7 @@ batches = st.lists(st.lists(st.sampled_from(ADDRESSES), max_size=6, unique=True)
 
 
 def tell(seen, addresses, depth):
-    """As toes do: ask, hand on what is news, remember that."""
+    """As fetch threads do: ask, hand on what is news, remember that."""
     news = seen.unseen(addresses, depth)
     seen.remember(news, depth)
     return news

@@ -118,7 +118,7 @@ def test_what_is_taken_out_is_not_claimed_and_counts_as_excluded_until_it_is_put
     assert sum(HostQueue.objects.filter(run=frontier.run).values_list("queued", flat=True)) == 0
 
 
-def test_what_a_toe_has_in_hand_stays_there(frontier):
+def test_what_a_fetch_thread_has_in_hand_stays_there(frontier):
     claimed(frontier)
 
     assert handle_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1")) == 0

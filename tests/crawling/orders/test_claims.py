@@ -67,7 +67,7 @@ def test_all_mistakes_are_told_at_once():
     assert set(errors) == {"claim.printers", "claim.memory", "claim.bandwidth"}
 
 
-def test_a_shift_begins_with_one_toe_its_memory_and_no_archive_but_asks_for_all_else_at_once():
+def test_a_shift_begins_with_one_fetch_thread_and_its_memory_and_asks_for_all_else_at_once():
     claim = {
         "worker": 1,
         "fetch_slots": 8,
@@ -96,7 +96,7 @@ def test_a_shift_begins_with_one_toe_its_memory_and_no_archive_but_asks_for_all_
         (32, 1024, 32, MIB, 64 * MIB),
     ],
 )
-def test_every_toe_has_its_share_of_memory_from_the_start_and_one_may_have_all_the_rest(
+def test_every_fetch_threads_has_its_share_of_memory_from_the_start_and_one_may_have_all_the_rest(
     slots, memory, at_first, share, largest
 ):
     claim = {"fetch_slots": slots, "memory": memory}

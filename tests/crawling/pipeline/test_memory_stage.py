@@ -20,7 +20,7 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.statuses import FetchStatus
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.crawling.pipeline.test_toes import wait_for
+from tests.crawling.pipeline.test_fetch_threads import wait_for
 
 CLAIM = {"fetch_slots": 2, "memory": 6}
 LARGE = b"x" * (3 * MIB)
@@ -48,7 +48,7 @@ def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(
     run = crawl_to_the_end(f"{site.url}/", claim=CLAIM)
 
     (stage,) = memory_stages(run)
-    assert (stage.state, stage.amounts[3]) == ("granted", 2)  # one of its three is the toe's own
+    assert (stage.state, stage.amounts[3]) == ("granted", 2)  # one of its three is the thread's own
     assert Page.objects.get(url__url__endswith="/large").bytes == len(LARGE)
     assert len(site.paths) == 3
     assert not Process.objects.filter(holding=True).exists()
@@ -84,7 +84,7 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
 def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
     room, got, done = MemoryBudget(share=10, rest=100), [], threading.Event()
 
-    def toe(name, size):
+    def thread(name, size):
         assert room.reserve(10)
         assert room.reserve(size)
         got.append(name)
@@ -92,12 +92,12 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
         done.wait(10)
         room.release()
 
-    threads = [threading.Thread(target=toe, args=("first", 90))]
+    threads = [threading.Thread(target=thread, args=("first", 90))]
     threads[0].start()
     wait_for(lambda: got == ["first"])
     # the small one would fit, but it isn't its turn
     for waiting, (name, size) in enumerate((("large", 110), ("small", 20)), start=1):
-        threads.append(threading.Thread(target=toe, args=(name, size)))
+        threads.append(threading.Thread(target=thread, args=(name, size)))
         threads[-1].start()
         wait_for(lambda waiting=waiting: len(room._waits) == waiting)
 
@@ -123,16 +123,16 @@ def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
     assert answers == [False]
 
 
-def test_each_toe_shows_its_step_and_since_when_until_its_shift_ends(
+def test_each_fetch_threads_shows_its_step_and_since_when_until_its_shift_ends(
     make_site, order, work_off, client, admin_user
 ):
     shown = []
 
     def page(request):
-        wait_for(lambda: shown.extend(Shift.objects.get(ended_at=None).toes) or shown)
+        wait_for(lambda: shown.extend(Shift.objects.get(ended_at=None).fetch_threads) or shown)
         client.force_login(admin_user)
         shown.append(client.get(f"/crawls/{crawl.pk}/").content.decode())
-        shown.append(client.get(f"/api/crawls/{crawl.pk}/toes").json())
+        shown.append(client.get(f"/api/crawls/{crawl.pk}/fetch-threads").json())
         connections.close_all()  # of the web server's thread
         return 200, {}, "x"
 
@@ -144,6 +144,6 @@ def test_each_toe_shows_its_step_and_since_when_until_its_shift_ends(
     assert (number, step, url) == (0, "waiting for the answer", f"{site.url}/")
     assert since > run.started_at.timestamp() - 1
     assert "1 waiting for the answer." in html
-    (toe,) = answer["items"]
-    assert (toe["process"], toe["number"], toe["step"], toe["url"]) == (0, 0, step, url)
-    assert Shift.objects.get().toes == []
+    (thread,) = answer["items"]
+    assert (thread["process"], thread["number"], thread["step"], thread["url"]) == (0, 0, step, url)
+    assert Shift.objects.get().fetch_threads == []

@@ -1,4 +1,4 @@
-"""Names are resolved beside the toes, and no trouble there leaves a host hanging."""
+"""Names are resolved beside the fetch threads, and no trouble there leaves a host hanging."""
 
 from queue import Empty, Queue
 

@@ -1,5 +1,5 @@
-"""Toes ask the database and name servers by one thread each, which is counted, and never hear of a
-connection that is gone.
+"""Fetch threads ask the database and name servers by one thread each, which is counted, and never
+hear of a connection that is gone.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ def test_who_asks_when_the_shift_is_over_has_no_answer(transactional_db):
     assert clerk.ask(lambda: 7) is None
 
 
-def test_a_look_up_for_a_toe_takes_one_of_the_slots_that_hosts_would_have(clerk, dns_server):
+def test_a_look_up_for_a_fetch_thread_takes_one_of_the_slots_that_hosts_would_have(
+    clerk, dns_server
+):
     dns_server.hosts["a.test"] = ["192.0.2.1"]
     delivered: Queue[Visit] = Queue()
     names, over = NameThread(delivered.put, lambda: 1 - clerk.at_work), Event()
-    with ThreadPoolExecutor(1) as toe:
-        toe.submit(clerk.ask, lambda: over.wait(20))
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(clerk.ask, lambda: over.wait(20))
         wait_until(lambda: clerk.at_work == 1)
         names.ask(visit("a.test"))
         wait_until(lambda: names.waiting == 1 and len(names._requests) == 1)

@@ -1,4 +1,5 @@
-"""An operator changes Max of a crawl at work, and its toes follow (SEEDS B11's `setSize`)."""
+"""An operator changes Max of a crawl at work, and its fetch threads follow (SEEDS B11's
+`setSize`)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.steering import stop
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.crawling.pipeline.test_toes import wait_for
+from tests.crawling.pipeline.test_fetch_threads import wait_for
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -56,7 +57,9 @@ def held(run):
     return units.get("fetch_slots"), process.max_claim[1]
 
 
-def test_toes_retire_and_come_back_while_the_shift_goes_on(make_site, order, work_off, monkeypatch):
+def test_fetch_threads_retire_and_come_back_while_the_shift_goes_on(
+    make_site, order, work_off, monkeypatch
+):
     monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0.05)
     web, seen = Web(), []
     sites = [make_site({}, address=f"127.0.0.{n}") for n in range(2, 10)]

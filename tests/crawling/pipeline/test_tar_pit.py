@@ -1,10 +1,10 @@
-"""One tar pit among a thousand hosts costs the rest at most a twentieth of the toes.
+"""One tar pit among a thousand hosts costs the rest at most a twentieth of the fetch threads.
 
-Every toe always has a host to go to: each page of the rest takes a moment on its server, and each
-of the pit's as long as it is let. What the pit costs is the toes' time that it has, as its own
-server sees it, and whatever else stands still meanwhile: so its toe is the only one that the rest
-may lack. Medians and shares of time, and no count of work done, or a busy machine would be the
-judge.
+Every fetch thread always has a host to go to: each page of the rest takes a moment on its server,
+and each of the pit's as long as it is let. What the pit costs is the fetch threads' time that it
+has, as its own server sees it, and whatever else stands still meanwhile: so its fetch thread is the
+only one that the rest may lack. Medians and shares of time, and no count of work done, or a busy
+machine would be the judge.
 """
 
 import socket
@@ -24,7 +24,7 @@ from tests.stack import KEEPER, WORKER, running_stack, wait_until
 
 pytestmark = pytest.mark.usefixtures("identified")
 
-TOES = 8
+THREADS = 8
 #: what one page of the rest takes, how long and how often is looked, and what one document of the
 #: pit may take
 ANSWER_SECONDS, WINDOW_SECONDS, LOOK_SECONDS, DOCUMENT_SECONDS = 0.4, 150.0, 0.05, 10.0
@@ -83,11 +83,11 @@ class TarPit:
                 mine[1] = time.monotonic()
 
     @property
-    def has_a_toe(self):
+    def has_a_thread(self):
         return bool(self.held) and self.held[-1][1] is None
 
     def seconds(self, since, until):
-        """How long it kept toes between two moments."""
+        """How long it kept fetch threads between two moments."""
         return sum(
             max(0.0, min(end or until, until) - max(begin, since)) for begin, end in list(self.held)
         )
@@ -129,8 +129,8 @@ def tar_pit(talk, port):
 
 @dataclass
 class Looks:
-    """kept: the part of the toes' time that the pit had. beside, alone: how many toes were with the
-    rest at each look while the pit had one, and while it had none."""
+    """kept: the part of the fetch threads' time that the pit had. beside, alone: how many fetch
+    threads were with the rest at each look while the pit had one, and while it had none."""
 
     kept: float
     beside: list[int]
@@ -157,12 +157,12 @@ def look_at(order, tmp_path, name, talk, *, hosts):
         )
         for command in (KEEPER, WORKER):
             stack.start(command)
-        wait_until(lambda: pit.held and web.at_work >= TOES - 1, seconds=120)
+        wait_until(lambda: pit.held and web.at_work >= THREADS - 1, seconds=120)
         since = time.monotonic()
         while time.monotonic() < since + WINDOW_SECONDS:
-            (beside if pit.has_a_toe else alone).append(web.at_work)
+            (beside if pit.has_a_thread else alone).append(web.at_work)
             time.sleep(LOOK_SECONDS)
-        kept = pit.seconds(since, time.monotonic()) / (TOES * (time.monotonic() - since))
+        kept = pit.seconds(since, time.monotonic()) / (THREADS * (time.monotonic() - since))
         assert not Shift.objects.exclude(ended_at=None).exists(), (
             "a shift has ended, so what was seen says nothing of the pit"
         )
@@ -183,8 +183,8 @@ def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(
 @pytest.mark.drill
 @pytest.mark.timeout(600)
 def test_a_tar_pit_among_a_few_hosts_costs_the_rest_no_more(order, pool, tmp_path):
-    """With no long line of others before it, only standing aside keeps it from having a toe half of
-    the time.
+    """With no long line of others before it, only standing aside keeps it from having a fetch
+    thread half of the time.
     """
     judge(
         look_at(order, tmp_path, "a.pit.test", drips_and_ends_in_time, hosts=30),
@@ -193,7 +193,7 @@ def test_a_tar_pit_among_a_few_hosts_costs_the_rest_no_more(order, pool, tmp_pat
 
 
 def judge(looks, talk):
-    kept = f"a pit that {talk.__name__} kept {looks.kept:.1%} of the toes"
+    kept = f"a pit that {talk.__name__} kept {looks.kept:.1%} of the fetch threads"
     assert 0 < looks.kept <= 0.05, kept
     beside, alone = median(looks.beside), median(looks.alone)
     print(f"{kept}; with the rest were {alone:g} of them, and {beside:g} while it had one")

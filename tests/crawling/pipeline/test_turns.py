@@ -22,7 +22,8 @@ HELD = {"memory": 64, "bandwidth": 1000, "fetch_slots": 4, "dns_slots": 4}
 
 
 class Bench(Workbench):
-    """A workbench whose toes are as quick as toes can be: whatever comes is fetched at once."""
+    """A workbench whose fetch threads are as quick as fetch threads can be: whatever comes is
+    fetched at once."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +52,7 @@ def turns(transactional_db, dns_server):
     turns.close(still_fetching=False)
 
 
-def test_however_quick_the_toes_a_host_is_let_go_once_and_after_its_last_url(turns):
+def test_however_quick_the_fetch_threads_a_host_is_let_go_once_and_after_its_last_url(turns):
     settle("a.test")
     turns.frontier.sow("a.test/1", "a.test/2", "a.test/3")
     turns.lease_more(4)
@@ -72,7 +73,7 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
     and none goes for nobody's sake.
     """
     monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
-    monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_TOE", 2)
+    monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_THREAD", 2)
     turns.frontier.run.crawl.batch_size = 100
     names = [f"{number}.test" for number in range(hosts)]
     for name in names:
@@ -92,7 +93,7 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
 
 def test_nobody_makes_room_for_a_host_that_is_left_to_another_crawl(turns, monkeypatch):
     monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
-    monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_TOE", 2)
+    monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_THREAD", 2)
     Frontier().sow("a.test/1")
     for name in ("a.test", "b.test"):
         settle(name)

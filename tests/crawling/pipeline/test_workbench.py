@@ -63,7 +63,7 @@ def test_a_host_that_is_not_due_is_waited_for(bench):
     assert time.monotonic() >= coming.clock.free_at
 
 
-def test_a_host_that_is_put_while_a_toe_waits_for_a_later_one_is_taken_at_once(bench):
+def test_a_host_that_is_put_while_a_fetch_thread_waits_for_a_later_one_is_taken_at_once(bench):
     bench.put(visit("later", due_in=60))
     thread, taken = in_thread(lambda: take(bench))
 
@@ -74,7 +74,8 @@ def test_a_host_that_is_put_while_a_toe_waits_for_a_later_one_is_taken_at_once(b
 
 
 def test_a_host_is_in_one_hand_at_a_time(bench):
-    """Eight toes share three hosts of fifty URLs; whoever holds a host must be alone with it."""
+    """Eight fetch threads share three hosts of fifty URLs; whoever holds a host must be alone with
+    it."""
     visits = [visit(name, urls=50) for name in "abc"]
     held, clashes = set(), []
     for one in visits:
@@ -110,7 +111,7 @@ def test_a_host_without_urls_counts_as_drained_and_is_told_once(bench):
     assert bench.drained() == []
 
 
-def test_a_host_whose_document_is_read_may_be_asked_by_another_toe(bench):
+def test_a_host_whose_document_is_read_may_be_asked_by_another_fetch_thread(bench):
     one = visit(urls=2)
     bench.put(one)
     take(bench).urls.popleft()
@@ -160,7 +161,9 @@ def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     assert looks == [True, False, False, True]
 
 
-def test_who_waits_until_toes_have_nothing_to_do_is_told_when_the_last_document_is_read(bench):
+def test_who_waits_until_fetch_threads_have_nothing_to_do_is_told_when_the_last_document_is_read(
+    bench,
+):
     one, two = visit("one"), visit("two")
     for each in (one, two):
         bench.put(each)
@@ -179,21 +182,21 @@ def test_who_waits_until_toes_have_nothing_to_do_is_told_when_the_last_document_
     assert (while_unread, woken_by) == ([], ["idleness"])
 
 
-def test_nobody_waits_for_toes_that_have_nothing_to_do_and_left_enough(bench):
+def test_nobody_waits_for_fetch_threads_that_have_nothing_to_do_and_left_enough(bench):
     thread, _ = in_thread(lambda: bench.await_idleness(60, is_enough=lambda: True))
     thread.join(5)
 
     assert not thread.is_alive()
 
 
-def test_overdue_hosts_are_those_that_wait_for_a_toe(bench):
+def test_overdue_hosts_are_those_that_wait_for_a_fetch_thread(bench):
     for due_in in (-1, -2, 60):
         bench.put(visit(due_in=due_in))
 
     assert bench.overdue() == 2
 
 
-def test_a_toe_that_is_not_wanted_any_more_leaves_when_woken(bench):
+def test_a_fetch_threads_that_is_not_wanted_any_more_leaves_when_woken(bench):
     wanted = [True]
     thread, taken = in_thread(lambda: bench.take(lambda: wanted[0]))
 
@@ -204,7 +207,7 @@ def test_a_toe_that_is_not_wanted_any_more_leaves_when_woken(bench):
     assert taken == [None]
 
 
-def test_closing_wakes_every_toe_and_nothing_is_handed_out_after_it(bench):
+def test_closing_wakes_every_fetch_thread_and_nothing_is_handed_out_after_it(bench):
     threads = [in_thread(lambda: take(bench)) for _ in range(5)]
 
     bench.close()
@@ -217,27 +220,27 @@ def test_closing_wakes_every_toe_and_nothing_is_handed_out_after_it(bench):
 
 
 def waiting(bench, count):
-    """Wait until so many toes stand at the bench."""
+    """Wait until so many fetch threads stand at the bench."""
     until = time.monotonic() + 5
     while len(bench._changed._waiters) < count:
         assert time.monotonic() < until
         time.sleep(0.001)
 
 
-def test_each_of_two_hosts_that_come_at_once_finds_a_toe(bench):
-    toes = [in_thread(lambda: take(bench)) for _ in range(3)]
+def test_each_of_two_hosts_that_come_at_once_finds_a_fetch_thread(bench):
+    threads = [in_thread(lambda: take(bench)) for _ in range(3)]
     waiting(bench, 3)
 
     bench.put(visit("a", due_in=0.05))
     bench.put(visit("b", due_in=0.06))
     bench.put(visit("c"))
-    for thread, _ in toes:
+    for thread, _ in threads:
         thread.join(5)
 
-    assert sorted(one.host.name for _, taken in toes for one in taken) == ["a", "b", "c"]
+    assert sorted(one.host.name for _, taken in threads for one in taken) == ["a", "b", "c"]
 
 
-def test_a_toe_that_is_wanted_no_more_leaves_the_host_to_another(bench):
+def test_a_fetch_threads_that_is_wanted_no_more_leaves_the_host_to_another(bench):
     is_wanted = True
     leaving, left = in_thread(lambda: bench.take(lambda: is_wanted))
     waiting(bench, 1)
@@ -253,7 +256,7 @@ def test_a_toe_that_is_wanted_no_more_leaves_the_host_to_another(bench):
     assert [one.host.name for one in taken] == ["a"]
 
 
-def test_toes_that_have_nothing_to_do_are_left_alone(bench):
+def test_fetch_threads_that_have_nothing_to_do_are_left_alone(bench):
     looks = []
     idle = [in_thread(lambda: bench.take(lambda: looks.append(1) or True)) for _ in range(30)]
     waiting(bench, 30)
@@ -290,7 +293,7 @@ def test_a_host_that_stands_aside_lets_those_that_are_due_go_first(bench):
     assert [take(bench).host.name for _ in range(3)] == ["first", "second", "aside"]
 
 
-def test_no_toe_is_idle_while_a_host_stands_aside(bench):
+def test_no_fetch_threads_is_idle_while_a_host_stands_aside(bench):
     bench.put(visit("later", due_in=60))
     bench.put(aside("aside", 60))
 

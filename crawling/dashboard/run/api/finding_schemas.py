@@ -88,7 +88,7 @@ class HostPage(Schema):
 
 
 class FetchThreadOut(Schema):
-    """A toe thread of the process with this number; `url` is empty while it has none."""
+    """A fetch thread of the process with this number; `url` is empty while it has none."""
 
     process: int
     number: int

@@ -82,14 +82,16 @@ def pages(
 
 
 @findings.get(
-    "/{crawl_id}/toes",
+    "/{crawl_id}/fetch-threads",
     response=FetchThreadList,
-    summary="What each toe thread does, and since when",
+    summary="What each fetch thread does, and since when",
 )
 @may_view
-def toes(request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+def fetch_threads(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> dict[str, Any]:
     """As the shifts at work have last written it down, which they do once a second."""
-    return {"items": [asdict(toe) for toe in fetch_threads_of(get_run(crawl_id, run))]}
+    return {"items": [asdict(thread) for thread in fetch_threads_of(get_run(crawl_id, run))]}
 
 
 @findings.get(

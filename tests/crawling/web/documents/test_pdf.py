@@ -1,4 +1,5 @@
-"""PDF: links, title and author; and no file, however hostile, that keeps a toe for long."""
+"""PDF: links, title and author; and no file, however hostile, that keeps a fetch thread for
+long."""
 
 from dataclasses import replace
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Toes come and go with the fetch slots, and a fault of ours costs one URL (SEEDS B11)."""
+"""Fetch threads come and go with the fetch slots, and a fault of ours costs one URL (SEEDS B11)."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
 from crawling.pipeline.client import Client
 from crawling.pipeline.visit import Visit
-from crawling.shift import fetch_threads as toes
+from crawling.shift import fetch_threads
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.workbench import Workbench
 from crawling.web.politeness import SHORT_SECONDS
@@ -54,7 +54,7 @@ def visit_of(site, *paths, delay=0.0):
 
 
 def working(pool):
-    """The numbers of the toes that are at work."""
+    """The numbers of the fetch threads that are at work."""
     return sorted(number for number, thread in pool._threads.items() if thread.is_alive())
 
 
@@ -65,7 +65,7 @@ def wait_for(condition, seconds=10):
         time.sleep(0.01)
 
 
-def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_site):
+def test_as_many_pages_are_fetched_at_once_as_there_are_fetch_threads(pool, bench, make_site):
     together = threading.Barrier(3)
     # goes on when three are there
     page = lambda request: (together.wait(10), (200, {}, "x"))[1]  # noqa: E731
@@ -81,10 +81,10 @@ def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_s
 def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
     pool, bench, make_site, monkeypatch
 ):
-    asked, read = threading.Event(), toes.read
+    asked, read = threading.Event(), fetch_threads.read
     site = make_site({"/0": "x", "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
     monkeypatch.setattr(
-        toes,
+        fetch_threads,
         "read",
         lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others),
     )
@@ -98,9 +98,9 @@ def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
 def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(
     pool, bench, make_site, monkeypatch, caplog
 ):
-    site, read = make_site({"/0": "x", "/1": "x"}), toes.read
+    site, read = make_site({"/0": "x", "/1": "x"}), fetch_threads.read
     monkeypatch.setattr(
-        toes, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others)
+        fetch_threads, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others)
     )
 
     pool.set_size(1)
@@ -115,7 +115,7 @@ def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(
     ]
 
 
-def test_surplus_toes_retire_after_their_url(pool, bench, make_site):
+def test_surplus_fetch_threads_retire_after_their_url(pool, bench, make_site):
     started, release = threading.Semaphore(0), threading.Event()
     page = lambda request: (started.release(), release.wait(10), (200, {}, "x"))[2]  # noqa: E731
     pool.set_size(3)
@@ -132,7 +132,9 @@ def test_surplus_toes_retire_after_their_url(pool, bench, make_site):
     wait_for(lambda: working(pool) == [0])
 
 
-def test_a_toe_that_retired_in_the_middle_is_replaced_under_its_own_number(pool, bench, make_site):
+def test_a_fetch_threads_that_retired_in_the_middle_is_replaced_under_its_own_number(
+    pool, bench, make_site
+):
     begun = threading.Semaphore(0)
     releases = [threading.Event() for _ in range(3)]
     for number, release in enumerate(releases):
@@ -224,7 +226,9 @@ def test_a_host_is_free_again_one_delay_after_the_end_of_a_fetch(pool, bench, ma
     assert all(request.at - end >= 0.1 for request, end in zip(site.log[1:], ends, strict=False))
 
 
-def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench, make_site):
+def test_a_host_that_kept_its_fetch_threads_for_long_lets_the_others_go_first(
+    pool, bench, make_site
+):
     order = []
     slow = make_site(
         {
@@ -249,16 +253,16 @@ def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench,
 def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(
     pool, bench, make_site, monkeypatch
 ):
-    order, read = [], toes.read
+    order, read = [], fetch_threads.read
     slow, other = (
         make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]})
         for name in ("slow", "other")
     )
     monkeypatch.setattr(
-        "crawling.pipeline.visit.penalty_seconds", lambda held, toes: 60.0 if held > 0.1 else 0.0
+        "crawling.pipeline.visit.penalty_seconds", lambda held, threads: 60.0 if held > 0.1 else 0.0
     )
     monkeypatch.setattr(
-        toes,
+        fetch_threads,
         "read",
         lambda catch, *others: (
             (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)

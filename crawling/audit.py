@@ -16,7 +16,7 @@ from django.db import models
 #: who acts from the command line: an account that nobody can log in with
 COMMAND_LINE = "command-line"
 #: what acts by rules that somebody has set
-KEEPER = "keeper"
+SCHEDULER = "scheduler"
 
 
 def note(

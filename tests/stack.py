@@ -1,4 +1,4 @@
-"""Real workers and a real keeper beside a test, on the test's own database and Redis."""
+"""Real workers and a real scheduler beside a test, on the test's own database and Redis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORKER = [
     "60",
 ]
 CHORES = ["rqworker", "--skip-checks", "chores", "--serializer", "json"]
-KEEPER = ["keeper", "--skip-checks"]
+SCHEDULER = ["scheduler", "--skip-checks"]
 
 
 @dataclass

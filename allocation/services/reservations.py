@@ -38,31 +38,31 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
     NothingToKeep, BadKeepTime: then nothing has changed.
     """
     check_keep_seconds(keep_seconds)
-    with locked_bank_of(process) as (bank, keeper):
-        check_epoch(keeper, epoch)
-        if not keeper.holding:
-            raise NothingToKeep(process=keeper.label)
-        keeper.epoch += 1
-        cancel_waits(bank, keeper)
+    with locked_bank_of(process) as (bank, holder):
+        check_epoch(holder, epoch)
+        if not holder.holding:
+            raise NothingToKeep(process=holder.label)
+        holder.epoch += 1
+        cancel_waits(bank, holder)
         kept_until = ClockTimestamp() + timedelta(seconds=keep_seconds)
         Process.objects.filter(pk=process).update(
-            epoch=keeper.epoch,
+            epoch=holder.epoch,
             lease_until=None,
             worker="",
             kept_until=kept_until,
         )
-        keeper.refresh_from_db(fields=["lease_until", "worker", "kept_until"])
-        assert keeper.kept_until is not None
+        holder.refresh_from_db(fields=["lease_until", "worker", "kept_until"])
+        assert holder.kept_until is not None
         _refuse_if_unsafe(bank, KeepWouldBeUnsafe)
-        held = tuple(keeper.allocated)
+        held = tuple(holder.allocated)
         bank.log(
             EventKind.KEPT,
-            keeper,
+            holder,
             amounts=held,
-            reason=f"Reserved until {keeper.kept_until:%Y-%m-%d %H:%M} UTC by a pause.",
+            reason=f"Reserved until {holder.kept_until:%Y-%m-%d %H:%M} UTC by a pause.",
         )
         pump(bank)
-        return Reservation(process, keeper.epoch, keeper.kept_until, bank.by_key(held))
+        return Reservation(process, holder.epoch, holder.kept_until, bank.by_key(held))
 
 
 @bank_transaction
@@ -79,7 +79,7 @@ def resume_kept(*, process: int) -> int:
             raise NotKept(process=resuming.label)
         bank.begin_shift(resuming)
         _refuse_if_unsafe(bank, ResumeWouldBeUnsafe)
-        # The grants pass to the new shift, or the keeper would not know which start to send again.
+        # The grants pass to the new shift, or the holder would not know which start to send again.
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
         bank.log(
             EventKind.RESUMED,

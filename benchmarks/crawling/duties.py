@@ -1,4 +1,4 @@
-"""What each of the keeper's duties takes: `python -m benchmarks.crawling.duties [options]`.
+"""What each of the scheduler's duties takes: `python -m benchmarks.crawling.duties [options]`.
 
 Fills a database of its own with runs that wait for a start and runs that have ended, then times
 each duty, and a shift that ends: its release serves the queue. Prints milliseconds and statements.

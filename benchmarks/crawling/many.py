@@ -35,7 +35,7 @@ from crawlsite.supervisor.procfile import read_procfile, variables
 
 PAGES = {"/": '<a href="/a">a</a> <a href="/b">b</a>', "/a": "<p>one</p>", "/b": "<p>two</p>"}
 REPORT_SECONDS = 10.0
-SLOW_DUTY = re.compile(r"a duty of the keeper was slow.*?duty=(\w+).*?milliseconds=(\d+)")
+SLOW_DUTY = re.compile(r"a duty of the scheduler was slow.*?duty=(\w+).*?milliseconds=(\d+)")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What memory a worker needs over a long crawl: `python -m benchmarks.crawling.memory [--urls
 100000]`
 
-A real worker and keeper crawl a synthetic web of many small pages with every default on but the
+A real worker and scheduler crawl a synthetic web of many small pages with every default on but the
 delay, which is 0. The worker and its horse are looked at once a second; the table has a line for
 each twentieth of the crawl. A horse ends after ten minutes, and the next begins afresh;
 `--one-horse` lets one do it all, so that what grows with the number of pages shows. Wants a
@@ -45,7 +45,7 @@ class Look:
 
 def main() -> None:
     from benchmarks.crawling.working import make_ready
-    from tests.stack import KEEPER, WORKER, running_stack
+    from tests.stack import SCHEDULER, WORKER, running_stack
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
@@ -62,7 +62,7 @@ def main() -> None:
         TemporaryDirectory() as place,
         running_stack(Path(place), **settings) as stack,
     ):
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         looks = watch(served.seeds, psutil.Process(stack.start(WORKER).pid))
     tell(looks)
 

@@ -18,9 +18,9 @@ from django.conf import settings
 
 import crawlsite.settings
 
-#: how often shifts are looked for while one of them is wanted, and afterwards: a keeper looks as
+#: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
 #: seldom, and each look costs the crawl some of the processor
-START_SECONDS, KEEPER_SECONDS = 0.02, 0.5
+START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
 
 
 def set_up() -> None:
@@ -103,7 +103,7 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
             for shift in ended:
                 total.add(shift.result())
             if len(shifts) == workers:
-                wait(shifts, KEEPER_SECONDS, FIRST_COMPLETED)
+                wait(shifts, SCHEDULER_SECONDS, FIRST_COMPLETED)
             else:
                 # until a grant shows; there is no shift yet to be waited for
                 time.sleep(START_SECONDS)

@@ -1,4 +1,4 @@
-"""Crawl in this process, without workers and keeper."""
+"""Crawl in this process, without workers and scheduler."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def nothing_is_held() -> bool:
 
 
 def granted_shifts() -> list[tuple[int, int]]:
-    """Ask for what is due, and return the shifts that were granted since, as the keeper would hand
-    them out.
+    """Ask for what is due, and return the shifts that were granted since, as the scheduler would
+    hand them out.
     """
     start_due_crawls()
     granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]

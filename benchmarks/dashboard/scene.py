@@ -25,7 +25,7 @@ WARM_SECONDS = 8
 KINDS = {
     "web": "gunicorn",
     "workers": "rqworker",
-    "keeper": "manage.py keeper",
+    "scheduler": "manage.py scheduler",
     "names": "resolve_ahead",
     "PostgreSQL": "postgres",
     "Redis": "valkey",

@@ -61,7 +61,7 @@ class OngoingState(NamedTuple):
 def raise_ongoing_alerts() -> None:
     """Tell of what is new, and forget what has ended.
 
-    Of two keepers that see it at once, one tells.
+    Of two schedulers that see it at once, one tells.
     """
     late = _late(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated

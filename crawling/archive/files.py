@@ -251,7 +251,7 @@ def remove_abandoned() -> int:
 
     Safe to repeat.
 
-    While files are being copied none goes; the keeper comes back to it.
+    While files are being copied none goes; the scheduler comes back to it.
     """
     rows = list(ArchiveFile.objects.filter(run=None))
     if not rows:

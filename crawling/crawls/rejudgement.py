@@ -20,7 +20,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import settle_run
 
-#: the keeper has other duties, too
+#: the scheduler has other duties, too
 BUDGET_SECONDS = 0.5
 #: Edits are counted with each turn; so often the runs themselves are looked at, since one may have
 #: been made by rules that were edited just then.

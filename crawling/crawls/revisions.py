@@ -144,7 +144,7 @@ def _edit_by_bank_and_order(
             raise
         raise BadOrder(name_is_taken(order.name)) from error
     for place in Reranking.objects.filter(run__crawl=edited):
-        # a small frontier is ranked at once; the keeper goes on with a large one
+        # a small frontier is ranked at once; the scheduler goes on with a large one
         rank_some(place.run_id)
     return edited
 

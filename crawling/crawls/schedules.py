@@ -77,7 +77,7 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
 
 def start_scheduled() -> None:
     """Settle every time that has come; a run that a crash cuts off behind its commit is taken to
-    the bank by the keeper.
+    the bank by the scheduler.
     """
     now = timezone.now()
     for schedule_id in (
@@ -135,7 +135,7 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
     if not due.starts:
         return (
             None,
-            f"Missed by {_minutes(late)}, as no keeper was at work; the schedule skips what was "
+            f"Missed by {_minutes(late)}, as no scheduler was at work; the schedule skips what was "
             "missed.",
         )
     try:

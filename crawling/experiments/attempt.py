@@ -32,7 +32,7 @@ from crawling.experiments.workload import CLASSES, WorkloadJob
 from crawling.models.trials import Trial, TrialOutcome
 from crawling.web.fetch.adapter import PinnedSession
 
-#: what a process of a trial is known by in the bank; the keeper makes no shift of it
+#: what a process of a trial is known by in the bank; the scheduler makes no shift of it
 TRIAL_REF = "trial/"
 #: a waiter looks for itself so often, should nobody wake it
 LOOK_SECONDS = 5.0

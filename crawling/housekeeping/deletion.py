@@ -17,7 +17,7 @@ from crawling.runs.grants import leave_bank
 
 
 def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
-    """Delete a draft or a crawl whose runs have ended: at once, or as soon as the keeper gets to
+    """Delete a draft or a crawl whose runs have ended: at once, or as soon as the scheduler gets to
     what is left. Raises WrongState.
 
     Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl.

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from crawling.audit import KEEPER, account_of, note
+from crawling.audit import SCHEDULER, account_of, note
 from crawling.errors import BadOrder, WrongState
 from crawling.housekeeping.retention_view import fates_of, standing
 from crawling.housekeeping.run_removal import ask_removal
@@ -21,8 +21,8 @@ from crawling.orders.retention import Retention, read_retention
 
 logger = logging.getLogger(__name__)
 
-#: Crawls that rest and of which a rule may say that a run goes: the keeper looks every half minute,
-#: and there may be very many crawls.
+#: Crawls that rest and of which a rule may say that a run goes: the scheduler looks every half
+#: minute, and there may be very many crawls.
 PERHAPS_TOO_MUCH = """
 SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
     SELECT (c.retention ->> 'keep_runs')::bigint AS runs,
@@ -60,7 +60,7 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
     return rules
 
 
-class RunsKeeper:
+class RunRetention:
     """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need
     earlier ones.
 
@@ -93,7 +93,7 @@ def _delete(crawl: CrawlJob, now: datetime) -> bool:
     # The latest first: an earlier one may be needed by nothing but what goes before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
         try:
-            ask_removal(run, by=account_of(KEEPER), because=going[run.number])
+            ask_removal(run, by=account_of(SCHEDULER), because=going[run.number])
         except WrongState as trouble:  # it was started meanwhile
             logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
     return bool(going)

@@ -1,7 +1,7 @@
 """Delete runs: at once for everybody's eyes, then their rows slice by slice, so that nobody waits
 for it; and crawls that have none left.
 
-A crash in between loses nothing: what is left to do stands in the run's own row, and the keeper
+A crash in between loses nothing: what is left to do stands in the run's own row, and the scheduler
 goes on with it.
 """
 
@@ -74,8 +74,8 @@ def why_not(run: Run) -> str:
 
 
 def remove_run(run: Run, *, by: User | None) -> None:
-    """Delete a run that has ended and that no other needs: at once, or as soon as the keeper gets
-    to what is left. Raises WrongState.
+    """Delete a run that has ended and that no other needs: at once, or as soon as the scheduler
+    gets to what is left. Raises WrongState.
     """
     ask_removal(run, by=by)
     remove_rows()

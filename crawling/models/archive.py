@@ -103,7 +103,7 @@ class Checkpoint(models.Model):
         models.SET_NULL,
         null=True,
         related_name="+",
-        help_text="empty: the keeper",
+        help_text="empty: the scheduler",
     )
     asked_at = models.DateTimeField(auto_now_add=True)
     taken_at = models.DateTimeField(null=True, help_text="the moment whose state it holds")

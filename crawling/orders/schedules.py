@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from crawling.orders.fields import NUMBER
 from crawling.orders.order import sentence_for
 
-#: later than this a start is late, and the schedule says what becomes of it: keepers change,
+#: later than this a start is late, and the schedule says what becomes of it: schedulers change,
 #: machines are started again
 LATE_AFTER = timedelta(minutes=5)
 CRON_FIELDS = 5

@@ -25,7 +25,7 @@ from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
 
-#: what such a process is known by in the bank; the keeper makes no shift of it
+#: what such a process is known by in the bank; the scheduler makes no shift of it
 NAMES_REF = "names/"
 CLASS = "dns_slots"
 #: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and

@@ -32,7 +32,7 @@ class StallCause(StrEnum):
     HOST_DOWN = "host unavailable"
     NAME = "waiting for a name"
     NO_WORKER = "no worker"
-    NO_KEEPER = "no keeper"
+    NO_SCHEDULER = "no scheduler"
     WORKER_LOST = "worker lost"
     PAUSED = "paused"
     PAUSING = "pausing"
@@ -77,7 +77,7 @@ class RunFacts:
     next_host: NextHost | None = None
     #: None if Redis cannot be asked
     workers: int | None = None
-    is_keeper_there: bool = True
+    is_scheduler_there: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Stall:
     @property
     def is_trouble(self) -> bool:
         """Whether it will not pass by itself."""
-        return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_KEEPER)
+        return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_SCHEDULER)
 
 
 def verdict(facts: RunFacts) -> Stall:
@@ -135,16 +135,18 @@ START_WORKER = (
     "Start a worker: `make run` starts as many as WORKERS says; on a machine of your own, the "
     "worker line of the Procfile."
 )
-START_KEEPER = "Start the keeper: `make run` does; on a machine of your own, `manage.py keeper`."
+START_SCHEDULER = (
+    "Start the scheduler: `make run` does; on a machine of your own, `manage.py scheduler`."
+)
 
 
 def _at_work(facts: RunFacts, quiet: float) -> Stall:
     if facts.lease_seconds is not None and facts.lease_seconds < 0:
-        if not facts.is_keeper_there:
+        if not facts.is_scheduler_there:
             return Stall(
-                StallCause.NO_KEEPER,
-                "Its worker is gone, and there is no keeper to take its units back.",
-                START_KEEPER,
+                StallCause.NO_SCHEDULER,
+                "Its worker is gone, and there is no scheduler to take its units back.",
+                START_SCHEDULER,
             )
         return Stall(
             StallCause.WORKER_LOST,
@@ -169,11 +171,11 @@ def _granted(facts: RunFacts, seconds: float) -> Stall:
             f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.",
             START_WORKER,
         )
-    if seconds > OVERDUE_SECONDS and not facts.is_keeper_there:
+    if seconds > OVERDUE_SECONDS and not facts.is_scheduler_there:
         return Stall(
-            StallCause.NO_KEEPER,
-            f"Granted {_time(seconds)} ago, but there is no keeper to tell a worker of it.",
-            START_KEEPER,
+            StallCause.NO_SCHEDULER,
+            f"Granted {_time(seconds)} ago, but there is no scheduler to tell a worker of it.",
+            START_SCHEDULER,
         )
     if seconds > OVERDUE_SECONDS:
         return Stall(
@@ -257,11 +259,11 @@ def _resting(host: NextHost) -> Stall:
 
 
 def _starting(facts: RunFacts, due_seconds: float) -> Stall:
-    if not facts.is_keeper_there:
+    if not facts.is_scheduler_there:
         return Stall(
-            StallCause.NO_KEEPER,
-            "There is no keeper to ask the bank for its next shift.",
-            START_KEEPER,
+            StallCause.NO_SCHEDULER,
+            "There is no scheduler to ask the bank for its next shift.",
+            START_SCHEDULER,
         )
     if facts.workers == 0:
         return Stall(StallCause.NO_WORKER, "There is no worker for crawls.", START_WORKER)
@@ -270,7 +272,7 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
             StallCause.STUCK,
             f"Work has been due for {_time(due_seconds)}, and nobody has asked the bank for a "
             "shift.",
-            "Look at the keeper's log.",
+            "Look at the scheduler's log.",
         )
     return Stall(StallCause.STARTING, "It is about to ask the bank for a shift.")
 

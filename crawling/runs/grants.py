@@ -1,6 +1,6 @@
 """A run's dealings with the bank. No transaction here touches both the bank's rows and the crawl's.
 
-So each step may be repeated after a crash between two of them; the keeper does
+So each step may be repeated after a crash between two of them; the scheduler does
 (`crawling.scheduler`).
 """
 
@@ -76,7 +76,7 @@ def enroll(run: Run) -> None:
         try:
             row = _registered(pool, process)
         except BankBusy:
-            return  # the keeper enrolls it later
+            return  # the scheduler enrolls it later
         except AllocationError as error:
             _fail(run, f"The bank refused the claim: {error}")
             return
@@ -96,8 +96,8 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
-    # The keeper and whoever started the run may both come here at once; the bank makes one process
-    # of that.
+    # The scheduler and whoever started the run may both come here at once; the bank makes one
+    # process of that.
     return register_process(
         pool=pool.pk,
         label=_label(process),
@@ -145,7 +145,7 @@ def ask_for_shift(process: RunProcess) -> None:
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
         # another was faster, and asked for what is wanted; a bank that is busy is asked again by
-        # the keeper
+        # the scheduler
         return
     if not outcome.granted:
         write(run.pk, f"Waiting at the bank: {outcome.reason}")

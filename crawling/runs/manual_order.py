@@ -34,7 +34,8 @@ DONE = {
 def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
     """Do it to those of the URLs that it fits; returns how many.
 
-    A crawl at work goes by it with its next claim, and the keeper asks for a shift if it had none.
+    A crawl at work goes by it with its next claim, and the scheduler asks for a shift if it had
+    none.
 
     Raises WrongState if the run has ended: nothing of it is fetched any more.
     """

@@ -178,7 +178,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
-        # What was edited may let in again what had been kept out; the keeper sees to it first.
+        # What was edited may let in again what had been kept out; the scheduler sees to it first.
         return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
     sentence = limit_reached(run)
     return _ended(run, sentence) if sentence else None

@@ -1,4 +1,4 @@
-"""Which runs the keeper has something to do for, in SQL: read from what is idle, so that neither
+"""Which runs the scheduler has something to do for, in SQL: read from what is idle, so that neither
 those that wait at the bank nor those that have ended cost anything.
 
 A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and

@@ -1,5 +1,5 @@
-"""What the keeper does about runs: starts what is due, settles what a crash left unsettled, counts
-the workers.
+"""What the scheduler does about runs: starts what is due, settles what a crash left unsettled,
+counts the workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who keeps: of several keepers only the one that holds a lock in PostgreSQL."""
+"""Who leads: of several schedulers only the one that holds a lock in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SELECT EXISTS (
 
 
 def is_somebody_leading() -> bool:
-    """Whether any keeper of this database holds the lock at the moment."""
+    """Whether any scheduler of this database holds the lock at the moment."""
     with connection.cursor() as cursor:
         cursor.execute(IS_HELD, [LEADER_LOCK >> 32, LEADER_LOCK & 0xFFFFFFFF])
         row = cursor.fetchone()
@@ -54,7 +54,7 @@ class Leadership:
             self._is_leader = bool(row and row[0])
             if self._is_leader:
                 self._connection.execute(f"LISTEN {CHANNEL}")
-                logger.info("this keeper leads")
+                logger.info("this scheduler leads")
         return self._is_leader
 
     def wait(self, seconds: float) -> None:

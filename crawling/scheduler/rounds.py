@@ -1,4 +1,4 @@
-"""The keeper's day: each duty in its own rhythm, and no fault of one keeps the others from their
+"""The scheduler's day: each duty in its own rhythm, and no fault of one keeps the others from their
 turn.
 """
 
@@ -28,7 +28,7 @@ from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.robots_store import trim_robots
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.minute_totals import total_minutes
-from crawling.housekeeping.retention import RunsKeeper
+from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 FLOOR_SECONDS = 0.5
 #: a duty that takes longer is told of in the log
 SLOW_SECONDS = 0.1
-#: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the
+#: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
 #: supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
@@ -84,7 +84,7 @@ def duties() -> list[Duty]:
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
         Duty(remove_rows, 1.0),
-        Duty(RunsKeeper().keep_to_rules, 30.0),
+        Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
@@ -92,7 +92,7 @@ def duties() -> list[Duty]:
     ]
 
 
-def keep(ending: threading.Event) -> None:
+def run_scheduler(ending: threading.Event) -> None:
     """Keep until told to end.
 
     This thread delivers granted starts and does nothing else; another does all duties in turn.
@@ -110,7 +110,7 @@ def keep(ending: threading.Event) -> None:
                     leads.clear()
                     ending.wait(5 * FLOOR_SECONDS)
             except PASSING as error:
-                logger.warning("the keeper could not lead", extra={"error": str(error)})
+                logger.warning("the scheduler could not lead", extra={"error": str(error)})
                 leads.clear()
                 leadership.close()
                 ending.wait(2 * FLOOR_SECONDS)
@@ -120,7 +120,7 @@ def keep(ending: threading.Event) -> None:
 
 
 def _do_duties(leads: threading.Event, ending: threading.Event) -> None:
-    """Make rounds while this keeper leads. A fault of ours ends the keeper."""
+    """Make rounds while this scheduler leads. A fault of ours ends the scheduler."""
     rounds = duties()
     try:
         while not ending.is_set():
@@ -143,10 +143,11 @@ def make_round(rounds: list[Duty], now: float) -> None:
             duty.do()
         except PASSING as error:
             logger.warning(
-                "a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)}
+                "a duty of the scheduler failed",
+                extra={"duty": duty.do.__name__, "error": str(error)},
             )
             connections.close_all()
         took = time.monotonic() - began
         if took > SLOW_SECONDS:
             told = {"duty": duty.do.__name__, "milliseconds": round(1000 * took)}
-            logger.info("a duty of the keeper was slow", extra=told)
+            logger.info("a duty of the scheduler was slow", extra=told)

@@ -58,8 +58,8 @@ def _parts() -> Iterator[ComponentHealth]:
         if count
         else "none: no crawl goes on",
     )
-    leading = keeper()
-    yield ComponentHealth("Keeper", leading == OK, "at work" if leading == OK else leading)
+    leading = scheduler()
+    yield ComponentHealth("Scheduler", leading == OK, "at work" if leading == OK else leading)
     told = names()
     yield ComponentHealth(
         "Names",
@@ -89,7 +89,7 @@ def disk() -> ComponentHealth:
 def _growth(told: Forecast | None, since: datetime | None) -> str:
     """How it fills up, or why that can't be told yet."""
     if since is None:
-        return "The keeper has not measured it yet, so nobody knows when it will be full."
+        return "The scheduler has not measured it yet, so nobody knows when it will be full."
     if told is None:
         return (
             f"Measured since {since:%Y-%m-%d %H:%M} UTC; it takes a day to say when it will be "
@@ -155,5 +155,5 @@ def names() -> str:
     return OK
 
 
-def keeper() -> str:
+def scheduler() -> str:
     return OK if is_somebody_leading() else "none: no crawl starts"

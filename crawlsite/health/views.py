@@ -36,7 +36,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """503 unless PostgreSQL, its tables, Redis and the bank are fit for use.
 
-    Workers and keeper are told of, but pages work without.
+    Workers and scheduler are told of, but pages work without.
 
     Anybody may ask, at any rate; what is told is up to KEPT_SECONDS old, so that asking costs
     nothing.
@@ -56,7 +56,7 @@ def _readiness() -> tuple[dict[str, str], int]:
     told = {
         **needed,
         "workers": probes.workers() if needed["redis"] == OK else "unknown",
-        "keeper": probes.keeper() if needed["postgresql"] == OK else "unknown",
+        "scheduler": probes.scheduler() if needed["postgresql"] == OK else "unknown",
     }
     return told, 200 if all(state == OK for state in needed.values()) else 503
 

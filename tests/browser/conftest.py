@@ -21,7 +21,7 @@ from crawlsite.roles import make_roles
 from tests.browser.endless import endless_web
 from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES
-from tests.stack import CHORES, KEEPER, WORKER, Stack, running_stack
+from tests.stack import CHORES, SCHEDULER, WORKER, Stack, running_stack
 
 #: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may
 #: want
@@ -171,8 +171,8 @@ def chores(pool, tmp_path) -> Iterator[Stack]:
 
 @pytest.fixture
 def workers(pool, tmp_path) -> Iterator[Stack]:
-    """A keeper and two workers at work."""
+    """A scheduler and two workers at work."""
     with running_stack(tmp_path) as stack:
-        for command in (KEEPER, WORKER, WORKER):
+        for command in (SCHEDULER, WORKER, WORKER):
             stack.start(command)
         yield stack

@@ -82,7 +82,7 @@ def work_off(pool):
 
 
 def granted_starts() -> list[tuple[int, int]]:
-    """The shifts that were granted and not handed to a worker yet, as the keeper would hand them
+    """The shifts that were granted and not handed to a worker yet, as the scheduler would hand them
     out.
     """
     messages = [message for message in unsent_outbox() if message.kind == OutboxKind.START]

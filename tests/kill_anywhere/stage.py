@@ -26,7 +26,7 @@ from tests.crawlsite.supervised import Supervisor
 PROCFILE = """
 worker: python manage.py rqworker --skip-checks shifts \
  --worker-class crawling.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
-keeper: python manage.py keeper --skip-checks
+scheduler: python manage.py scheduler --skip-checks
 """
 #: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by
 #: itself, and pages are blamed for it
@@ -50,7 +50,7 @@ MOVES = (
 ENDED = ("finished", "stopped", "failed")
 #: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the
 #: server itself
-VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "keeper")
+VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "scheduler")
 
 
 def prepare(place: Path) -> None:
@@ -182,9 +182,11 @@ class Stage:
             ]
         else:
             found = self._named(
-                {"postgres": "bin/postgres", "valkey": "valkey", "keeper": "manage.py keeper"}[
-                    victim
-                ]
+                {
+                    "postgres": "bin/postgres",
+                    "valkey": "valkey",
+                    "scheduler": "manage.py scheduler",
+                }[victim]
             )
         chance.shuffle(found)
         return found

@@ -49,7 +49,7 @@ def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list
     for moment, victim in zip(moments, victims, strict=True):
         eventually_moving(lambda moment=moment: asked(webs) >= moment, lambda: asked(webs), 150)
         if not stage.kill(victim, chance):  # nobody had a shift at that moment
-            stage.kill("keeper", chance)
+            stage.kill("scheduler", chance)
 
 
 def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_valkey(

@@ -19,7 +19,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.steering import stop
 from tests.forked import Program
 from tests.nameserver import serve_names
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 from tests.webs.case import Case
 from tests.webs.judging import Seen
 from tests.webs.server import CaseServer, serve_cases
@@ -93,7 +93,7 @@ def _stage(tmp_path: Path, cases: list[Case], *, workers: int) -> Iterator[Stage
         serve_cases(cases, names) as servers,
         running_stack(tmp_path, DNS_SERVERS="{}:{}".format(*names.address)) as stack,
     ):
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         memory = Memory([stack.start(WORKER) for _ in range(workers)])
         try:
             yield servers, memory

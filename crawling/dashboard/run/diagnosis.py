@@ -66,7 +66,7 @@ def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
         quarantined=total.quarantined if total else 0,
         next_host=_next_host(run),
         workers=_workers(),
-        is_keeper_there=is_somebody_leading(),
+        is_scheduler_there=is_somebody_leading(),
     )
 
 

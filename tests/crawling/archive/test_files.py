@@ -108,7 +108,7 @@ def test_a_run_that_has_ended_leaves_no_torn_file(run):
     assert not ArchiveFile.objects.filter(sealed_at=None).exists()
 
 
-def test_the_keeper_closes_files_whose_shift_outlived_the_run(run):
+def test_the_scheduler_closes_files_whose_shift_outlived_the_run(run):
     slot = Slot(run.pk, this_machine())
     file = open_next(slot)
     commit(file)

@@ -14,7 +14,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from tests.crawling.archive.judging import judge
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 PAGES = 250
 
@@ -39,7 +39,7 @@ def test_an_archive_survives_its_writers(seed, make_site, order, tmp_path):
     with running_stack(
         tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", ARCHIVE_FILE_BYTES="100000"
     ) as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         worker = stack.start(WORKER)
         for _ in range(3):
             more = Page.objects.filter(run=run).count() + dice.randrange(5, 50)

@@ -19,13 +19,13 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs import steering
 from crawling.scheduler.messages import live_workers
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 
 @pytest.fixture
 def workers(pool, loopback, tmp_path):
     with running_stack(tmp_path) as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         stack.start(WORKER)
         wait_until(live_workers)
         yield stack

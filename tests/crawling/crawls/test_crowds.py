@@ -1,4 +1,4 @@
-"""Many crawls at once: the keeper's work depends on what changed, and not on how many wait."""
+"""Many crawls at once: the scheduler's work depends on what changed, and not on how many wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from crawling.runs.manual_order import handle_urls
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler.duties import settle_leftovers
 from crawling.scheduler.messages import deliver, deliver_other_messages
-from crawling.scheduler.rounds import duties, keep
+from crawling.scheduler.rounds import duties, run_scheduler
 from tests.races.conftest import rival
 from tests.stack import wait_until
 
@@ -84,15 +84,15 @@ def test_a_round_takes_as_many_statements_however_many_wait(one_worker, start, q
 
 @contextmanager
 def keeping():
-    """A keeper at work in this process."""
+    """A scheduler at work in this process."""
     ending = threading.Event()
-    keeper = threading.Thread(target=keep, args=(ending,))
-    keeper.start()
+    scheduler = threading.Thread(target=run_scheduler, args=(ending,))
+    scheduler.start()
     try:
         yield
     finally:
         ending.set()
-        keeper.join(30)
+        scheduler.join(30)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -29,7 +29,7 @@ from crawling.models import (
     Url,
 )
 from tests.crawling.pages import browser
-from tests.stack import KEEPER, running_stack, wait_until
+from tests.stack import SCHEDULER, running_stack, wait_until
 
 ROWS = (Page, Url, HostQueue, RunCount, LogLine, Shift, RunProcess, Run, CrawlJob)
 
@@ -78,7 +78,7 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
     assert create_crawl(order(f"{site.url}/", name="goes")).pk != goes.pk
 
 
-def test_deleting_again_is_nothing_new_and_the_keeper_goes_on_to_the_end(
+def test_deleting_again_is_nothing_new_and_the_scheduler_goes_on_to_the_end(
     make_site, crawl_to_the_end, monkeypatch
 ):
     goes = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
@@ -114,7 +114,7 @@ def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
             deleting.wait()
             assert HostQueue.objects.filter(run=run).exists()
             assert list(CrawlJob.objects.all()) == [stays.crawl]
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         wait_until(lambda: rows() == before, seconds=60)
         wait_until(lambda: not any(path.exists() for path in files))
 

@@ -55,7 +55,7 @@ def test_less_than_a_day_tells_nothing():
     )
 
 
-def test_the_keeper_measures_once_an_hour_and_forgets_what_is_old(db):
+def test_the_scheduler_measures_once_an_hour_and_forgets_what_is_old(db):
     old = DiskSample.objects.create(machine="here", total=1, free=1, archive=0, database=1)
     DiskSample.objects.update(at=timezone.now() - timedelta(days=40))
 

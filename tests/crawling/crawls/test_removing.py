@@ -19,7 +19,7 @@ from crawling.archive.files import remove_abandoned
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import WrongState
 from crawling.housekeeping import run_removal
-from crawling.housekeeping.retention import RunsKeeper, set_retention
+from crawling.housekeeping.retention import RunRetention, set_retention
 from crawling.housekeeping.retention_view import fates_of
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.models.archive import archive_folder
@@ -124,10 +124,10 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
 
     with pytest.raises(WrongState, match="run 1 holds 2 pages that run 2 found unchanged"):
         run_removal.remove_run(first, by=None)
-    keeper = RunsKeeper()
+    retention = RunRetention()
     for is_read in (True, False):  # once: nothing has changed since
         with CaptureQueriesContext(connection) as asked:
-            keeper.keep_to_rules()
+            retention.keep_to_rules()
         assert any("p.unchanged_since" in query["sql"] for query in asked) is is_read
     page = soup(browser("operator").get(reverse("crawling:runs", args=[first.crawl_id])))
 
@@ -136,7 +136,7 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
     third = work_off(start_run(first.crawl))
     run_removal.remove_run(second, by=None)
     Page.objects.filter(run=third).update(unchanged_since=None)
-    keeper.keep_to_rules()
+    retention.keep_to_rules()
     assert Run.objects.get() == third
 
 
@@ -151,21 +151,21 @@ def test_nothing_goes_while_the_crawl_has_a_run_at_work(two):
     ):
         with pytest.raises(WrongState, match=said):
             run_removal.remove_run(run, by=None)
-    RunsKeeper().keep_to_rules()
+    RunRetention().keep_to_rules()
 
     assert Run.objects.count() == 3
 
 
-def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
+def test_the_scheduler_deletes_by_the_rules_and_notes_why(two):
     first, second, _ = two
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
-    RunsKeeper().keep_to_rules()
+    RunRetention().keep_to_rules()
     run_removal.remove_rows(seconds=60)
 
     assert Run.all_objects.get() == second
     entry = LogEntry.objects.latest("pk")
-    assert entry.user.username == "keeper"
+    assert entry.user.username == "scheduler"
     assert "only the last run is kept" in entry.change_message
 
 
@@ -181,7 +181,7 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
         ({"keep_runs": 2, "keep_days": 3, "max_bytes": 1}, False),
     ],
 )
-def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(
+def test_the_scheduler_looks_at_those_crawls_alone_of_which_a_run_goes(
     two, rules, stays, django_assert_max_num_queries
 ):
     first, second, _ = two
@@ -189,7 +189,7 @@ def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(
     set_retention(first.crawl, rules, by=None)
 
     with django_assert_max_num_queries(1 if stays else 100):
-        RunsKeeper().keep_to_rules()
+        RunRetention().keep_to_rules()
 
     assert set(Run.objects.all()) == {second, *([first] if stays else [])}
 

@@ -115,7 +115,7 @@ def test_a_trial_is_run_once():
     assert not run_trial(trial)
 
 
-def test_the_keeper_makes_no_shifts_of_a_trial():
+def test_the_scheduler_makes_no_shifts_of_a_trial():
     get_queue("shifts").empty()  # other tests may have left something
     run(crossing(), "banker", bound_seconds=20.0)
     assert OutboxKind.START in {message.kind for message in unsent_outbox()}

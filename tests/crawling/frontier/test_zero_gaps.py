@@ -19,7 +19,7 @@ from tests.crawling.pipeline.test_crawl_path import links
 from tests.crawlsite.programs import eventually_moving
 from tests.nameserver import serve_names
 from tests.servers import serve_site
-from tests.stack import KEEPER, WORKER, running_stack
+from tests.stack import SCHEDULER, WORKER, running_stack
 
 DELAY = 0.6
 
@@ -108,7 +108,7 @@ def crawl_together(order, tmp_path, web, *, workers, processes):
         runs = [
             crawl(order, web, site, name=name, processes=processes) for name in ("one", "other")
         ]
-        for command in [KEEPER, *[WORKER] * workers]:
+        for command in [SCHEDULER, *[WORKER] * workers]:
             stack.start(command)
         eventually_moving(lambda: ended(runs), Page.objects.count, 60)
         pages = [Page.objects.filter(run=run).count() for run in runs]

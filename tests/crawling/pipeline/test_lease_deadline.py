@@ -19,7 +19,7 @@ import pytest
 from django.db import connection
 
 from crawling.crawls.creation import create_crawl, start_run
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 LEASE_SECONDS = 6
 
@@ -96,7 +96,7 @@ def test_no_request_is_made_after_the_lease_though_the_shift_waits_for_postgresq
     start_run(create_crawl(order(f"{site.url}/", batch_size=100, address_delay_seconds=0)))
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS=str(LEASE_SECONDS)) as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         stack.env["DATABASE_URL"] = server.url
         worker = stack.start(WORKER)
         wait_until(lambda: len(site.log) > 20)

@@ -16,7 +16,7 @@ from crawling.models import Host, Page, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from tests.crawling.pipeline.halting import STEPS
 from tests.crawling.runs.test_kill import ladder
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 PAGES = 60
 HALTING_WORKER = [*WORKER[:4], "tests.crawling.pipeline.halting.HaltingWorker", *WORKER[5:]]
@@ -47,7 +47,7 @@ def halted_crawl(make_site, order, tmp_path, monkeypatch):
             # the shift ends at its first look, and has to be followed by another
             if "run" not in step:
                 stack.env["CRAWL_SLICE_SECONDS"] = "0.01"
-            stack.start(KEEPER)
+            stack.start(SCHEDULER)
             worker = stack.start(HALTING_WORKER)
             wait_until(
                 lambda: (

@@ -20,7 +20,7 @@ from crawling.models import Shift
 from crawling.runs.steering import stop
 from tests.crawling.frontier.test_zero_gaps import Web, crawl, ended, serving
 from tests.crawling.raw import read_request
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 pytestmark = pytest.mark.usefixtures("identified")
 
@@ -155,7 +155,7 @@ def look_at(order, tmp_path, name, talk, *, hosts):
             delay_seconds=0.2,
             document_seconds=DOCUMENT_SECONDS,
         )
-        for command in (KEEPER, WORKER):
+        for command in (SCHEDULER, WORKER):
             stack.start(command)
         wait_until(lambda: pit.held and web.at_work >= THREADS - 1, seconds=120)
         since = time.monotonic()

@@ -14,7 +14,7 @@ import pytest
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.process.memory_limit import MIB
 from tests.crawling.process.freezing import SWELLS
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 SWELLING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORKER[5:]]
 CLAIMED_MIB = 64
@@ -40,7 +40,7 @@ def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes
     sizes, over = [], threading.Event()
 
     with running_stack(tmp_path) as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         worker = stack.start(SWELLING)
         watch = threading.Thread(target=largest, args=(worker, over, sizes))
         watch.start()

@@ -11,7 +11,7 @@ from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.web.statuses import FetchStatus
 from tests.crawling.process.freezing import BURNS, FREEZES
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 FREEZING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORKER[5:]]
 
@@ -33,7 +33,7 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="4", BANK_PICKUP_SECONDS="4") as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         stack.start(FREEZING)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=100)
 

@@ -33,7 +33,7 @@ from crawling.scheduler.messages import QUEUE, RUN_SHIFT
 from crawling.web.statuses import FetchStatus
 from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -255,7 +255,7 @@ def test_a_crawl_gets_past_a_page_that_kills_its_worker(make_site, order, tmp_pa
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         worker = stack.start(WORKER)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=110)
 

@@ -138,7 +138,7 @@ def test_a_resumed_run_goes_on_with_what_it_kept(kept, work_off):
     assert not bank_process(run).holding
 
 
-def test_the_keeper_resumes_what_a_crash_left_kept(kept):
+def test_the_scheduler_resumes_what_a_crash_left_kept(kept):
     run = kept
     Run.objects.update(state="queued")
 

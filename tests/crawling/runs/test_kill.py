@@ -15,7 +15,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import Host, Page, Run, Url
 from crawling.models.jobs import ENDED_STATES
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 PAGES = 240
 
@@ -52,7 +52,7 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         worker = stack.start(WORKER)
         wait_until(lambda: Page.objects.filter(run=run).count() > 40)
         kill(worker)
@@ -78,7 +78,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_shift_in_order_and_the_next_goes
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
     with running_stack(tmp_path) as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         worker = stack.start(WORKER)
         wait_until(lambda: Page.objects.filter(run=run).count() > 40)
         worker.terminate()

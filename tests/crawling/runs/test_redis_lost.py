@@ -17,7 +17,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.scheduler.messages import QUEUE, RESEND_AFTER
 from crawling.scheduler.rounds import duties
 from tests.crawling.runs.test_kill import ladder
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 PAGES = 30
 
@@ -36,7 +36,7 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
     run = start_run(create_crawl(order(f"{site.url}/")))
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="30") as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         wait_until(lambda: not Outbox.objects.filter(sent_at=None).exists())
         assert Process.objects.filter(holding=True, worker="").exists()
         django_rq.get_connection(QUEUE).flushdb()

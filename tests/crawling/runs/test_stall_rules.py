@@ -27,17 +27,17 @@ RESTING = NextHost("a.test", 90)
         ),
         (StallCause.WORKER_LOST, {"quiet_seconds": 10, "lease_seconds": -5}, "silent for 5 s"),
         (
-            StallCause.NO_KEEPER,
-            {"quiet_seconds": 10, "lease_seconds": -5, "is_keeper_there": False},
-            "no keeper to take its units back",
+            StallCause.NO_SCHEDULER,
+            {"quiet_seconds": 10, "lease_seconds": -5, "is_scheduler_there": False},
+            "no scheduler to take its units back",
         ),
         (StallCause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
         (StallCause.STARTING, {"granted_seconds": 3}, "the next free worker starts its shift"),
         (StallCause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to take"),
         (
-            StallCause.NO_KEEPER,
-            {"granted_seconds": 90, "is_keeper_there": False},
-            "no keeper to tell a worker",
+            StallCause.NO_SCHEDULER,
+            {"granted_seconds": 90, "is_scheduler_there": False},
+            "no scheduler to tell a worker",
         ),
         (StallCause.STUCK, {"granted_seconds": 90}, "no worker has taken"),
         (
@@ -81,9 +81,9 @@ RESTING = NextHost("a.test", 90)
         (StallCause.THROTTLED, {"next_host": NextHost("a.test", 9000, status=503)}, "in 2 h"),
         (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to ask"),
         (
-            StallCause.NO_KEEPER,
-            {"next_host": NextHost("a.test", -5), "is_keeper_there": False},
-            "no keeper to ask",
+            StallCause.NO_SCHEDULER,
+            {"next_host": NextHost("a.test", -5), "is_scheduler_there": False},
+            "no scheduler to ask",
         ),
         (
             StallCause.NO_WORKER,
@@ -112,7 +112,7 @@ def test_what_does_not_pass_by_itself_comes_with_a_remedy():
         verdict(RunFacts(**{**HERE, **facts}))
         for facts in (
             {"workers": 0},
-            {"is_keeper_there": False},
+            {"is_scheduler_there": False},
             {"quiet_seconds": 999},
             {"granted_seconds": 999},
         )

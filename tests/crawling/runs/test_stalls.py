@@ -91,7 +91,7 @@ def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_s
     assert (unasked.cause, failed.cause, verdict_on(run).cause) == (
         StallCause.NAME,
         StallCause.NAME,
-        StallCause.NO_KEEPER,
+        StallCause.NO_SCHEDULER,
     )
     assert "a.test waits for its name" in unasked.sentence
     assert told in unasked.sentence

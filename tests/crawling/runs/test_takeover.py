@@ -25,7 +25,7 @@ from crawling.runs.shift_lifecycle import begin_shift, end_shift
 from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
 
 HOSTS = [f"host{number}.test/x" for number in range(400)]
 
@@ -147,7 +147,7 @@ def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_req
     )
 
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
-        stack.start(KEEPER)
+        stack.start(SCHEDULER)
         workers = [stack.start(WORKER) for _ in range(3)]
         wait_until(
             lambda: Page.objects.filter(run=run).count() > 60 and all(map(horse_of, workers))

@@ -59,7 +59,7 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
     start_run(crawl)
     with resolving_ahead():
         until(lambda: living().exists() and held() == HALF)
-        deliver()  # the keeper makes no shift of the grant
+        deliver()  # the scheduler makes no shift of the grant
         stop(crawl)
         until(
             lambda: (

@@ -21,7 +21,7 @@ def test_ready_names_each_part(client):
 
     assert answer.status_code == 200
     assert (answer.json()["postgresql"], answer.json()["redis"]) == ("ok", "ok")
-    assert answer.json()["keeper"] == "none: no crawl starts"
+    assert answer.json()["scheduler"] == "none: no crawl starts"
 
 
 @pytest.mark.django_db
@@ -37,11 +37,11 @@ def test_ready_costs_little_however_often_anybody_asks(
 
 
 @pytest.mark.django_db
-def test_ready_knows_of_a_keeper(client):
+def test_ready_knows_of_a_scheduler(client):
     leadership = Leadership()
     try:
         assert leadership.is_held()
-        assert client.get("/readyz").json()["keeper"] == "ok"
+        assert client.get("/readyz").json()["scheduler"] == "ok"
     finally:
         leadership.close()
 

@@ -35,13 +35,13 @@ def plan(environment):
     return plan
 
 
-def test_product_consists_of_web_workers_chores_keeper_and_demo(plan):
+def test_product_consists_of_web_workers_chores_scheduler_and_demo(plan):
     assert list(plan().commands) == [
         "web",
         "worker.1",
         "worker.2",
         "chores",
-        "keeper",
+        "scheduler",
         "names",
         "demo",
     ]
@@ -52,7 +52,7 @@ def test_workers_and_demo_follow_the_settings(plan):
         "web",
         "worker",
         "chores",
-        "keeper",
+        "scheduler",
         "names",
     ]
     assert "names" not in plan(dns_ahead="off").commands

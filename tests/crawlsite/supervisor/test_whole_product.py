@@ -56,7 +56,7 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
         "bank": "ok",
         "redis": "ok",
         "workers": "2 for crawls",
-        "keeper": "ok",
+        "scheduler": "ok",
     }
     style = re.search(r'href="(/static/site[^"]*\.css)"', crawls)[1]
     assert browser.get(base + style).status_code == 200

@@ -80,7 +80,7 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
 @kept.put(
     "/{crawl_id}/retention",
     response=RetentionOut,
-    summary="Set which runs are kept; the keeper deletes the others",
+    summary="Set which runs are kept; the scheduler deletes the others",
 )
 @may_delete
 def put(

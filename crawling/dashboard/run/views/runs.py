@@ -97,7 +97,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -
         return False
     messages.success(
         request,
-        "Saved; the keeper sees to it within a minute."
+        "Saved; the scheduler sees to it within a minute."
         if rules.is_on
         else "All runs are kept from now on.",
     )

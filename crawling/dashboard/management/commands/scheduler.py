@@ -1,4 +1,4 @@
-"""`manage.py keeper`: the process that wakes workers when something is due."""
+"""`manage.py scheduler`: the process that wakes workers when something is due."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crawling.scheduler.rounds import keep
+from crawling.scheduler.rounds import run_scheduler
 
 
 class Command(BaseCommand):
@@ -21,4 +21,4 @@ class Command(BaseCommand):
         ending = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
-        keep(ending)
+        run_scheduler(ending)

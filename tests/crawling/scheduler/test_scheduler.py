@@ -1,4 +1,4 @@
-"""The keeper: what is due begins, what was lost is found again, and a second keeper does no
+"""The scheduler: what is due begins, what was lost is found again, and a second scheduler does no
 harm."""
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
 
 
 @pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
-def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(
+def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     order, queue, monkeypatch, rival, step
 ):
     monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "20ms")
@@ -337,7 +337,7 @@ def test_with_no_worker_alive_the_class_keeps_its_units(pool, queue):
     assert pool.capacity[0] == 4
 
 
-def test_of_two_keepers_one_leads_until_it_is_gone(transactional_db):
+def test_of_two_schedulers_one_leads_until_it_is_gone(transactional_db):
     first, second = Leadership(), Leadership()
     try:
         assert not is_somebody_leading()

@@ -95,7 +95,7 @@ def test_database_url() -> str:
 test_database_url.__test__ = False
 
 
-def horse_of(worker: Program) -> psutil.Process | None:
+def work_process_of(worker: Program) -> psutil.Process | None:
     """The child in which the worker runs its job, if it has one."""
     children = psutil.Process(worker.pid).children()
     return children[0] if children else None

@@ -2,9 +2,9 @@
 100000]`
 
 A real worker and scheduler crawl a synthetic web of many small pages with every default on but the
-delay, which is 0. The worker and its horse are looked at once a second; the table has a line for
-each twentieth of the crawl. A horse ends after ten minutes, and the next begins afresh;
-`--one-horse` lets one do it all, so that what grows with the number of pages shows. Wants a
+delay, which is 0. The worker and its work process are looked at once a second; the table has a line
+for each twentieth of the crawl. A work process ends after ten minutes, and the next begins afresh;
+`--one-process` lets one do it all, so that what grows with the number of pages shows. Wants a
 PostgreSQL whose tables are made, and a Redis; its crawl stays.
 """
 
@@ -33,13 +33,13 @@ HOSTS, DEPTH = 4, 5
 
 @dataclass(frozen=True)
 class Look:
-    """The horse's and its worker's resident memory, in MiB, and which horse it was; 0 without
+    """The work process's and its worker's resident memory, in MiB, and which it was; 0 without
     one."""
 
     pages: int
     seconds: float
-    horse: int
-    horse_mib: float
+    work_process: int
+    work_process_mib: float
     worker_mib: float
 
 
@@ -50,13 +50,13 @@ def main() -> None:
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--urls", type=int, default=100_000)
-    reader.add_argument("--one-horse", action="store_true")
+    reader.add_argument("--one-process", action="store_true")
     asked = reader.parse_args()
     make_ready()
     web = SyntheticWeb(
         1, hosts=HOSTS, width=asked.urls // (HOSTS * DEPTH), depth=DEPTH, slow_percent=0
     )
-    settings = {"CRAWL_SLICE_SECONDS": "7200"} if asked.one_horse else {}
+    settings = {"CRAWL_SLICE_SECONDS": "7200"} if asked.one_process else {}
     with (
         serve_web(web) as served,
         TemporaryDirectory() as place,
@@ -86,13 +86,13 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
 def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
     from crawling.runs.counts import counts_of
 
-    horses = worker.children()
-    horse_mib = max((resident(horse) for horse in horses), default=0.0)
+    work_processes = worker.children()
+    work_process_mib = max((resident(work_process) for work_process in work_processes), default=0.0)
     return Look(
         counts_of([run.pk])[run.pk].fetched,
         seconds,
-        horses[0].pid if horses else 0,
-        horse_mib,
+        work_processes[0].pid if work_processes else 0,
+        work_process_mib,
         resident(worker),
     )
 
@@ -100,14 +100,14 @@ def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
 def resident(process: psutil.Process) -> float:
     try:
         return float(process.memory_info().rss / MIB)
-    except psutil.NoSuchProcess:  # a horse that ended just now
+    except psutil.NoSuchProcess:  # a work process that ended just now
         return 0.0
 
 
 def tell(looks: list[Look]) -> None:
     """A line for each part of the crawl, with the most of it."""
     last = looks[-1].pages
-    print(f"{'pages':>9}{'seconds':>9}{'horse MiB':>11}{'worker MiB':>12}  horse")
+    print(f"{'pages':>9}{'seconds':>9}{'process MiB':>12}{'worker MiB':>12}  work process")
     for line in range(LINES):
         part = [
             look
@@ -116,16 +116,17 @@ def tell(looks: list[Look]) -> None:
             or (line == LINES - 1 and look.pages == last)
         ]
         if part:
-            horses = sorted({look.horse for look in part if look.horse})
+            work_processes = sorted({look.work_process for look in part if look.work_process})
             most = [
-                max(getattr(look, name) for look in part) for name in ("horse_mib", "worker_mib")
+                max(getattr(look, name) for look in part)
+                for name in ("work_process_mib", "worker_mib")
             ]
             print(
-                f"{part[-1].pages:9,}{part[-1].seconds:9.0f}{most[0]:11.0f}{most[1]:12.0f}  "
-                f"{', '.join(map(str, horses))}"
+                f"{part[-1].pages:9,}{part[-1].seconds:9.0f}{most[0]:12.0f}{most[1]:12.0f}  "
+                f"{', '.join(map(str, work_processes))}"
             )
     print(
-        f"{max(look.horse_mib for look in looks):.0f} MiB at most in a horse, "
+        f"{max(look.work_process_mib for look in looks):.0f} MiB at most in a work process, "
         f"{max(look.worker_mib for look in looks):.0f} in its worker"
     )
 

@@ -1,5 +1,5 @@
-"""The RQ worker for shifts: it passes SIGTERM on to its horse, ends one that stands still, and
-tells at once when one was lost.
+"""The RQ worker for shifts: it passes SIGTERM on to its work process, ends one that stands still,
+and tells at once when one was lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rq import Queue, Worker
 from rq.job import Job
 from rq.worker_registration import register
 
-# a horse is forked from here: what is there already, no shift has to import
+# a work process is forked from here: what is there already, no shift has to import
 import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
@@ -46,13 +46,14 @@ REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 class ShiftWorker(Worker):
     """A forking worker.
 
-    Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.worker.jobs`).
+    Its work process runs one shift and turns SIGTERM into an orderly end of it
+    (`crawling.worker.jobs`).
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         prepare_to_fork()
-        # RQ waits for the horse by an alarm, which takes whole seconds.
+        # RQ waits for the work process by an alarm, which takes whole seconds.
         self.job_monitoring_interval = max(
             1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12))
         )
@@ -64,19 +65,19 @@ class ShiftWorker(Worker):
         return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """RQ would wait for the end of the job, which may be minutes away; the horse is told to
-        wind down as well.
+        """RQ would wait for the end of the job, which may be minutes away; the work process is told
+        to wind down as well.
         """
-        self._tell_horse()
+        self._tell_work_process()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """A second signal is no reason to kill a horse that is winding down: the supervisor has its
-        own limit.
+        """A second signal is no reason to kill a work process that is winding down: the supervisor
+        has its own limit.
         """
-        self._tell_horse()
+        self._tell_work_process()
 
-    def _tell_horse(self) -> None:
+    def _tell_work_process(self) -> None:
         if self.horse_pid:
             with suppress(ProcessLookupError):  # it may have ended by itself just now
                 os.kill(self.horse_pid, signal.SIGTERM)
@@ -99,11 +100,11 @@ class ShiftWorker(Worker):
         except DatabaseError as error:  # at the next sign of life, then
             self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
         finally:
-            # a connection opened here must not be shared with the next horse
+            # a connection opened here must not be shared with the next work process
             connections.close_all()
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """The horse must not outlive a parent that was killed: it is told to wind down then,
+        """The work process must not outlive a parent that was killed: it is told to wind down then,
         too."""
         os.nice(NICENESS)
         if sys.platform == "linux":
@@ -112,13 +113,13 @@ class ShiftWorker(Worker):
         super().main_work_horse(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Forget what the horse before had in hand."""
+        """Forget what the work process before had in hand."""
         self._finding = None
         VITALS.clear()
         super().fork_work_horse(job, queue)
 
     def maintain_heartbeats(self, job: Job) -> None:
-        """RQ calls this every few seconds while a horse works."""
+        """RQ calls this every few seconds while a work process works."""
         self._finding = self._finding or examine(
             self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS
         )
@@ -128,11 +129,12 @@ class ShiftWorker(Worker):
         super().maintain_heartbeats(job)
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
-        """RQ calls this in the horse when the job raised, and here when the horse is dead.
+        """RQ calls this in the work process when the job raised, and here when the work process is
+        dead.
 
         Either way nobody works on the shift any more, so it is closed without waiting for its lease
         to run out."""
-        # in the horse, the one that the job raised
+        # in the work process, the one that the job raised
         ending, blame = self._explanation(sys.exception())
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
@@ -176,5 +178,5 @@ class ShiftWorker(Worker):
                 # PostgreSQL may need this long to come back; the worker has nothing else to do
                 time.sleep(wait)
             finally:
-                # a connection opened here must not be shared with the next horse
+                # a connection opened here must not be shared with the next work process
                 connections.close_all()

@@ -44,7 +44,7 @@ class WorkerRow:
     began: datetime | None
     done: int
     failed: int
-    #: bytes that it and its horse use, if it runs on this machine
+    #: bytes that it and its work process use, if it runs on this machine
     memory: int | None
 
 

@@ -50,7 +50,7 @@ MOVES = (
 ENDED = ("finished", "stopped", "failed")
 #: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the
 #: server itself
-VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "scheduler")
+VICTIMS = ("work process", "worker and work process", "postgres", "session", "valkey", "scheduler")
 
 
 def prepare(place: Path) -> None:
@@ -156,7 +156,7 @@ class Stage:
         """Kill -9; whether there was anything of the kind to kill."""
         for process in self._victims(victim, chance):
             with_it = [process]
-            if victim == "worker and horse":
+            if victim == "worker and work process":
                 with_it = [*_children_of(process), process]
                 for one in with_it:
                     os.kill(one.pid, signal.SIGSTOP)  # so that neither sees the other die
@@ -166,12 +166,12 @@ class Stage:
         return False
 
     def _victims(self, victim: str, chance: Random) -> list[psutil.Process]:
-        if victim in ("horse", "worker and horse"):
+        if victim in ("work process", "worker and work process"):
             workers = [worker for worker in self._named("rqworker") if _children_of(worker)]
             found = (
                 workers
-                if victim != "horse"
-                else [horse for worker in workers for horse in _children_of(worker)]
+                if victim != "work process"
+                else [work_process for worker in workers for work_process in _children_of(worker)]
             )
         elif victim == "session":
             found = [

@@ -73,7 +73,7 @@ def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_
                 for n, (served, order) in enumerate(zip(webs, orders, strict=True))
             }
         )
-        kill_some(stage, webs, chance, ["worker and horse", "postgres", "valkey"])
+        kill_some(stage, webs, chance, ["worker and work process", "postgres", "valkey"])
         stage.await_end()
 
         for number, served in enumerate(webs):

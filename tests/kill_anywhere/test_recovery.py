@@ -80,7 +80,9 @@ def worker_of(product: Supervisor) -> psutil.Process:
 
 @pytest.mark.drill
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("victim", ["worker", "worker and horse", "supervisor", "everything"])
+@pytest.mark.parametrize(
+    "victim", ["worker", "worker and work process", "supervisor", "everything"]
+)
 def test_hosts_are_fetched_from_again(product, make_site, victim):
     count = iter(range(10**9))
     site = make_site(
@@ -98,10 +100,10 @@ def test_hosts_are_fetched_from_again(product, make_site, victim):
     eventually(lambda: len(site.paths) > 8, 60)
 
     before, worker = shifts(running), worker_of(running)
-    horses = [child.pid for child in worker.children()]
+    work_processes = [child.pid for child in worker.children()]
     pids = {
         "worker": [worker.pid],
-        "worker and horse": [*horses, worker.pid],
+        "worker and work process": [*work_processes, worker.pid],
         "supervisor": [running.process.pid],
         "everything": [*running.pids()[1:], running.process.pid],
     }[victim]

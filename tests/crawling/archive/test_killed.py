@@ -14,7 +14,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from tests.crawling.archive.judging import judge
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 PAGES = 250
 
@@ -49,8 +49,8 @@ def test_an_archive_survives_its_writers(seed, make_site, order, tmp_path):
                     or Run.objects.get(pk=run.pk).state in ENDED_STATES
                 )
             )
-            if horse := horse_of(worker):
-                os.kill(horse.pid, signal.SIGKILL)
+            if work_process := work_process_of(worker):
+                os.kill(work_process.pid, signal.SIGKILL)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
         wait_until(lambda: not run.archive_files.filter(sealed_at=None).exists())
 

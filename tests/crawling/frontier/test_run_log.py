@@ -140,11 +140,11 @@ def test_a_wait_at_the_bank_is_told_of_once_with_its_reason(order):
 def test_a_lost_shift_is_an_error(order):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
-    begin_shift(process, epoch=1, worker="horse 7")
+    begin_shift(process, epoch=1, worker="work process 7")
 
-    shift_was_lost(process.bank_process_id, 1, "lost: killed by signal 9", worker="horse 7")
+    shift_was_lost(process.bank_process_id, 1, "lost: killed by signal 9", worker="work process 7")
 
-    assert lines(Level.ERROR) == ["Shift ended on horse 7: lost: killed by signal 9."]
+    assert lines(Level.ERROR) == ["Shift ended on work process 7: lost: killed by signal 9."]
 
 
 def test_text_that_postgresql_cannot_keep_is_cleaned(frontier):

@@ -1,5 +1,5 @@
-"""A worker whose first horse stops itself (SIGSTOP) at one step of its shift, so that anything can
-be done to it.
+"""A worker whose first work process stops itself (SIGSTOP) at one step of its shift, so that
+anything can be done to it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ STEPS = {
 
 
 class HaltingWorker(ShiftWorker):
-    """The environment says where (HALT_AT, a step's name) and keeps it to one horse (HALTED, a file
-    that it makes).
+    """The environment says where (HALT_AT, a step's name) and keeps it to one work process (HALTED,
+    a file that it makes).
     """
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
@@ -66,7 +66,7 @@ class HaltingWorker(ShiftWorker):
 
 
 class Halt:
-    """Counts statements of the horse's main thread."""
+    """Counts statements of the work process's main thread."""
 
     def __init__(self, step: Step, mark: Path) -> None:
         self._step, self._mark, self._armed = step, mark, not step.once

@@ -16,24 +16,28 @@ from crawling.models import Host, Page, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from tests.crawling.pipeline.halting import STEPS
 from tests.crawling.runs.test_kill import ladder
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 PAGES = 60
 HALTING_WORKER = [*WORKER[:4], "tests.crawling.pipeline.halting.HaltingWorker", *WORKER[5:]]
 ENDING = [step for step in STEPS if "pages" not in step]
 #: three for every push; all of them in the drill
-SMALL = {("horse", "after the call"), ("both", "after the lock"), ("horse", "while the run leaves")}
+SMALL = {
+    ("work process", "after the call"),
+    ("both", "after the lock"),
+    ("work process", "while the run leaves"),
+}
 LOSSES = [
     pytest.param(victim, step, marks=[] if (victim, step) in SMALL else pytest.mark.drill)
-    for victim in ("horse", "parent", "both")
+    for victim in ("work process", "parent", "both")
     for step in ENDING
 ]
 
 
 @pytest.fixture
 def halted_crawl(make_site, order, tmp_path, monkeypatch):
-    """Return a function that yields a stack, its worker and the horse that stopped at a step, in
-    the middle of a crawl.
+    """Return a function that yields a stack, its worker and the work process that stopped at a
+    step, in the middle of a crawl.
     """
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20, delay_seconds=0.04)))
@@ -52,11 +56,11 @@ def halted_crawl(make_site, order, tmp_path, monkeypatch):
             wait_until(
                 lambda: (
                     mark.exists()
-                    and horse_of(worker)
-                    and horse_of(worker).status() == psutil.STATUS_STOPPED
+                    and work_process_of(worker)
+                    and work_process_of(worker).status() == psutil.STATUS_STOPPED
                 )
             )
-            return stack, run, site, worker, psutil.Process(horse_of(worker).pid)
+            return stack, run, site, worker, psutil.Process(work_process_of(worker).pid)
 
         yield halt
         for child in [
@@ -65,7 +69,7 @@ def halted_crawl(make_site, order, tmp_path, monkeypatch):
             if process.poll() is None
             for child in psutil.Process(process.pid).children()
         ]:
-            # a worker waits for its horse, however long that stands still
+            # a worker waits for its work process, however long that stands still
             child.send_signal(signal.SIGCONT)
 
 
@@ -85,17 +89,17 @@ def has_ended(run):
 
 @pytest.mark.parametrize(("victim", "step"), LOSSES)
 def test_kill_at_any_step_of_giving_back_loses_nothing(halted_crawl, victim, step):
-    """Where the parent is the victim, the kernel ends the horse too: a stopped process group
+    """Where the parent is the victim, the kernel ends the work process too: a stopped process group
     without a parent gets SIGHUP.
     """
-    stack, run, site, worker, horse = halted_crawl(step)
+    stack, run, site, worker, work_process = halted_crawl(step)
 
-    if victim != "horse":
+    if victim != "work process":
         worker.kill()
         worker.wait()
     if victim != "parent":
-        os.kill(horse.pid, signal.SIGKILL)
-    if victim != "horse":
+        os.kill(work_process.pid, signal.SIGKILL)
+    if victim != "work process":
         stack.start(WORKER)
     wait_until(
         lambda: has_ended(run) and not Process.objects.filter(holding=True).exists(), seconds=40
@@ -112,14 +116,14 @@ def test_kill_at_any_step_of_giving_back_loses_nothing(halted_crawl, victim, ste
     ],
 )
 def test_what_a_shift_writes_that_was_stopped_past_its_lease_changes_nothing(halted_crawl, step):
-    stack, run, site, _, horse = halted_crawl(step)
+    stack, run, site, _, work_process = halted_crawl(step)
     stack.start(WORKER)
     wait_until(lambda: has_ended(run), seconds=60)
     lost = Shift.objects.filter(process__run=run).earliest("epoch")
     pages = set(Page.objects.filter(run=run).values_list("pk", flat=True))
 
-    os.kill(horse.pid, signal.SIGCONT)
-    wait_until(lambda: not horse.is_running())
+    os.kill(work_process.pid, signal.SIGCONT)
+    wait_until(lambda: not work_process.is_running())
 
     assert lost.ending.startswith("lost")
     # It asks the bank first whether the units are still its own, and so releases nothing.

@@ -14,7 +14,7 @@ import pytest
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.process.memory_limit import MIB
 from tests.crawling.process.freezing import SWELLS
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 SWELLING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORKER[5:]]
 CLAIMED_MIB = 64
@@ -24,7 +24,7 @@ def largest(worker, over, sizes):
     """The most that a work process of this worker has had in memory."""
     while not over.wait(0.02):
         try:
-            sizes.append(horse_of(worker).memory_info().rss)
+            sizes.append(work_process_of(worker).memory_info().rss)
         except (AttributeError, psutil.Error):
             continue
 

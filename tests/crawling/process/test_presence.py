@@ -42,12 +42,12 @@ def worker_whose_process_was_killed(tmp_path):
         ours, theirs = os.pipe()
         pid = os.fork()
         if not pid:
-            horse = os.fork()
-            if not horse:
+            work_process = os.fork()
+            if not work_process:
                 with present(process_id, epoch, worker):
                     signal.pause()
-            os.write(theirs, f"{horse}\n".encode())
-            os.waitpid(horse, 0)
+            os.write(theirs, f"{work_process}\n".encode())
+            os.waitpid(work_process, 0)
             os.write(theirs, b"killed")
             signal.pause()
         workers.append(pid)

@@ -33,7 +33,7 @@ from crawling.scheduler.messages import QUEUE, RUN_SHIFT
 from crawling.web.statuses import FetchStatus
 from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 pytestmark = pytest.mark.slow
 
@@ -211,7 +211,7 @@ def test_a_server_that_went_away_is_told_from_what_a_page_may_bring_about(broken
     ("error", "losses"),
     [(OperationalError("the connection is closed"), 0), (DataError("too long"), 1)],
 )
-def test_a_worker_whose_horse_lost_its_server_blames_no_page(order, error, losses):
+def test_a_worker_whose_work_process_lost_its_server_blames_no_page(order, error, losses):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
     claim_urls(begin_shift(process, epoch=1, worker="w"), {run.queues.get().pk: 1})
@@ -245,7 +245,7 @@ def test_a_crawl_gets_past_a_page_that_kills_its_worker(make_site, order, tmp_pa
     killed = []
 
     def killer(request):
-        killed.append(horse_of(worker).pid)
+        killed.append(work_process_of(worker).pid)
         os.kill(killed[-1], signal.SIGKILL)
         return 200, {}, ""
 

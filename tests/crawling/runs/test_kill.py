@@ -15,7 +15,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import Host, Page, Run, Url
 from crawling.models.jobs import ENDED_STATES
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 PAGES = 240
 
@@ -29,8 +29,8 @@ def ladder(count: int) -> dict[str, str]:
     }
 
 
-def kill_horse(worker):
-    os.kill(horse_of(worker).pid, signal.SIGKILL)
+def kill_work_process(worker):
+    os.kill(work_process_of(worker).pid, signal.SIGKILL)
 
 
 def kill_worker(worker):
@@ -38,14 +38,14 @@ def kill_worker(worker):
 
 
 def kill_both(worker):
-    horse = psutil.Process(horse_of(worker).pid)
-    os.kill(horse.pid, signal.SIGSTOP)  # so that it can do nothing between the two kills
+    work_process = psutil.Process(work_process_of(worker).pid)
+    os.kill(work_process.pid, signal.SIGSTOP)  # so that it can do nothing between the two kills
     worker.kill()
     worker.wait()
-    os.kill(horse.pid, signal.SIGKILL)
+    os.kill(work_process.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("kill", [kill_horse, kill_worker, kill_both])
+@pytest.mark.parametrize("kill", [kill_work_process, kill_worker, kill_both])
 @pytest.mark.drill  # three crawls that survive the same stand in tests/kill_anywhere
 def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
     site = make_site(ladder(PAGES))
@@ -56,7 +56,7 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
         worker = stack.start(WORKER)
         wait_until(lambda: Page.objects.filter(run=run).count() > 40)
         kill(worker)
-        if worker.poll() is not None or kill is not kill_horse:
+        if worker.poll() is not None or kill is not kill_work_process:
             stack.start(WORKER)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=40)
 

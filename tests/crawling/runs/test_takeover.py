@@ -25,7 +25,7 @@ from crawling.runs.shift_lifecycle import begin_shift, end_shift
 from crawling.runs.takeover import ABSENT_SECONDS, take_over_hosts
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.stack import SCHEDULER, WORKER, horse_of, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 HOSTS = [f"host{number}.test/x" for number in range(400)]
 
@@ -150,14 +150,15 @@ def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_req
         stack.start(SCHEDULER)
         workers = [stack.start(WORKER) for _ in range(3)]
         wait_until(
-            lambda: Page.objects.filter(run=run).count() > 60 and all(map(horse_of, workers))
+            lambda: Page.objects.filter(run=run).count() > 60 and all(map(work_process_of, workers))
         )
         for worker in workers[:2]:
-            horse = psutil.Process(horse_of(worker).pid)
-            os.kill(horse.pid, signal.SIGSTOP)  # so that it can do nothing between the two kills
+            work_process = psutil.Process(work_process_of(worker).pid)
+            # so that it can do nothing between the two kills
+            os.kill(work_process.pid, signal.SIGSTOP)
             worker.kill()
             worker.wait()
-            os.kill(horse.pid, signal.SIGKILL)
+            os.kill(work_process.pid, signal.SIGKILL)
         wait_until(lambda: run.processes.filter(serving=False).count() == 2, seconds=60)
         (left,) = run.processes.filter(serving=True)
         assert set(placed(run).values()) == {left.number}

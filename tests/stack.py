@@ -29,7 +29,7 @@ WORKER = [
     "--worker-ttl",
     "60",
 ]
-CHORES = ["rqworker", "--skip-checks", "chores", "--serializer", "json"]
+BACKGROUND = ["rqworker", "--skip-checks", "background", "--serializer", "json"]
 SCHEDULER = ["scheduler", "--skip-checks"]
 
 

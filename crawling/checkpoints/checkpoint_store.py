@@ -1,4 +1,4 @@
-"""Checkpoints in CHECKPOINT_DIR: taken in turn by the worker of the chores, the last few of each
+"""Checkpoints in CHECKPOINT_DIR: taken in turn by the background worker, the last few of each
 run kept.
 """
 
@@ -28,14 +28,14 @@ from crawling.models.jobs import WORKING_STATES
 
 logger = logging.getLogger(__name__)
 
-QUEUE = "chores"
+QUEUE = "background"
 TAKE = "crawling.checkpoints.checkpoint_store.take_asked"
 #: RQ ends one that goes on for so long; one that was asked for before that is not waited for
 LONGEST = timedelta(hours=1)
 
 
 def ask_checkpoint(run: Run, *, by: User | None = None) -> Checkpoint:
-    """Let the worker of the chores take one, unless one is about to be taken.
+    """Let the background worker take one, unless one is about to be taken.
 
     Raises CheckpointTrouble.
     """

@@ -22,7 +22,7 @@ from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
 from crawling.sealed_text import seal, unseal
 
-QUEUE = "chores"
+QUEUE = "background"
 ANSWER = "crawling.dryrun.inquiry_answers.answer_inquiry"
 #: an answer is kept for so long, and serves who asks the same again
 KEPT = timedelta(hours=1)

@@ -142,7 +142,7 @@ def index(
 @trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")
 @may_add
 def create(request: AuthenticatedRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
-    """The worker of the chores runs it; ask for it again to see how it goes."""
+    """The background worker runs it; ask for it again to see how it goes."""
     trial = start_trial(by=request.user, **wanted.dict())
     return Status(201, as_dict(trial_view(trial), with_requests=True))
 

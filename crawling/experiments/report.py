@@ -171,7 +171,7 @@ def state_of(trial: Trial, now: datetime) -> tuple[TrialState, str]:
             "Whoever ran it has died; what it held comes back when its leases run out.",
         )
     reasons = {
-        TrialState.QUEUED: "It waits for the worker that does the chores.",
+        TrialState.QUEUED: "It waits for the background worker.",
         TrialState.RUNNING: "Its requests are at work.",
         TrialState.FINISHED: "All its requests have been tried.",
         TrialState.BROKEN_OFF: "It was stopped; what it held was given back.",

@@ -21,7 +21,7 @@ from crawling.experiments.synthetic_web import serve_web
 from crawling.experiments.workload import Workload, make_workload
 from crawling.models.trials import Trial, TrialPolicy, TrialState
 
-QUEUE = "chores"
+QUEUE = "background"
 RUN_TRIAL = "crawling.experiments.runner.run_queued"
 #: RQ ends a trial that goes on for so long
 LONGEST_SECONDS = 60 * 60
@@ -77,7 +77,7 @@ class NoBackgroundWorker(CrawlError):
 
 
 def start_trial(*, policy: str, requests: int, bound_seconds: float, seed: int, by: User) -> Trial:
-    """Make a trial and queue it. Raises NoChores."""
+    """Make a trial and queue it. Raises NoBackgroundWorker."""
     trial = store.make_trial(
         requests=requests, bound_seconds=bound_seconds, seed=seed, policies=CHOICES[policy], by=by
     )

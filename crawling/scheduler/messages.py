@@ -31,7 +31,7 @@ QUEUE = "shifts"
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
 GRACE_SECONDS = 5 * 60
-ALERT_QUEUE = "chores"
+ALERT_QUEUE = "background"
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"
 LONGEST_SECONDS = 15 * 60

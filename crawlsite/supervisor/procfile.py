@@ -35,7 +35,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
         "WEB_THREADS": str(environment.web_threads),
         "DEMO_PORT": str(environment.demo_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.
-        "CHORES_WORKER_CLASS": "rq.worker.SpawnWorker"
+        "BACKGROUND_WORKER_CLASS": "rq.worker.SpawnWorker"
         if platform == "darwin"
         else "rq.worker.Worker",
     }

@@ -21,7 +21,7 @@ from crawlsite.roles import make_roles
 from tests.browser.endless import endless_web
 from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES
-from tests.stack import CHORES, SCHEDULER, WORKER, Stack, running_stack
+from tests.stack import BACKGROUND, SCHEDULER, WORKER, Stack, running_stack
 
 #: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may
 #: want
@@ -162,10 +162,10 @@ def make_web(pool):
 
 
 @pytest.fixture
-def chores(pool, tmp_path) -> Iterator[Stack]:
+def background_worker(pool, tmp_path) -> Iterator[Stack]:
     """A worker for background jobs."""
     with running_stack(tmp_path) as stack:
-        stack.start(CHORES)
+        stack.start(BACKGROUND)
         yield stack
 
 

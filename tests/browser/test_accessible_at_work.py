@@ -78,7 +78,7 @@ def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_
     is_fit(page)
 
 
-def test_what_the_first_urls_answer(page, make_web, chores):
+def test_what_the_first_urls_answer(page, make_web, background_worker):
     web = make_web()
     page.goto("/crawls/new/")
     page.get_by_label("Start at these addresses").fill(

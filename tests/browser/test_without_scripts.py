@@ -19,7 +19,7 @@ def page(browse) -> Page:
     return browse("operator", java_script_enabled=False)
 
 
-def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, chores):
+def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, background_worker):
     web = make_web()
     page.goto("/crawls/new/")
     page.get_by_label("Start at these addresses").fill(web.url)

@@ -23,7 +23,7 @@ class Planted:
 @pytest.fixture
 def redis(db):
     cache.clear()
-    return django_rq.get_connection("chores")
+    return django_rq.get_connection("background")
 
 
 def test_a_pickle_in_the_cache_is_never_loaded(redis, tmp_path):

@@ -111,7 +111,7 @@ def test_seeds_come_from_a_file_too(form, web, tmp_path):
     assert CrawlJob.objects.get().seeds == [f"{web.url}one", f"{web.url}two"]
 
 
-def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, chores):
+def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, background_worker):
     seeds(form).fill(f"{web.url}\n{web.url}missing")
     form.get_by_role("button", name="Try the first 10 URLs").click()
 

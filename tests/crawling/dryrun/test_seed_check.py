@@ -362,10 +362,10 @@ def test_robots_txt_that_leads_to_a_host_of_a_crawl_is_not_fetched_there(attempt
     assert rest.total_seconds() > 5
 
 
-def test_the_worker_of_the_chores_answers(pool, loopback, make_site, tmp_path):
-    django_rq.get_queue("chores").empty()
+def test_the_background_worker_answers(pool, loopback, make_site, tmp_path):
+    django_rq.get_queue("background").empty()
     site, user = make_site({"/": "<title>Hello</title>"}), browser("operator")
     place = user.post(reverse(TRY), {"seeds": f"{site.url}/", "delay_seconds": "0"})["Location"]
     with running_stack(tmp_path) as stack:
-        stack.start(["rqworker", "chores", "--burst", "--serializer", "json"])
+        stack.start(["rqworker", "background", "--burst", "--serializer", "json"])
         wait_until(lambda: "Hello" in user.get(place).content.decode(), seconds=60)

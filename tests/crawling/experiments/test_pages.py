@@ -131,15 +131,15 @@ def test_a_wrong_number_is_told_beside_its_field_and_starts_nothing():
     assert not Trial.objects.exists()
 
 
-def test_an_operator_starts_a_trial_and_the_worker_of_the_chores_runs_it(tmp_path):
-    django_rq.get_queue("chores").empty()
+def test_an_operator_starts_a_trial_and_the_background_worker_runs_it(tmp_path):
+    django_rq.get_queue("background").empty()
     operator = browser("operator")
 
     page = operator.post("/trials/", ASKED, follow=True)
 
-    assert "waits for the worker that does the chores" in page.content.decode()
+    assert "waits for the background worker" in page.content.decode()
     with running_stack(tmp_path) as stack:
-        stack.start(["rqworker", "chores", "--burst", "--serializer", "json"])
+        stack.start(["rqworker", "background", "--burst", "--serializer", "json"])
         wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
     trial = Trial.objects.get()
     assert trial.by.get_username() == "operator"

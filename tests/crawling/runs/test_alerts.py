@@ -206,7 +206,7 @@ def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started
     )
 
 
-def test_the_scheduler_wakes_the_chores_again_once_their_worker_was_killed(started):
+def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(started):
     queue = django_rq.get_queue(ALERT_QUEUE)
     queue.connection.flushdb()
     wake_courier()
@@ -228,7 +228,7 @@ def test_the_scheduler_wakes_the_chores_again_once_their_worker_was_killed(start
     queue.connection.flushdb()
 
 
-def test_the_scheduler_wakes_the_chores_once(started):
+def test_the_scheduler_wakes_the_background_worker_once(started):
     queue = django_rq.get_queue(ALERT_QUEUE)
     queue.connection.flushdb()
 

@@ -35,12 +35,12 @@ def plan(environment):
     return plan
 
 
-def test_product_consists_of_web_workers_chores_scheduler_and_demo(plan):
+def test_product_consists_of_web_workers_background_scheduler_and_demo(plan):
     assert list(plan().commands) == [
         "web",
         "worker.1",
         "worker.2",
-        "chores",
+        "background",
         "scheduler",
         "names",
         "demo",
@@ -51,7 +51,7 @@ def test_workers_and_demo_follow_the_settings(plan):
     assert list(plan(workers=1, demo=False).commands) == [
         "web",
         "worker",
-        "chores",
+        "background",
         "scheduler",
         "names",
     ]
@@ -83,9 +83,10 @@ def test_a_start_is_prepared_by_one_program(plan):
 def test_macos_gets_workers_that_do_not_fork(environment):
     """Rule 15."""
     assert (
-        variables(environment, platform="darwin")["CHORES_WORKER_CLASS"] == "rq.worker.SpawnWorker"
+        variables(environment, platform="darwin")["BACKGROUND_WORKER_CLASS"]
+        == "rq.worker.SpawnWorker"
     )
-    assert variables(environment, platform="linux")["CHORES_WORKER_CLASS"] == "rq.worker.Worker"
+    assert variables(environment, platform="linux")["BACKGROUND_WORKER_CLASS"] == "rq.worker.Worker"
 
 
 def test_misspelt_setting_in_the_procfile_is_named(tmp_path, environment):

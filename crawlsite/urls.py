@@ -22,7 +22,7 @@ urlpatterns = [
     path("bank/", include("allocation.urls")),
     path("dns/", include("crawling.dashboard.hosts.dns_urls")),
     path("dns/", include("dnscache.urls")),
-    path("trials/", include("crawling.experiments.urls")),
+    path("experiments/", include("crawling.experiments.urls")),
     path("alerts/", include("crawling.dashboard.alerts.urls")),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),

@@ -18,7 +18,7 @@ from crawling.crawls.saved_views import save_view
 from crawling.crawls.schedules import set_schedule
 from crawling.crawls.templates import save_template
 from crawling.dryrun.inquiries import ask
-from crawling.experiments.store import make_trial
+from crawling.experiments.store import make_experiment
 from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
 from crawling.models.inquiries import InquiryKind
 from crawling.runs.steering import pause
@@ -71,8 +71,8 @@ def addresses(values: dict[str, object]) -> list[str]:
         owner = next(
             (
                 key
-                for key in ("trials", "alerts", "hosts", "bank")
-                if f"/{key}/" in PATHS[route][:9]
+                for key in ("experiments", "alerts", "hosts", "bank")
+                if f"/{key}/" in PATHS[route][:14]
             ),
             "crawl",
         )
@@ -133,14 +133,14 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
     make_token(by, "nightly import")
     add_entry("domain", "example.net", "asked for by its owner", by=by)
     fill_names()
-    trial = make_trial(requests=4, bound_seconds=0.3, seed=1, policies=["naive"], by=by)
+    experiment = make_experiment(requests=4, bound_seconds=0.3, seed=1, policies=["naive"], by=by)
     number = ArchiveFile.objects.filter(run__crawl=crawl).earliest("pk").pk
     host = Host.objects.earliest("pk").pk
     question = {"order": {"seeds": crawl.seeds}, "answers": {}}
     inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
     return {
         "hosts": host,
-        "trials": trial.pk,
+        "experiments": experiment.pk,
         "alerts": listener.pk,
         "bank": Pool.objects.get().pk,
         "number": 1,

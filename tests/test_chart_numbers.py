@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.experiments.store import make_trial
-from crawling.models.trials import TrialRequest
+from crawling.experiments.store import make_experiment
+from crawling.models.experiments import ExperimentRequest
 from dnscache.models import DnsMinute
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup
@@ -64,11 +64,11 @@ def test_a_pool_over_time(boss):
     assert boss.get("/bank/99/history.csv").status_code == 404
 
 
-def test_every_try_of_a_trial(boss):
-    trial = make_trial(requests=1, bound_seconds=0.3, seed=1, policies=["naive"])
+def test_every_try_of_an_experiment(boss):
+    experiment = make_experiment(requests=1, bound_seconds=0.3, seed=1, policies=["naive"])
     now = timezone.now()
-    TrialRequest.objects.create(
-        trial=trial,
+    ExperimentRequest.objects.create(
+        experiment=experiment,
         policy="naive",
         number=1,
         attempt=1,
@@ -81,7 +81,7 @@ def test_every_try_of_a_trial(boss):
         detail="=SUM(A1)",
     )
 
-    [row] = rows(boss, trial.get_absolute_url())
+    [row] = rows(boss, experiment.get_absolute_url())
 
     assert (row["number"], row["waited_seconds"], row["pages"], row["detail"]) == (
         "1",

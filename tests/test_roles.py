@@ -23,9 +23,9 @@ from rq import Queue
 from allocation.models import Pool, Process
 from allocation.services import create_pool
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.experiments.store import make_trial
+from crawling.experiments.store import make_experiment
 from crawling.models import AllowedNetwork, CrawlJob, Host
-from crawling.models.trials import Trial
+from crawling.models.experiments import Experiment
 from crawlsite.roles import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
 
@@ -139,10 +139,10 @@ ROUTES: dict[str, dict[str, Role]] = {
     "dns/flush/": {"POST": ADMINISTRATOR},
     "dns/^(?P<deed>retry|pin|unpin)/$": {"POST": OPERATOR},
     "dns/^export\\.(?P<kind>csv|json|txt)$": {"GET": VIEWER},
-    "trials/": {"GET": VIEWER, "POST": OPERATOR},
-    "trials/<int:pk>/": {"GET": VIEWER},
+    "experiments/": {"GET": VIEWER, "POST": OPERATOR},
+    "experiments/<int:pk>/": {"GET": VIEWER},
     "bank/<int:pool>/history.csv": {"GET": VIEWER},
-    "trials/<int:pk>/tries.csv": {"GET": VIEWER},
+    "experiments/<int:pk>/tries.csv": {"GET": VIEWER},
     "bank/<int:pool>/history/": {"GET": VIEWER},
     "api/": {"GET": NOBODY},  # nothing is there; ninja answers so
     "api/health": {"GET": VIEWER},
@@ -233,8 +233,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/dns-cache/flush": {"POST": ADMINISTRATOR},
     "api/dns/<name>/<deed>": {"POST": OPERATOR},
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},
-    "api/trials": {"GET": VIEWER, "POST": OPERATOR},
-    "api/trials/<trial_id>": {"GET": VIEWER},
+    "api/experiments": {"GET": VIEWER, "POST": OPERATOR},
+    "api/experiments/<experiment_id>": {"GET": VIEWER},
     "api/alerts": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "api/alerts/<listener_id>": {"PUT": ADMINISTRATOR, "DELETE": ADMINISTRATOR},
     "api/alerts/<listener_id>/deliveries": {"GET": ADMINISTRATOR},
@@ -297,7 +297,7 @@ IN_JSON = {
     "bank/what-if/": "POST api/banker/check",
     "dns/flush/": "POST api/dns-cache/flush",
     "dns/^(?P<deed>retry|pin|unpin)/$": "POST api/dns/<name>/<deed>",
-    "trials/": "POST api/trials",
+    "experiments/": "POST api/experiments",
 }
 ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}
 LISTENER = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
@@ -345,7 +345,7 @@ BODIES: dict[str, dict[str, object]] = {
     },
     "POST api/blacklist": {"kind": "host", "text": "a.test", "reason": "asked for"},
     "POST api/dns-cache/flush": {"scope": "all"},
-    "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
+    "POST experiments/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
 #: where nothing is found even by those who may look
@@ -421,7 +421,7 @@ def crawl(db) -> CrawlJob:
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
     start_run(crawl)
-    make_trial(requests=10, bound_seconds=1, seed=1, policies=["naive"])
+    make_experiment(requests=10, bound_seconds=1, seed=1, policies=["naive"])
     return crawl
 
 
@@ -443,9 +443,9 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST",
     "crawls/")`.
     """
-    pool, trial, process, host = (
+    pool, experiment, process, host = (
         Pool.objects.get(),
-        Trial.objects.get(),
+        Experiment.objects.get(),
         Process.objects.get(),
         Host.objects.get(),
     )
@@ -453,7 +453,7 @@ def ask(clients, crawl):
         "pool": pool.pk,
         "pool_id": pool.pk,
         "process_id": process.pk,
-        "trial_id": trial.pk,
+        "experiment_id": experiment.pk,
         "version": 1,
     }
     values |= {
@@ -469,7 +469,7 @@ def ask(clients, crawl):
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        owners = (("/pool/", pool), ("/trials/", trial), ("//hosts/", host))
+        owners = (("/pool/", pool), ("/experiments/", experiment), ("//hosts/", host))
         pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
         path = PATHS[route] % {name: values.get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"

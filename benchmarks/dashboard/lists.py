@@ -191,17 +191,17 @@ SELECT now() - make_interval(secs => n),
     (SELECT min(id) FROM auth_user) FROM generate_series(1, %(rows)s) n
 """,
     """
-INSERT INTO crawling_trial (requests, bound_seconds, seed, policies, state, created_at, started_at,
-    seen_at, finished_at)
+INSERT INTO crawling_experiment (requests, bound_seconds, seed, policies, state, created_at,
+    started_at, seen_at, finished_at)
 SELECT 1000, 1, n, '{naive,banker}', 'finished', now(), now(), now(), now()
 FROM generate_series(1, 200) n
 """,
     """
-INSERT INTO crawling_trialrequest (trial_id, policy, number, attempt, started_at, ended_at,
-    waited_seconds, outcome, deadlocked, pages, detail)
+INSERT INTO crawling_experimentrequest (experiment_id, policy, number, attempt, started_at,
+    ended_at, waited_seconds, outcome, deadlocked, pages, detail)
 SELECT t, p, n, 1, now() - make_interval(secs => n), now(), 0.1,
     CASE n %% 4 WHEN 0 THEN 'locked' ELSE 'completed' END, false, 3, ''
-FROM (SELECT max(id) FROM crawling_trial) last (t), unnest('{naive,banker}'::text[]) p,
+FROM (SELECT max(id) FROM crawling_experiment) last (t), unnest('{naive,banker}'::text[]) p,
     generate_series(1, 1000) n
 """,
 )

@@ -83,7 +83,7 @@ QUERIES = {
     "dns/tree/": ("q=site5", "after=site5", "domain=site5.example"),
     "dns/hard/": ("q=site5", "status=timeout", "sort=fails", "page=50"),
     "dns/why/": ("host=%(host_name)s",),
-    "trials/": ("page=3",),
+    "experiments/": ("page=3",),
     "crawls/<int:pk>/log/": ("text=3abc", "text=nothing+has+this", "level=error", "level=warning"),
     "api/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
     "api/crawls/<crawl_id>/reports/changes": ("against=1",),
@@ -142,7 +142,7 @@ def _values(filled: Filled) -> dict[str, Any]:
     """What stands for each name in routes and queries."""
     from allocation.models import Process
     from crawling.models import Host, Page, Url
-    from crawling.models.trials import Trial
+    from crawling.models.experiments import Experiment
 
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")
@@ -173,7 +173,7 @@ def _values(filled: Filled) -> dict[str, Any]:
         "verb": "start",
         "deed": "pin",
         "key": 50,
-        "trial_id": Trial.objects.latest("pk").pk,
+        "experiment_id": Experiment.objects.latest("pk").pk,
         **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id", "rule_id"), 1),
         "user_id": 1,
         "delivery": 1,
@@ -187,11 +187,13 @@ def _others(route: str) -> list[dict[str, Any]]:
     from django.apps import apps
 
     from crawling.models import Host
-    from crawling.models.trials import Trial
+    from crawling.models.experiments import Experiment
 
     parts = route.split("/")
-    if parts[0] in ("hosts", "trials"):
-        return [{"pk": (Host if parts[0] == "hosts" else Trial)._default_manager.latest("pk").pk}]
+    if parts[0] in ("hosts", "experiments"):
+        return [
+            {"pk": (Host if parts[0] == "hosts" else Experiment)._default_manager.latest("pk").pk}
+        ]
     if parts[0] == "admin":
         known = len(parts) > 3 and parts[1] in apps.app_configs
         first = (

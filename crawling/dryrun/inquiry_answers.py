@@ -44,8 +44,8 @@ def answer_inquiry(inquiry_id: int) -> str:
 
 
 def _test_fetch(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    trials = run_test_fetch(question["order"], number=number)
-    return {"items": [asdict(trial) for trial in trials]}
+    fetches = run_test_fetch(question["order"], number=number)
+    return {"items": [asdict(fetch) for fetch in fetches]}
 
 
 def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:

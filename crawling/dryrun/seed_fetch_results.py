@@ -91,13 +91,13 @@ def robots_in_words(status: int, line: str) -> str:
     return "allowed" if 200 <= status < 300 else "could not be had"
 
 
-def refused(trial: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
-    return replace(trial, status=int(refusal.status), sentence=refusal.error)
+def refused(fetch: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
+    return replace(fetch, status=int(refusal.status), sentence=refusal.error)
 
 
-def too_late(trial: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
+def too_late(fetch: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
     return replace(
-        trial,
+        fetch,
         note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn "
         "comes too late for this page.",
     )

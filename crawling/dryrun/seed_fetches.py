@@ -134,7 +134,7 @@ def _fetch_all(
     rounds = _TestFetchRound(order, resolutions, known, rate, lost)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
-        found = {trial.url: trial for trials in done for trial in trials}
+        found = {fetch.url: fetch for fetches in done for fetch in fetches}
     return [found[address.url] for address in addresses]
 
 
@@ -200,16 +200,16 @@ class _TestFetchRound:
             resolution, address.port, self._context.client.egress.dialling
         )
         shown = dial or next(iter(resolution.addresses), "")
-        trial = SeedTestFetch(
+        fetch = SeedTestFetch(
             address.url,
             address=shown,
             address_class=classify(shown).replace("_", "-") if shown else "",
         )
         if refusal:
-            return refused(trial, refusal)
+            return refused(fetch, refusal)
         if address.origin not in self._robots:
             if not clock.wait():
-                return too_late(trial, clock)
+                return too_late(fetch, clock)
             found = fetch_robots(
                 address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock)
             )
@@ -227,15 +227,15 @@ class _TestFetchRound:
             if robots.unavailable or robots.allows(address.url)
             else forbidding_line(body, self._context.robots.token, address.url)
         )
-        trial = replace(trial, robots=robots_in_words(status, line), delay=clock.delay)
+        fetch = replace(fetch, robots=robots_in_words(status, line), delay=clock.delay)
         if refusal := refusal_by_robots(robots, address):
-            return refused(trial, refusal)
+            return refused(fetch, refusal)
         clock.delay_changed()
         if not clock.wait():
-            return too_late(trial, clock)
+            return too_late(fetch, clock)
         fetched = self._context.get_document(address, dial)
         clock.rest()
-        return self._told(trial, address, fetched)
+        return self._told(fetch, address, fetched)
 
     def _hop(
         self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock
@@ -273,9 +273,9 @@ class _TestFetchRound:
         finally:
             return_host(host, self._order.delay_seconds)
 
-    def _told(self, trial: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
-        trial = replace(
-            trial,
+    def _told(self, fetch: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
+        fetch = replace(
+            fetch,
             status=fetched.http_status or fetched.status,
             sentence=fetched.error or explain(fetched.status),
             content_type=fetched.content_type,
@@ -285,16 +285,16 @@ class _TestFetchRound:
             final_url=target_of(address, fetched),
         )
         if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
-            return trial
+            return fetch
         document = read_document(
             DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
         )
-        trial = replace(trial, title=document.title[:MOST_TITLE])
+        fetch = replace(fetch, title=document.title[:MOST_TITLE])
         verdicts = tuple(
             LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN]
         )
         return replace(
-            trial, charset=document.charset, links=len(document.links), verdicts=verdicts
+            fetch, charset=document.charset, links=len(document.links), verdicts=verdicts
         )
 
     def _why_not(self, link: Address) -> str:

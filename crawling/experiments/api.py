@@ -1,4 +1,4 @@
-"""`/api/trials`: make trials of the experiment, and read what came of them."""
+"""`/api/experiments`: make experiments of the experiment, and read what came of them."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
 from crawling.experiments.as_json import as_dict
-from crawling.experiments.report import trial_view, trial_views
+from crawling.experiments.report import experiment_view, experiment_views
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -22,18 +22,18 @@ from crawling.experiments.runner import (
     MOST_BOUND_SECONDS,
     MOST_REQUESTS,
     MOST_SEED,
-    start_trial,
+    start_experiment,
 )
-from crawling.models.trials import Trial
+from crawling.models.experiments import Experiment
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest
 
-trials = Router()
-TrialId = Annotated[int, Path(ge=1, le=LARGEST)]
+experiments = Router()
+ExperimentId = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
-class NewTrial(Schema):
-    """How the trial is to be; what is left out is as the paper had it, at our speed."""
+class NewExperiment(Schema):
+    """How the experiment is to be; what is left out is as the paper had it, at our speed."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -98,7 +98,7 @@ class ResultWithRequests(ResultOut):
     requests: list[RequestOut]
 
 
-class TrialHead(Schema):
+class ExperimentHead(Schema):
     id: int
     requests: int
     bound_seconds: float
@@ -115,42 +115,48 @@ class TrialHead(Schema):
     )
 
 
-class TrialOut(TrialHead):
+class ExperimentOut(ExperimentHead):
     results: list[ResultOut]
 
 
-class TrialDetail(TrialHead):
+class ExperimentDetail(ExperimentHead):
     results: list[ResultWithRequests]
 
 
-class TrialPage(Schema):
-    items: list[TrialOut]
+class ExperimentPage(Schema):
+    items: list[ExperimentOut]
     next: int | None
 
 
-@trials.get("", response=TrialPage, summary="List trials, the newest first")
+@experiments.get("", response=ExperimentPage, summary="List experiments, the newest first")
 @may_view
 def index(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = Trial.objects.select_related("by")
+    found = Experiment.objects.select_related("by")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
-    views = trial_views(rows)
+    views = experiment_views(rows)
     return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
 
 
-@trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")
+@experiments.post(
+    "", response={201: ExperimentDetail}, summary="Start an experiment in the background"
+)
 @may_add
-def create(request: AuthenticatedRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
+def create(request: AuthenticatedRequest, wanted: Annotated[NewExperiment, Body()]) -> Status:
     """The background worker runs it; ask for it again to see how it goes."""
-    trial = start_trial(by=request.user, **wanted.dict())
-    return Status(201, as_dict(trial_view(trial), with_requests=True))
+    experiment = start_experiment(by=request.user, **wanted.dict())
+    return Status(201, as_dict(experiment_view(experiment), with_requests=True))
 
 
-@trials.get("/{trial_id}", response=TrialDetail, summary="A trial with every request")
+@experiments.get(
+    "/{experiment_id}", response=ExperimentDetail, summary="An experiment with every request"
+)
 @may_view
-def show(request: AuthenticatedRequest, trial_id: TrialId) -> dict[str, Any]:
+def show(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
     return as_dict(
-        trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)),
+        experiment_view(
+            get_object_or_404(Experiment.objects.select_related("by"), pk=experiment_id)
+        ),
         with_requests=True,
     )

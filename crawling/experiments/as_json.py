@@ -1,28 +1,28 @@
-"""A trial as JSON has it, for programs and for the command line."""
+"""An experiment as JSON has it, for programs and for the command line."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from crawling.experiments.report import PolicyResult, RequestResult, TrialView
+from crawling.experiments.report import ExperimentView, PolicyResult, RequestResult
 
 
-def as_dict(view: TrialView, *, with_requests: bool) -> dict[str, Any]:
-    """A trial; its requests only where one trial is asked for."""
-    trial = view.trial
+def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
+    """An experiment; its requests only where one experiment is asked for."""
+    experiment = view.experiment
     return {
-        "id": trial.pk,
-        "requests": trial.requests,
-        "bound_seconds": trial.bound_seconds,
-        "seed": trial.seed,
-        "policies": list(trial.policies),
+        "id": experiment.pk,
+        "requests": experiment.requests,
+        "bound_seconds": experiment.bound_seconds,
+        "seed": experiment.seed,
+        "policies": list(experiment.policies),
         "state": str(view.state),
         "reason": view.reason,
-        "created_at": trial.created_at,
-        "started_at": trial.started_at,
-        "finished_at": trial.finished_at,
-        "by": trial.by.get_username() if trial.by else None,
+        "created_at": experiment.created_at,
+        "started_at": experiment.started_at,
+        "finished_at": experiment.finished_at,
+        "by": experiment.by.get_username() if experiment.by else None,
         "ratio": view.ratio,
         "results": [_result(column, with_requests=with_requests) for column in view.columns],
     }

@@ -29,11 +29,11 @@ from allocation.services import (
 from crawling.experiments.store import AttemptResult
 from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, WorkloadJob
-from crawling.models.trials import Trial, TrialOutcome
+from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.web.fetch.adapter import PinnedSession
 
-#: what a process of a trial is known by in the bank; the scheduler makes no shift of it
-TRIAL_REF = "trial/"
+#: what a process of an experiment is known by in the bank; the scheduler makes no shift of it
+EXPERIMENT_REF = "experiment/"
 #: a waiter looks for itself so often, should nobody wake it
 LOOK_SECONDS = 5.0
 #: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after,
@@ -49,8 +49,8 @@ class WaitBoundExceeded(Exception):
         self.deadlocked = deadlocked
 
 
-class TrialStopped(Exception):
-    """The trial is being broken off."""
+class ExperimentStopped(Exception):
+    """The experiment is being broken off."""
 
 
 class AttemptLost(Exception):
@@ -58,19 +58,19 @@ class AttemptLost(Exception):
 
 
 class AttemptContext(Protocol):
-    """What the attempts of a trial under one policy have in common.
+    """What the attempts of an experiment under one policy have in common.
 
     leases: process and epoch of every shift that is alive.
     """
 
-    trial: Trial
+    experiment: Experiment
     pool: Pool
     waits: WaitRegistry
     leases: dict[int, int]
     stopping: threading.Event
 
     def fetch(self, session: PinnedSession, page: int) -> None:
-        """Fetch a page of the trial's web. Raises Lost, Stopped."""
+        """Fetch a page of the experiment's web. Raises Lost, Stopped."""
 
     def deadlocked_now(self) -> frozenset[int]:
         """The processes that are truly deadlocked."""
@@ -91,15 +91,15 @@ class RequestAttempt:
     def run(self) -> AttemptResult:
         """Try, and tell what became of it. Raises Stopped; whatever happens, nothing stays held."""
         started_at = timezone.now()
-        outcome, deadlocked, detail = TrialOutcome.COMPLETED, False, ""
+        outcome, deadlocked, detail = ExperimentOutcome.COMPLETED, False, ""
         try:
             self._work()
         except WaitBoundExceeded as over:
-            outcome, deadlocked = TrialOutcome.LOCKED, over.deadlocked
+            outcome, deadlocked = ExperimentOutcome.LOCKED, over.deadlocked
         except (RequestExceedsNeed, ClaimExceedsCapacity) as error:
-            outcome, detail = TrialOutcome.BREACH, str(error)
+            outcome, detail = ExperimentOutcome.BREACH, str(error)
         except (AttemptLost, AllocationError, DatabaseError) as error:
-            outcome, detail = TrialOutcome.CRASHED, str(error)
+            outcome, detail = ExperimentOutcome.CRASHED, str(error)
         finally:
             self._leave()
         return AttemptResult(
@@ -116,7 +116,7 @@ class RequestAttempt:
 
     def _work(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
-        reference = f"{TRIAL_REF}{self._leg.trial.pk}/{label}"
+        reference = f"{EXPERIMENT_REF}{self._leg.experiment.pk}/{label}"
         self._process = register_process(
             pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)
         ).pk
@@ -137,7 +137,7 @@ class RequestAttempt:
                 request_id=request_id,
                 kind=RequestKind.STAGE if self._epoch else RequestKind.START,
                 epoch=self._epoch,
-                deadline_seconds=self._leg.trial.bound_seconds + GRACE_SECONDS,
+                deadline_seconds=self._leg.experiment.bound_seconds + GRACE_SECONDS,
             )
             if not outcome.granted:
                 outcome = self._await(request_id, served)
@@ -150,7 +150,9 @@ class RequestAttempt:
         began = time.monotonic()
         try:
             while (
-                left := self._leg.trial.bound_seconds - self._waited - (time.monotonic() - began)
+                left := self._leg.experiment.bound_seconds
+                - self._waited
+                - (time.monotonic() - began)
             ) > 0:
                 outcome = self._look(request_id, served, left)
                 if outcome.granted:
@@ -162,7 +164,7 @@ class RequestAttempt:
     def _look(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
         served.wait(min(left, LOOK_SECONDS))
         if self._leg.stopping.is_set():
-            raise TrialStopped
+            raise ExperimentStopped
         outcome = outcome_of(request_id)
         if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
             raise AttemptLost(
@@ -184,7 +186,9 @@ class RequestAttempt:
             assert self._process is not None
             assert outcome.epoch is not None
             if not take_lease(
-                process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"
+                process=self._process,
+                epoch=outcome.epoch,
+                worker=f"experiment {self._leg.experiment.pk}",
             ):
                 raise AttemptLost("The lease of its units was over before it began.")
             self._epoch = outcome.epoch

@@ -1,4 +1,4 @@
-"""The questions about a new trial, for its page and for the command line."""
+"""The questions about a new experiment, for its page and for the command line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from crawling.experiments.runner import (
     MOST_REQUESTS,
     MOST_SEED,
 )
-from crawling.models.trials import TrialPolicy
+from crawling.models.experiments import ExperimentPolicy
 
 
-class TrialForm(forms.Form):
-    """How the trial is to be."""
+class ExperimentForm(forms.Form):
+    """How the experiment is to be."""
 
     policy = forms.ChoiceField(
         label="Policy",
-        choices=[("both", "plain, then Banker's"), *TrialPolicy.choices],
+        choices=[("both", "plain, then Banker's"), *ExperimentPolicy.choices],
         help_text="Each policy gets the same requests, and a pool of its own.",
     )
     requests = forms.IntegerField(

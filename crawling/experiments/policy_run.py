@@ -1,4 +1,4 @@
-"""One policy of a trial at work: its pool, its threads, and what they share."""
+"""One policy of an experiment at work: its pool, its threads, and what they share."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from django.db.models import OuterRef, Q, Subquery
 from allocation.models import Policy, Process, ProcessState, Request, RequestState
 from allocation.services import NewClass, create_pool, renew_lease
 from crawling.experiments import store
-from crawling.experiments.attempt import AttemptLost, RequestAttempt, TrialStopped
+from crawling.experiments.attempt import AttemptLost, ExperimentStopped, RequestAttempt
 from crawling.experiments.closure import deadlocked
 from crawling.experiments.synthetic_web import HOST
 from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, Workload, WorkloadJob
-from crawling.models.trials import Trial, TrialOutcome, TrialPolicy
+from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentPolicy
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.http import fetch
 
-#: a request that was locked so often stays so: the trial must end
+#: a request that was locked so often stays so: the experiment must end
 MOST_ATTEMPTS = 10
 MAX_PAGE_BYTES = 64 * 1024
 ANSWER_SECONDS = 10.0
 SIGN_OF_LIFE_SECONDS = 2.0
-HEADERS = {"User-Agent": "crawlsite-trial", "Connection": "keep-alive"}
+HEADERS = {"User-Agent": "crawlsite-experiment", "Connection": "keep-alive"}
 
 
 class PolicyRun:
     """Runs a workload under one policy, in a pool made for it, which is left to be looked at."""
 
-    def __init__(self, trial: Trial, policy: str, workload: Workload, web: str) -> None:
-        self.trial, self.policy = trial, policy
-        at_once = policy == TrialPolicy.ALL_AT_ONCE
+    def __init__(self, experiment: Experiment, policy: str, workload: Workload, web: str) -> None:
+        self.experiment, self.policy = experiment, policy
+        at_once = policy == ExperimentPolicy.ALL_AT_ONCE
         self._workload = (
             replace(workload, jobs=tuple(job.at_once() for job in workload.jobs))
             if at_once
@@ -47,9 +47,9 @@ class PolicyRun:
             NewClass(*one, capacity)
             for one, capacity in zip(CLASSES, workload.capacity, strict=True)
         ]
-        bank = Policy.BANKER if policy == TrialPolicy.BANKER else Policy.NAIVE
+        bank = Policy.BANKER if policy == ExperimentPolicy.BANKER else Policy.NAIVE
         self.pool = create_pool(
-            name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True
+            name=experiment.pool_name(policy), classes=classes, policy=bank, is_experiment=True
         )
         self.waits = WaitRegistry()
         #: process and epoch of every shift that is alive
@@ -65,12 +65,12 @@ class PolicyRun:
         """
         over = threading.Event()
         keeping = threading.Thread(
-            target=self._keep_alive, args=(over,), name="trial leases", daemon=True
+            target=self._keep_alive, args=(over,), name="experiment leases", daemon=True
         )
         keeping.start()
         try:
             with ThreadPoolExecutor(
-                self._workload.at_a_time, thread_name_prefix="trial"
+                self._workload.at_a_time, thread_name_prefix="experiment"
             ) as threads:
                 self._await([threads.submit(self._work) for _ in range(self._workload.at_a_time)])
         finally:
@@ -78,9 +78,9 @@ class PolicyRun:
             keeping.join()
 
     def fetch(self, session: PinnedSession, page: int) -> None:
-        """Fetch a page of the trial's web. Raises Lost."""
+        """Fetch a page of the experiment's web. Raises Lost."""
         if self.stopping.is_set():
-            raise TrialStopped
+            raise ExperimentStopped
         fetched = fetch(
             session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES
         )
@@ -128,10 +128,10 @@ class PolicyRun:
             while not self.stopping.is_set() and (task := self._next()):
                 job, attempt = task
                 tried = RequestAttempt(self, session, job, attempt).run()
-                store.record(self.trial, self.policy, tried)
-                if tried.outcome == TrialOutcome.LOCKED and attempt < MOST_ATTEMPTS:
+                store.record(self.experiment, self.policy, tried)
+                if tried.outcome == ExperimentOutcome.LOCKED and attempt < MOST_ATTEMPTS:
                     self._to_do.append((job, attempt + 1))
-        except TrialStopped:
+        except ExperimentStopped:
             return
         finally:
             session.close()
@@ -148,13 +148,13 @@ class PolicyRun:
             return None
 
     def _keep_alive(self, over: threading.Event) -> None:
-        """Renew leases at a third of their time, and say that the trial goes on."""
+        """Renew leases at a third of their time, and say that the experiment goes on."""
         every = settings.BANK_LEASE_SECONDS / 3
         renewed_at = time.monotonic()
         try:
             while not over.wait(min(SIGN_OF_LIFE_SECONDS, every)):
                 try:
-                    store.sign_of_life(self.trial)
+                    store.sign_of_life(self.experiment)
                     if time.monotonic() - renewed_at >= every:
                         renewed_at = time.monotonic()
                         self._renew()

@@ -1,4 +1,4 @@
-"""Read trials: tables 1 and 2 (a row a request) and table 3 (a row a policy)."""
+"""Read experiments: tables 1 and 2 (a row a request) and table 3 (a row a policy)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.experiments import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentPolicy,
+    ExperimentRequest,
+    ExperimentState,
+)
 
-#: without a sign of life for so long, whoever ran the trial is dead
+#: without a sign of life for so long, whoever ran the experiment is dead
 SILENT = timedelta(seconds=30)
 FIRST = Q(attempt=1)
 NUMBERS = {
     "requests_done": Count("pk", filter=FIRST),
     "waited_seconds": Sum("waited_seconds", filter=FIRST),
     "waited_with_retries_seconds": Sum("waited_seconds"),
-    "locked": Count("pk", filter=FIRST & Q(outcome=TrialOutcome.LOCKED)),
+    "locked": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.LOCKED)),
     "deadlocked": Count("pk", filter=FIRST & Q(deadlocked=True)),
-    "breaches": Count("pk", filter=FIRST & Q(outcome=TrialOutcome.BREACH)),
-    "crashes": Count("pk", filter=FIRST & Q(outcome=TrialOutcome.CRASHED)),
+    "breaches": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.BREACH)),
+    "crashes": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.CRASHED)),
     "pages": Sum("pages"),
     "took": Max("ended_at") - Min("started_at"),
 }
@@ -39,14 +45,14 @@ class RequestResult:
     number: int
     started_at: datetime
     waited_seconds: float
-    outcome: TrialOutcome
+    outcome: ExperimentOutcome
     deadlocked: bool
     pages: int
     detail: str
     #: tries after the first, what they waited, and what became of the last one
     retries: int
     retry_seconds: float
-    in_the_end: TrialOutcome
+    in_the_end: ExperimentOutcome
 
     @property
     def label(self) -> str:
@@ -61,7 +67,7 @@ class PolicyResult:
     retries.
     """
 
-    policy: TrialPolicy
+    policy: ExperimentPolicy
     pool: int | None
     requests_done: int = 0
     seconds: float | None = None
@@ -80,11 +86,11 @@ class PolicyResult:
 
 
 @dataclass(frozen=True)
-class TrialView:
-    """A trial as pages, JSON and the command line show it."""
+class ExperimentView:
+    """An experiment as pages, JSON and the command line show it."""
 
-    trial: Trial
-    state: TrialState
+    experiment: Experiment
+    state: ExperimentState
     reason: str
     columns: tuple[PolicyResult, ...]
 
@@ -92,14 +98,18 @@ class TrialView:
     def ratio(self) -> float | None:
         """The Banker's total waiting as a part of plain requests'; None until both have ended."""
         waited = {column.policy: column.waited_seconds for column in self.columns}
-        plain = waited.get(TrialPolicy.NAIVE)
-        if self.state != TrialState.FINISHED or not plain or TrialPolicy.BANKER not in waited:
+        plain = waited.get(ExperimentPolicy.NAIVE)
+        if (
+            self.state != ExperimentState.FINISHED
+            or not plain
+            or ExperimentPolicy.BANKER not in waited
+        ):
             return None
-        return waited[TrialPolicy.BANKER] / plain
+        return waited[ExperimentPolicy.BANKER] / plain
 
     @property
     def is_over(self) -> bool:
-        return self.state in (TrialState.FINISHED, TrialState.BROKEN_OFF)
+        return self.state in (ExperimentState.FINISHED, ExperimentState.BROKEN_OFF)
 
     @property
     def done(self) -> int:
@@ -108,14 +118,16 @@ class TrialView:
 
     @property
     def to_do(self) -> int:
-        return self.trial.requests * len(self.trial.policies)
+        return self.experiment.requests * len(self.experiment.policies)
 
 
-def trial_view(trial: Trial) -> TrialView:
-    """A trial with every request."""
-    (view,) = trial_views([trial])
-    tries: dict[str, dict[int, list[TrialRequest]]] = {}
-    for one in TrialRequest.objects.filter(trial=trial).order_by("number", "attempt"):
+def experiment_view(experiment: Experiment) -> ExperimentView:
+    """An experiment with every request."""
+    (view,) = experiment_views([experiment])
+    tries: dict[str, dict[int, list[ExperimentRequest]]] = {}
+    for one in ExperimentRequest.objects.filter(experiment=experiment).order_by(
+        "number", "attempt"
+    ):
         tries.setdefault(one.policy, {}).setdefault(one.number, []).append(one)
     columns = (
         replace(column, entries=tuple(map(_entry, tries.get(column.policy, {}).values())))
@@ -124,72 +136,76 @@ def trial_view(trial: Trial) -> TrialView:
     return replace(view, columns=tuple(columns))
 
 
-def trial_views(trials: Sequence[Trial]) -> list[TrialView]:
-    """Trials without their requests, by two queries for all."""
+def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
+    """Experiments without their requests, by two queries for all."""
     # a field's own name cannot be used again
     sums = {f"all_{name}": expression for name, expression in NUMBERS.items()}
     rows = (
-        TrialRequest.objects.filter(trial__in=trials)
+        ExperimentRequest.objects.filter(experiment__in=experiments)
         .order_by()
-        .values_list("trial", "policy")
+        .values_list("experiment", "policy")
         .annotate(**sums)
     )
     numbers: dict[tuple[int, str], dict[str, Any]] = {
         (row[0], row[1]): dict(zip(NUMBERS, row[2:], strict=True)) for row in rows
     }
-    names = [trial.pool_name(policy) for trial in trials for policy in trial.policies]
+    names = [
+        experiment.pool_name(policy) for experiment in experiments for policy in experiment.policies
+    ]
     pools = dict(Pool.objects.filter(name__in=names).values_list("name", "pk"))
 
-    def column(trial: Trial, policy: str) -> PolicyResult:
-        found = dict(numbers.get((trial.pk, policy), {}))
+    def column(experiment: Experiment, policy: str) -> PolicyResult:
+        found = dict(numbers.get((experiment.pk, policy), {}))
         took: timedelta | None = found.pop("took", None)
         return PolicyResult(
-            TrialPolicy(policy),
-            pools.get(trial.pool_name(policy)),
+            ExperimentPolicy(policy),
+            pools.get(experiment.pool_name(policy)),
             seconds=took.total_seconds() if took else None,
             **found,
         )
 
     now = timezone.now()
     return [
-        TrialView(
-            trial, *state_of(trial, now), tuple(column(trial, policy) for policy in trial.policies)
+        ExperimentView(
+            experiment,
+            *state_of(experiment, now),
+            tuple(column(experiment, policy) for policy in experiment.policies),
         )
-        for trial in trials
+        for experiment in experiments
     ]
 
 
-def state_of(trial: Trial, now: datetime) -> tuple[TrialState, str]:
-    """The state and why. Nobody is left to mark a trial that was killed: its silence does."""
+def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, str]:
+    """The state and why. Nobody is left to mark an experiment that was killed: its silence does."""
     if (
-        trial.state == TrialState.RUNNING
-        and trial.seen_at is not None
-        and trial.seen_at < now - SILENT
+        experiment.state == ExperimentState.RUNNING
+        and experiment.seen_at is not None
+        and experiment.seen_at < now - SILENT
     ):
         return (
-            TrialState.BROKEN_OFF,
+            ExperimentState.BROKEN_OFF,
             "Whoever ran it has died; what it held comes back when its leases run out.",
         )
     reasons = {
-        TrialState.QUEUED: "It waits for the background worker.",
-        TrialState.RUNNING: "Its requests are at work.",
-        TrialState.FINISHED: "All its requests have been tried.",
-        TrialState.BROKEN_OFF: "It was stopped; what it held was given back.",
+        ExperimentState.QUEUED: "It waits for the background worker.",
+        ExperimentState.RUNNING: "Its requests are at work.",
+        ExperimentState.FINISHED: "All its requests have been tried.",
+        ExperimentState.BROKEN_OFF: "It was stopped; what it held was given back.",
     }
-    return TrialState(trial.state), reasons[TrialState(trial.state)]
+    return ExperimentState(experiment.state), reasons[ExperimentState(experiment.state)]
 
 
-def _entry(tries: list[TrialRequest]) -> RequestResult:
+def _entry(tries: list[ExperimentRequest]) -> RequestResult:
     first, later = tries[0], tries[1:]
     return RequestResult(
         number=first.number,
         started_at=first.started_at,
         waited_seconds=first.waited_seconds,
-        outcome=TrialOutcome(first.outcome),
+        outcome=ExperimentOutcome(first.outcome),
         deadlocked=first.deadlocked,
         pages=sum(one.pages for one in tries),
         detail=next((one.detail for one in reversed(tries) if one.detail), ""),
         retries=len(later),
         retry_seconds=sum(one.waited_seconds for one in later),
-        in_the_end=TrialOutcome(tries[-1].outcome),
+        in_the_end=ExperimentOutcome(tries[-1].outcome),
     )

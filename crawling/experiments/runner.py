@@ -1,4 +1,4 @@
-"""Run a trial from its first policy to its last, here or as a background job."""
+"""Run an experiment from its first policy to its last, here or as a background job."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from crawling.experiments import store
 from crawling.experiments.policy_run import PolicyRun
 from crawling.experiments.synthetic_web import serve_web
 from crawling.experiments.workload import Workload, make_workload
-from crawling.models.trials import Trial, TrialPolicy, TrialState
+from crawling.models.experiments import Experiment, ExperimentPolicy, ExperimentState
 
 QUEUE = "background"
-RUN_TRIAL = "crawling.experiments.runner.run_queued"
-#: RQ ends a trial that goes on for so long
+RUN_EXPERIMENT = "crawling.experiments.runner.run_queued"
+#: RQ ends an experiment that goes on for so long
 LONGEST_SECONDS = 60 * 60
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {
-    "both": (TrialPolicy.NAIVE, TrialPolicy.BANKER),
-    **{str(policy): (policy,) for policy in TrialPolicy},
+    "both": (ExperimentPolicy.NAIVE, ExperimentPolicy.BANKER),
+    **{str(policy): (policy,) for policy in ExperimentPolicy},
 }
 MOST_REQUESTS = 500
 LEAST_BOUND_SECONDS, MOST_BOUND_SECONDS = 0.1, 120.0
@@ -38,8 +38,8 @@ DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: the trial is broken off in order, and gives back what it
-    holds.
+    """Let SIGTERM do what Ctrl-C does: the experiment is broken off in order, and gives back what
+    it holds.
     """
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
@@ -52,63 +52,65 @@ def interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def run_trial(trial: Trial, workload: Workload | None = None) -> bool:
-    """Run a trial that is queued, with its own workload unless another is given; False if somebody
-    else has it.
+def run_experiment(experiment: Experiment, workload: Workload | None = None) -> bool:
+    """Run an experiment that is queued, with its own workload unless another is given; False if
+    somebody else has it.
 
-    However this ends, the trial is marked finished or broken off, and nothing stays held.
+    However this ends, the experiment is marked finished or broken off, and nothing stays held.
     """
-    if not store.start_trial_row(trial):
+    if not store.start_experiment_row(experiment):
         return False
-    workload = workload or make_workload(requests=trial.requests, seed=trial.seed)
+    workload = workload or make_workload(requests=experiment.requests, seed=experiment.seed)
     try:
         with serve_web() as web:
-            for policy in trial.policies:
-                PolicyRun(trial, policy, workload, web).run()
-        store.finish(trial)
+            for policy in experiment.policies:
+                PolicyRun(experiment, policy, workload, web).run()
+        store.finish(experiment)
     finally:
-        store.break_off(trial)
-    return trial.state == TrialState.FINISHED
+        store.break_off(experiment)
+    return experiment.state == ExperimentState.FINISHED
 
 
 class NoBackgroundWorker(CrawlError):
-    """Redis does not answer, so no worker can be told to run the trial; try again once it is
+    """Redis does not answer, so no worker can be told to run the experiment; try again once it is
     back."""
 
 
-def start_trial(*, policy: str, requests: int, bound_seconds: float, seed: int, by: User) -> Trial:
-    """Make a trial and queue it. Raises NoBackgroundWorker."""
-    trial = store.make_trial(
+def start_experiment(
+    *, policy: str, requests: int, bound_seconds: float, seed: int, by: User
+) -> Experiment:
+    """Make an experiment and queue it. Raises NoBackgroundWorker."""
+    experiment = store.make_experiment(
         requests=requests, bound_seconds=bound_seconds, seed=seed, policies=CHOICES[policy], by=by
     )
-    transaction.on_commit(partial(_enqueue, trial))
-    return trial
+    transaction.on_commit(partial(_enqueue, experiment))
+    return experiment
 
 
-def _enqueue(trial: Trial) -> None:
+def _enqueue(experiment: Experiment) -> None:
     try:
         django_rq.get_queue(QUEUE).enqueue_call(
-            RUN_TRIAL,
-            args=(trial.pk,),
-            job_id=f"trial-{trial.pk}",
+            RUN_EXPERIMENT,
+            args=(experiment.pk,),
+            job_id=f"experiment-{experiment.pk}",
             timeout=LONGEST_SECONDS,
             failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
         )
     except RedisError as error:
-        store.break_off(trial)
+        store.break_off(experiment)
         raise NoBackgroundWorker from error
 
 
-def run_queued(trial_id: int) -> str:
-    """What RQ runs. Harmless when run twice: only the first takes the trial up."""
+def run_queued(experiment_id: int) -> str:
+    """What RQ runs. Harmless when run twice: only the first takes the experiment up."""
     connections.close_all()  # a connection from before the fork belongs to the parent
-    trial = Trial.objects.get(pk=trial_id)
+    experiment = Experiment.objects.get(pk=experiment_id)
     try:
         with interrupted_by_sigterm():
             return (
-                f"{trial} is over"
-                if run_trial(trial)
-                else f"{trial} was not run: somebody else has it"
+                f"{experiment} is over"
+                if run_experiment(experiment)
+                else f"{experiment} was not run: somebody else has it"
             )
     except KeyboardInterrupt:
-        return f"{trial} was broken off"
+        return f"{experiment} was broken off"

@@ -1,4 +1,4 @@
-"""The only writer of trials and their requests."""
+"""The only writer of experiments and their requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.models.trials import Trial, TrialOutcome, TrialRequest, TrialState
+from crawling.models.experiments import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentRequest,
+    ExperimentState,
+)
 
 
 @dataclass(frozen=True)
@@ -24,61 +29,65 @@ class AttemptResult:
     started_at: datetime
     ended_at: datetime
     waited_seconds: float
-    outcome: TrialOutcome
+    outcome: ExperimentOutcome
     deadlocked: bool = False
     pages: int = 0
     detail: str = ""
 
 
-def make_trial(
+def make_experiment(
     *,
     requests: int,
     bound_seconds: float,
     seed: int,
     policies: Sequence[str],
     by: User | None = None,
-) -> Trial:
+) -> Experiment:
     with transaction.atomic():
-        trial = Trial.objects.create(
+        experiment = Experiment.objects.create(
             requests=requests,
             bound_seconds=bound_seconds,
             seed=seed,
             policies=list(policies),
             by=by,
         )
-        note(by, trial, "start")
-    return trial
+        note(by, experiment, "start")
+    return experiment
 
 
-def start_trial_row(trial: Trial) -> bool:
-    """Take a trial up. True for the first to do so; anyone else must not run it."""
+def start_experiment_row(experiment: Experiment) -> bool:
+    """Take an experiment up. True for the first to do so; anyone else must not run it."""
     now = timezone.now()
     return (
-        Trial.objects.filter(pk=trial.pk, state=TrialState.QUEUED).update(
-            state=TrialState.RUNNING, started_at=now, seen_at=now
+        Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.QUEUED).update(
+            state=ExperimentState.RUNNING, started_at=now, seen_at=now
         )
         == 1
     )
 
 
-def sign_of_life(trial: Trial) -> None:
-    Trial.objects.filter(pk=trial.pk, state=TrialState.RUNNING).update(seen_at=timezone.now())
+def sign_of_life(experiment: Experiment) -> None:
+    Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.RUNNING).update(
+        seen_at=timezone.now()
+    )
 
 
-def record(trial: Trial, policy: str, tried: AttemptResult) -> None:
-    TrialRequest.objects.create(trial=trial, policy=policy, **asdict(tried))
+def record(experiment: Experiment, policy: str, tried: AttemptResult) -> None:
+    ExperimentRequest.objects.create(experiment=experiment, policy=policy, **asdict(tried))
 
 
-def finish(trial: Trial) -> None:
-    _end(trial, TrialState.FINISHED)
+def finish(experiment: Experiment) -> None:
+    _end(experiment, ExperimentState.FINISHED)
 
 
-def break_off(trial: Trial) -> None:
-    """End a trial that was stopped. One that has ended stays as it is."""
-    _end(trial, TrialState.BROKEN_OFF)
+def break_off(experiment: Experiment) -> None:
+    """End an experiment that was stopped. One that has ended stays as it is."""
+    _end(experiment, ExperimentState.BROKEN_OFF)
 
 
-def _end(trial: Trial, state: TrialState) -> None:
-    going_on = Q(state__in=[TrialState.QUEUED, TrialState.RUNNING])
-    Trial.objects.filter(going_on, pk=trial.pk).update(state=state, finished_at=timezone.now())
-    trial.refresh_from_db()
+def _end(experiment: Experiment, state: ExperimentState) -> None:
+    going_on = Q(state__in=[ExperimentState.QUEUED, ExperimentState.RUNNING])
+    Experiment.objects.filter(going_on, pk=experiment.pk).update(
+        state=state, finished_at=timezone.now()
+    )
+    experiment.refresh_from_db()

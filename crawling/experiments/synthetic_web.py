@@ -1,5 +1,5 @@
-"""A small web on loopback for the time of a trial: page n is the same, and takes as long, every
-time.
+"""A small web on loopback for the time of an experiment: page n is the same, and takes as long,
+every time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the trial's rows tell how many pages were fetched."""
+        """Say nothing: the experiment's rows tell how many pages were fetched."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -65,7 +65,10 @@ def serve_web() -> Iterator[str]:
     """
     server = _Server((HOST, 0), _Handler)
     thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="trial web", daemon=True
+        target=server.serve_forever,
+        kwargs={"poll_interval": 0.05},
+        name="experiment web",
+        daemon=True,
     )
     thread.start()
     try:

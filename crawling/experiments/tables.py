@@ -1,5 +1,5 @@
-"""Tables 1, 2 and 3 of a trial as the command line prints them, and what the paper's table 3 prints
-(SEEDS P5), with its errata.
+"""Tables 1, 2 and 3 of an experiment as the command line prints them, and what the paper's table 3
+prints (SEEDS P5), with its errata.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.utils.timezone import localtime
 from rich.table import Table
 
-from crawling.experiments.report import PolicyResult, TrialView
+from crawling.experiments.report import ExperimentView, PolicyResult
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Ta
     return table
 
 
-def policy_table(view: TrialView) -> Table:
+def policy_table(view: ExperimentView) -> Table:
     """Table 3: the policies beside each other."""
     table = Table(
         "policy",

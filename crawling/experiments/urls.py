@@ -1,12 +1,12 @@
-"""The trials pages."""
+"""The experiments pages."""
 
 from django.urls import path
 
-from crawling.experiments import views as trials
+from crawling.experiments import views as experiments
 
-app_name = "trials"
+app_name = "experiments"
 urlpatterns = [
-    path("", trials.trials, name="trials"),
-    path("<int:pk>/tries.csv", trials.numbers, name="numbers"),
-    path("<int:pk>/", trials.trial, name="trial"),
+    path("", experiments.experiments, name="experiments"),
+    path("<int:pk>/tries.csv", experiments.numbers, name="numbers"),
+    path("<int:pk>/", experiments.experiment, name="experiment"),
 ]

@@ -1,4 +1,5 @@
-"""The trials pages: how often requests lock each other, with and without the Banker's algorithm."""
+"""The experiments pages: how often requests lock each other, with and without the Banker's
+algorithm."""
 
 from __future__ import annotations
 
@@ -16,11 +17,16 @@ from crawling.dashboard.base.responses import Download, send
 from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.errors import CrawlError
 from crawling.experiments.figure import WaitingFigure, draw
-from crawling.experiments.form import TrialForm
-from crawling.experiments.report import PolicyResult, TrialView, trial_view, trial_views
-from crawling.experiments.runner import start_trial
+from crawling.experiments.form import ExperimentForm
+from crawling.experiments.report import (
+    ExperimentView,
+    PolicyResult,
+    experiment_view,
+    experiment_views,
+)
+from crawling.experiments.runner import start_experiment
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
-from crawling.models.trials import Trial, TrialOutcome
+from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -42,18 +48,18 @@ TRIED = (
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 @vary_on_headers("HX-Request")
-def trials(request: AuthenticatedRequest) -> HttpResponse:
-    """List the trials, and let operators start one."""
+def experiments(request: AuthenticatedRequest) -> HttpResponse:
+    """List the experiments, and let operators start one."""
     if request.method == "POST":
         return _start(request)
-    return _list(request, TrialForm())
+    return _list(request, ExperimentForm())
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
 @vary_on_headers("HX-Request")
-def trial(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean."""
-    view = trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=pk))
+    view = experiment_view(get_object_or_404(Experiment.objects.select_related("by"), pk=pk))
     context = {
         "view": view,
         "figure": _figure(view),
@@ -61,34 +67,36 @@ def trial(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
     }
-    return _live(request, "trials/trial.html", "trials/_trial.html", context)
+    return _live(request, "experiments/experiment.html", "experiments/_experiment.html", context)
 
 
 @needs("crawling.add_crawljob")
 def _start(request: AuthenticatedRequest) -> HttpResponse:
-    form = TrialForm(request.POST)
+    form = ExperimentForm(request.POST)
     if not form.is_valid():
         return _list(request, form, status=422)
     try:
-        return redirect(start_trial(by=request.user, **form.cleaned_data))
+        return redirect(start_experiment(by=request.user, **form.cleaned_data))
     except CrawlError as error:
         messages.error(request, str(error))
-        return redirect("trials:trials")
+        return redirect("experiments:experiments")
 
 
 @authenticated(needs="crawling.view_crawljob")
 def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
-    """Every try of a trial, which is what figure 3 is drawn from."""
-    tries = get_object_or_404(Trial, pk=pk).tries.values(*TRIED)
+    """Every try of an experiment, which is what figure 3 is drawn from."""
+    tries = get_object_or_404(Experiment, pk=pk).tries.values(*TRIED)
     lines = csv_lines(TRIED, ([one[name] for name in TRIED] for one in tries))
-    return send(Download(f"trial-{pk}.csv", "text/csv; charset=utf-8", lines))
+    return send(Download(f"experiment-{pk}.csv", "text/csv; charset=utf-8", lines))
 
 
-def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpResponse:
-    found, before = Trial.objects.select_related("by"), asked_number(request, "before")
+def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:
+    found, before = Experiment.objects.select_related("by"), asked_number(request, "before")
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
-    context = {"views": trial_views(rows), "older": older, "before": before, "form": form}
-    return _live(request, "trials/trials.html", "trials/_trials.html", context, status)
+    context = {"views": experiment_views(rows), "older": older, "before": before, "form": form}
+    return _live(
+        request, "experiments/experiments.html", "experiments/_experiments.html", context, status
+    )
 
 
 def _live(
@@ -98,12 +106,12 @@ def _live(
     return render(request, fragment if is_refresh else page, context, status=status)
 
 
-def _figure(view: TrialView) -> WaitingFigure | None:
+def _figure(view: ExperimentView) -> WaitingFigure | None:
     """Figure 3, each policy from its own first request on; nothing until there is one."""
     series = {
         column.policy.label: list(_points(column)) for column in view.columns if column.entries
     }
-    return draw(series, bound_seconds=view.trial.bound_seconds) if series else None
+    return draw(series, bound_seconds=view.experiment.bound_seconds) if series else None
 
 
 def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
@@ -112,5 +120,5 @@ def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
         yield (
             (entry.started_at - began).total_seconds(),
             entry.waited_seconds,
-            entry.outcome == TrialOutcome.LOCKED,
+            entry.outcome == ExperimentOutcome.LOCKED,
         )

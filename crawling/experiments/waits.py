@@ -1,4 +1,4 @@
-"""Wakes the threads of a trial whose requests were granted by somebody else's release."""
+"""Wakes the threads of an experiment whose requests were granted by somebody else's release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the requests of a trial will ask for and fetch.
+"""What the requests of an experiment will ask for and fetch.
 
 Pure: a seed in, the same workload out, for every policy.
 """
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from allocation.rules.banker import Vector, plus
 
-#: the resource classes of a trial: key, unit and what one stands for; its requests share them by
-#: agreement, nothing enforces them
+#: the resource classes of an experiment: key, unit and what one stands for; its requests share them
+#: by agreement, nothing enforces them
 CLASSES = (
-    ("fetch_slots", "slots", "Stands for fetches under way; a trial only counts it."),
-    ("memory", "blocks of 16 MiB", "Stands for documents in hand; a trial only counts it."),
-    ("dns_slots", "look-ups", "Stands for names being looked up; a trial only counts it."),
-    ("archive_writers", "files", "Stands for open archive files; a trial only counts it."),
+    ("fetch_slots", "slots", "Stands for fetches under way; an experiment only counts it."),
+    ("memory", "blocks of 16 MiB", "Stands for documents in hand; an experiment only counts it."),
+    ("dns_slots", "look-ups", "Stands for names being looked up; an experiment only counts it."),
+    ("archive_writers", "files", "Stands for open archive files; an experiment only counts it."),
 )
 #: requests at work at the same time: each is a thread with a database connection of its own
 AT_A_TIME = 20
@@ -28,7 +28,7 @@ SCARCITY = 0.48
 LARGEST_CLAIM = 10
 STEPS = 3
 PAGES_PER_STEP = (1, 2)
-#: pages of the trial's web; page n is the same, and takes as long, each time
+#: pages of the experiment's web; page n is the same, and takes as long, each time
 PAGES = 97
 
 

@@ -9,6 +9,13 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
+from crawling.models.experiments import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentPolicy,
+    ExperimentRequest,
+    ExperimentState,
+)
 from crawling.models.frontier import (
     AddressClock,
     CookieJar,
@@ -26,7 +33,6 @@ from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
-from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 
 __all__ = [
@@ -40,6 +46,11 @@ __all__ = [
     "CrawlJob",
     "Delivery",
     "DiskSample",
+    "Experiment",
+    "ExperimentOutcome",
+    "ExperimentPolicy",
+    "ExperimentRequest",
+    "ExperimentState",
     "ExtractedRow",
     "Host",
     "HostQueue",
@@ -71,11 +82,6 @@ __all__ = [
     "SharedNetwork",
     "Shift",
     "TrapPattern",
-    "Trial",
-    "TrialOutcome",
-    "TrialPolicy",
-    "TrialRequest",
-    "TrialState",
     "TrustedProxy",
     "Url",
     "UrlState",

@@ -44,8 +44,8 @@ from crawling.run_log import write
 
 logger = logging.getLogger(__name__)
 
-#: what the bank knows a run's processes by; those of trials, pre-resolvers and test fetches have
-#: other references, and no shifts
+#: what the bank knows a run's processes by; those of experiments, pre-resolvers and test fetches
+#: have other references, and no shifts
 RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
 SOON_SECONDS = 1.0

@@ -93,7 +93,7 @@ def _deliver(message: OutboxMessage) -> None:
         pump_pool(pool=message.pool)
         return
     if not message.run_ref.startswith(RUN_REF):
-        return  # a trial, a pre-resolver or a test fetch, which looks for itself
+        return  # an experiment, a pre-resolver or a test fetch, which looks for itself
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:

@@ -40,7 +40,7 @@ LONGEST_URL = 1024
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
 #: a pattern is judged by its yield once so many of its pages were fetched,
-MOST_ON_TRIAL = 50
+PROBE_PAGES = 50
 #: and is suspicious if a smaller share of them held anything new
 LEAST_YIELD = 0.1
 #: and if of the latest so many at least half led to more of its kind: what ends is no trap
@@ -78,7 +78,7 @@ REASONS = {
     "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years "
     "ahead",
     "session": f"only the id of a session makes it another address than {MOST_SESSIONS} known ones",
-    "yield": f"of {MOST_ON_TRIAL} or more pages fetched, fewer than {LEAST_YIELD:.0%} held "
+    "yield": f"of {PROBE_PAGES} or more pages fetched, fewer than {LEAST_YIELD:.0%} held "
     "anything new, and they lead to ever more",
 }
 

@@ -27,7 +27,7 @@ from crawling.dashboard.run.api.findings import findings
 from crawling.dashboard.run.api.frontier import frontier
 from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.steering import steering
-from crawling.experiments.api import trials
+from crawling.experiments.api import experiments
 from crawlsite.administration.api import access, activity, users
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
@@ -99,7 +99,7 @@ api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/dns-cache", dns_reports, tags=["DNS cache"])
-api.add_router("/trials", trials, tags=["trials"])
+api.add_router("/experiments", experiments, tags=["experiments"])
 api.add_router("/health", health, tags=["health"])
 api.add_router("/alerts", alerts, tags=["alerts"])
 api.add_router("/access", access, tags=["administration"])

@@ -31,7 +31,7 @@ SPECIAL = {
     ("get", "/api/blacklist"): "crawling.view_crawljob",
     ("post", "/api/blacklist"): "crawling.add_blacklistentry",
     ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
-    ("post", "/api/trials"): "crawling.add_crawljob",
+    ("post", "/api/experiments"): "crawling.add_crawljob",
     ("get", "/api/hosts/{host_id}/name"): "dnscache.view_dnsentry",
     ("get", "/api/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
     ("post", "/api/drafts/scope-test"): "crawling.add_crawljob",
@@ -59,7 +59,17 @@ SPECIAL = {
 }
 APPS = {
     **dict.fromkeys(
-        ("crawls", "trials", "url", "page-cache", "hosts", "search", "overview", "health", "disk"),
+        (
+            "crawls",
+            "experiments",
+            "url",
+            "page-cache",
+            "hosts",
+            "search",
+            "overview",
+            "health",
+            "disk",
+        ),
         "crawling.{}_crawljob",
     ),
     **dict.fromkeys(
@@ -113,7 +123,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{crawl_id}", str(crawl.pk))
         .replace("{pool_id}", "1")
         .replace("{name}", "example.org")
-        .replace("{trial_id}", "1")
+        .replace("{experiment_id}", "1")
         .replace("{deed}", "pin")
         .replace("{process_id}", "1")
         .replace("{version}", "1")
@@ -161,7 +171,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
 
     assert len(bodies) == 34
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
-    assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
+    assert programs["operator"]("POST", "experiments", bodies["post /api/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
     assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
     (pool,) = programs["viewer"].get("pools")["items"]

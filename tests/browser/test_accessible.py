@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page
 
 from allocation.models import Pool
-from crawling.experiments.runner import run_trial
-from crawling.experiments.store import make_trial
+from crawling.experiments.runner import run_experiment
+from crawling.experiments.store import make_experiment
 from crawling.models import Host
 from tests.browser.axe import violations
 from tests.browser.house import furnish
@@ -93,17 +93,17 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
 
 @pytest.mark.drill
 @pytest.mark.parametrize("open_as", ONE_SCREEN, indirect=True)
-def test_the_trials_before_and_after_there_is_one(open_as, user_of):
+def test_the_experiments_before_and_after_there_is_one(open_as, user_of):
     page = open_as("operator")
-    found = faults(page, "/trials/")
-    trial = make_trial(
+    found = faults(page, "/experiments/")
+    experiment = make_experiment(
         requests=4, bound_seconds=0.3, seed=1, policies=["naive", "banker"], by=user_of("operator")
     )
-    run_trial(trial)
+    run_experiment(experiment)
 
     found += [
         fault
-        for address in ("/trials/", trial.get_absolute_url())
+        for address in ("/experiments/", experiment.get_absolute_url())
         for fault in faults(page, address)
     ]
     assert not found, "\n".join(found)

@@ -93,7 +93,7 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("crawling:tested", inquiry.pk)
     facts = {"inquiry": inquiry, "mistakes": form.in_words(mistakes), "has_tried": True}
     if is_part:
-        return render(request, "crawling/_trials.html", facts)
+        return render(request, "crawling/_test_fetch.html", facts)
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
 
 
@@ -107,14 +107,14 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     question = question_of(inquiry)
     facts = {
         "inquiry": inquiry,
-        "trials": [
+        "fetches": [
             SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])
         ],
         "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }
     if getattr(request, "htmx", False):
-        return render(request, "crawling/_trials.html", facts)
+        return render(request, "crawling/_test_fetch.html", facts)
     answers, capacity = question["answers"], capacity_of(default_pool())
     return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 

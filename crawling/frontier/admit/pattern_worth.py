@@ -12,7 +12,7 @@ from crawling.frontier.admit.quarantine import hold, log_quarantine
 from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
 from crawling.models import Run, TrapPattern
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import LATEST, LEAST_YIELD, MOST_ON_TRIAL, Pattern
+from crawling.scope.trap_patterns import LATEST, LEAST_YIELD, PROBE_PAGES, Pattern
 from crawling.web.simhash import folded, is_alike
 
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
@@ -125,7 +125,7 @@ def watch_yields(
     for key, state, fetched, fresh in cursor.fetchall():
         tallies[key].fetched = tallies[key].fresh = 0
         is_poor = (
-            fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+            fetched >= PROBE_PAGES and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
         )
         if state == TrapState.WATCHED and is_poor:
             TrapPattern.objects.filter(run=run, key=key).update(

@@ -127,13 +127,13 @@ def test_the_interval_that_is_not_over_is_marked_and_an_ended_run_has_none(order
 
 def test_pools_of_experiments_stand_in_no_list_of_pools(pool):
     classes = [NewClass("slots", "slots", "To be counted.", 3)]
-    made = create_pool(name="trial 1: naive", classes=classes, is_experiment=True)
+    made = create_pool(name="experiment 1: naive", classes=classes, is_experiment=True)
     viewer = browser("viewer")
 
     assert [card.name for card in pool_cards()] == ["default"]
-    assert "trial 1" not in text_of(viewer, "home")
+    assert "experiment 1" not in text_of(viewer, "home")
     assert viewer.get(reverse("allocation:banks")).url == reverse("allocation:bank", args=[pool.pk])
-    assert "trial 1" in text_of(viewer, "allocation:bank", made.pk)
+    assert "experiment 1" in text_of(viewer, "allocation:bank", made.pk)
 
 
 def test_ports_the_wrong_way_round_are_told_on_their_field():

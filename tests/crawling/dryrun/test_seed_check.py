@@ -44,7 +44,7 @@ TRY = "crawling:test-fetch"
 
 @pytest.fixture
 def attempt(pool, loopback):
-    """Return a function that tries seeds of an order and returns the trials."""
+    """Return a function that tries seeds of an order and returns the fetches."""
 
     def run(*seeds, **fields):
         fields = {"name": "x", "seeds": list(seeds), "delay_seconds": 0, **fields}
@@ -58,32 +58,32 @@ def test_a_page_is_described_with_its_links_and_why_some_are_left_out(attempt, m
     page = '<title>Hello</title><a href="/a">a</a><a href="http://other.example/b">b</a>'
     site = make_site({"/": (200, {"Content-Type": "text/html; charset=iso-8859-1"}, page)})
 
-    (trial,) = attempt(f"{site.url}/")
+    (fetch,) = attempt(f"{site.url}/")
 
-    assert (trial.status, trial.sentence, trial.title, trial.address, trial.address_class) == (
+    assert (fetch.status, fetch.sentence, fetch.title, fetch.address, fetch.address_class) == (
         200,
         "200 OK",
         "Hello",
         "127.0.0.1",
         "loopback",
     )
-    assert (trial.content_type, trial.charset, trial.bytes, trial.links) == (
+    assert (fetch.content_type, fetch.charset, fetch.bytes, fetch.links) == (
         "text/html",
         "windows-1252",
         len(page),
         2,
     )
-    assert trial.robots == "there is no robots.txt: allowed"
-    assert [(verdict.url, verdict.why_not) for verdict in trial.verdicts] == [
+    assert fetch.robots == "there is no robots.txt: allowed"
+    assert [(verdict.url, verdict.why_not) for verdict in fetch.verdicts] == [
         (f"{site.url}/a", ""),
         ("http://other.example/b", "other.example is no host of a seed"),
     ]
 
 
 def test_a_depth_of_0_leaves_all_links_out(attempt, make_site):
-    (trial,) = attempt(f"{make_site({'/': '<a href=/a>a</a>'}).url}/", max_depth=0)
+    (fetch,) = attempt(f"{make_site({'/': '<a href=/a>a</a>'}).url}/", max_depth=0)
 
-    assert [verdict.why_not for verdict in trial.verdicts] == ["the depth is limited to 0"]
+    assert [verdict.why_not for verdict in fetch.verdicts] == ["the depth is limited to 0"]
 
 
 def test_robots_txt_is_obeyed_and_its_line_is_quoted(attempt, make_site):
@@ -95,10 +95,10 @@ def test_robots_txt_is_obeyed_and_its_line_is_quoted(attempt, make_site):
         }
     )
 
-    (trial,) = attempt(f"{site.url}/secret")
+    (fetch,) = attempt(f"{site.url}/secret")
 
-    assert trial.robots == "forbidden by “Disallow: /secret # keep out”"
-    assert (trial.delay, trial.status, trial.sentence) == (
+    assert fetch.robots == "forbidden by “Disallow: /secret # keep out”"
+    assert (fetch.delay, fetch.status, fetch.sentence) == (
         0.2,
         -8,
         "The site's robots.txt forbids this page.",
@@ -116,9 +116,9 @@ def test_the_forbidding_line_is_that_of_our_own_group():
 def test_a_redirect_tells_its_target_and_is_not_followed(attempt, make_site):
     site = make_site({"/": (301, {"Location": "/new"}, ""), "/new": "x"})
 
-    (trial,) = attempt(f"{site.url}/")
+    (fetch,) = attempt(f"{site.url}/")
 
-    assert (trial.status, trial.final_url, site.paths) == (301, f"{site.url}/new", ["/"])
+    assert (fetch.status, fetch.final_url, site.paths) == (301, f"{site.url}/new", ["/"])
 
 
 def test_what_fails_says_why(attempt, identified, make_site, free_port):
@@ -135,9 +135,9 @@ def test_what_fails_says_why(attempt, identified, make_site, free_port):
 def test_only_the_first_ten_are_tried_one_at_a_time_with_the_delay_between(attempt, make_site):
     site = make_site({f"/{number}": "x" for number in range(12)})
 
-    trials = attempt(*(f"{site.url}/{number}" for number in range(12)), delay_seconds=0.05)
+    fetches = attempt(*(f"{site.url}/{number}" for number in range(12)), delay_seconds=0.05)
 
-    assert len(trials) == 10
+    assert len(fetches) == 10
     assert site.paths == [f"/{number}" for number in range(10)]
     moments = [request.at for request in site.log]
     assert all(after - before >= 0.05 for before, after in pairwise(moments))
@@ -147,9 +147,9 @@ def test_a_delay_too_long_for_the_page_is_told_and_not_waited_for(attempt, make_
     site = make_site({"/robots.txt": "User-agent: *\nCrawl-delay: 120", "/": "x"})
     begun = time.monotonic()
 
-    (trial,) = attempt(f"{site.url}/")
+    (fetch,) = attempt(f"{site.url}/")
 
-    assert trial.note.startswith("Not tried: with 120 s between two fetches")
+    assert fetch.note.startswith("Not tried: with 120 s between two fetches")
     assert time.monotonic() - begun < 10
     assert (Host.objects.get().due_at - timezone.now()).total_seconds() > 100
 
@@ -172,9 +172,9 @@ def test_a_host_that_a_crawl_has_or_that_rests_is_left_alone(attempt, make_site)
     Host.objects.create(name=f"127.0.0.1:{busy.port}", shift=shift, lease_until=later)
     Host.objects.create(name=f"127.0.0.1:{resting.port}", due_at=later)
 
-    trials = attempt(f"{busy.url}/", f"{resting.url}/")
+    fetches = attempt(f"{busy.url}/", f"{resting.url}/")
 
-    assert all("Try again in a moment" in trial.note for trial in trials)
+    assert all("Try again in a moment" in fetch.note for fetch in fetches)
     assert busy.log == resting.log == []
 
 
@@ -227,9 +227,9 @@ def test_without_scripts_the_form_comes_back_filled_in_with_the_answers(pool, lo
     page = soup(user.get(asked["Location"]))
 
     assert waiting.select_one('noscript meta[http-equiv="refresh"]')
-    assert "waits for a background worker" in waiting.find(id="trials").get_text()
+    assert "waits for a background worker" in waiting.find(id="test-fetch").get_text()
     assert not page.select('meta[http-equiv="refresh"]')
-    assert "<Hello>" in page.find(id="trials").get_text()
+    assert "<Hello>" in page.find(id="test-fetch").get_text()
     assert page.find("textarea").get_text().strip() == f"{site.url}/"
     assert page.find(attrs={"name": "name"})["value"] == "<Mine>"
     assert page.find(attrs={"name": "max_pages"})["value"] == "7"
@@ -351,13 +351,13 @@ def test_robots_txt_that_leads_to_a_host_of_a_crawl_is_not_fetched_there(attempt
     later = timezone.now() + timezone.timedelta(minutes=1)
     Host.objects.create(name=f"127.0.0.2:{other.port}", due_at=later)
 
-    (trial,) = attempt(f"{site.url}/")
+    (fetch,) = attempt(f"{site.url}/")
 
     assert other.log == []
-    assert trial.robots == "could not be had"
+    assert fetch.robots == "could not be had"
     Host.objects.filter(name=f"127.0.0.2:{other.port}").update(due_at=timezone.now())
-    (trial,) = attempt(f"{site.url}/", delay_seconds=20)
-    assert trial.robots == "forbidden by “Disallow: /”"
+    (fetch,) = attempt(f"{site.url}/", delay_seconds=20)
+    assert fetch.robots == "forbidden by “Disallow: /”"
     rest = Host.objects.get(name=f"127.0.0.2:{other.port}").due_at - timezone.now()
     assert rest.total_seconds() > 5
 

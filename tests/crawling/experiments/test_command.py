@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from allocation.models import Pool, Process
 from allocation.services import reap_expired
 from crawling.experiments.report import SILENT, state_of
-from crawling.models.trials import Trial, TrialRequest, TrialState
+from crawling.models.experiments import Experiment, ExperimentRequest, ExperimentState
 from tests.stack import running_stack, wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -53,51 +53,54 @@ def test_programs_get_one_object_and_the_rows_say_the_same():
     )
     (result,) = told["results"]
     assert (result["requests_done"], result["locked"], len(result["requests"])) == (3, 0, 3)
-    stored = TrialRequest.objects.filter(trial=told["id"]).values_list("waited_seconds", flat=True)
+    stored = ExperimentRequest.objects.filter(experiment=told["id"]).values_list(
+        "waited_seconds", flat=True
+    )
     assert result["waited_seconds"] == pytest.approx(sum(stored))
 
 
-def test_wrong_numbers_are_told_at_once_and_make_no_trial():
+def test_wrong_numbers_are_told_at_once_and_make_no_experiment():
     with pytest.raises(CommandError) as told:
         printed("--requests", "0", "--bound-seconds", "soon")
 
     assert "requests: " in str(told.value)
     assert "bound_seconds: " in str(told.value)
-    assert not Trial.objects.exists()
+    assert not Experiment.objects.exists()
 
 
 @pytest.mark.drill
-def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path):
+def test_an_experiment_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path):
     with running_stack(tmp_path) as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "60"])
         wait_until(
-            lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists()
+            lambda: Process.objects.filter(holding=True, worker__startswith="experiment").exists()
         )
         process.send_signal(signal.SIGTERM)
         status = process.wait(10)
     pool = Pool.objects.get()
 
     assert status == 1
-    assert Trial.objects.get().state == TrialState.BROKEN_OFF
+    assert Experiment.objects.get().state == ExperimentState.BROKEN_OFF
     assert pool.available == pool.capacity
     assert "broken off" in (tmp_path / "stack.log").read_text()
 
 
 @pytest.mark.drill
-def test_a_killed_trial_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(
+def test_a_killed_experiment_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(
     tmp_path,
 ):
     with running_stack(tmp_path, BANK_LEASE_SECONDS="7", BANK_PICKUP_SECONDS="7") as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "1"])
         wait_until(
-            lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists()
+            lambda: Process.objects.filter(holding=True, worker__startswith="experiment").exists()
         )
         process.send_signal(signal.SIGKILL)
         process.wait()
-    trial = Trial.objects.get()
-    assert state_of(trial, trial.seen_at)[0] == TrialState.RUNNING
+    experiment = Experiment.objects.get()
+    assert state_of(experiment, experiment.seen_at)[0] == ExperimentState.RUNNING
     assert (
-        state_of(trial, trial.seen_at + SILENT + timedelta(seconds=1))[0] == TrialState.BROKEN_OFF
+        state_of(experiment, experiment.seen_at + SILENT + timedelta(seconds=1))[0]
+        == ExperimentState.BROKEN_OFF
     )
 
     def all_is_back() -> bool:

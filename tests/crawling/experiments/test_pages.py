@@ -1,4 +1,5 @@
-"""The trials pages: tables 1 to 3, figure 3, and a form that starts a trial in the background."""
+"""The experiments pages: tables 1 to 3, figure 3, and a form that starts an experiment in the
+background."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from crawling.experiments import store
 from crawling.experiments.figure import draw
-from crawling.experiments.report import trial_view
-from crawling.models.trials import Trial, TrialOutcome, TrialState
+from crawling.experiments.report import experiment_view
+from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentState
 from tests.crawling.pages import browser, soup
 from tests.stack import running_stack, wait_until
 
@@ -24,30 +25,32 @@ ASKED = {"policy": "both", "requests": 3, "bound_seconds": 0.5, "seed": 2}
 
 
 @pytest.fixture
-def trial():
-    """A finished trial of two requests: plain, the second one was locked and tried again; by the
-    Banker's, both went through.
+def experiment():
+    """A finished experiment of two requests: plain, the second one was locked and tried again; by
+    the Banker's, both went through.
     """
-    trial = store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"])
-    store.start_trial_row(trial)
+    experiment = store.make_experiment(
+        requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"]
+    )
+    store.start_experiment_row(experiment)
     tries = {
         "naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)],
         "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)],
     }
     for policy, rows in tries.items():
         for number, attempt, waited, is_locked in rows:
-            outcome = TrialOutcome.LOCKED if is_locked else TrialOutcome.COMPLETED
+            outcome = ExperimentOutcome.LOCKED if is_locked else ExperimentOutcome.COMPLETED
             started = BEGAN + timedelta(seconds=number)
             ended = started + timedelta(seconds=waited + 1)
             store.record(
-                trial,
+                experiment,
                 policy,
                 store.AttemptResult(
                     number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4
                 ),
             )
-    store.finish(trial)
-    return trial
+    store.finish(experiment)
+    return experiment
 
 
 def cells(page, heading):
@@ -58,8 +61,8 @@ def cells(page, heading):
     ]
 
 
-def test_the_three_tables_are_those_of_the_paper_beside_its_own(trial):
-    page = soup(browser("viewer").get(trial.get_absolute_url()))
+def test_the_three_tables_are_those_of_the_paper_beside_its_own(experiment):
+    page = soup(browser("viewer").get(experiment.get_absolute_url()))
 
     assert [row[:6] for row in cells(page, "table-3")] == [
         ["plain requests", "6.0 s", "6.3 s", "1", "50 %", "1"],
@@ -71,8 +74,8 @@ def test_the_three_tables_are_those_of_the_paper_beside_its_own(trial):
     assert "here: 0.750" in cells(page, "paper")[2][1]
 
 
-def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(trial):
-    figure = soup(browser("viewer").get(trial.get_absolute_url())).find("svg", class_="plot")
+def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experiment):
+    figure = soup(browser("viewer").get(experiment.get_absolute_url())).find("svg", class_="plot")
 
     assert "Waiting time" in figure.title.get_text()
     assert "plain requests, 1 of 2 over the bound of 5 seconds" in figure.find("desc").get_text()
@@ -90,60 +93,61 @@ def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
     assert [mark.label for mark in figure.up] == ["0", "1", "2", "3", "4", "5"]
 
 
-def test_a_refresh_gets_only_what_changes(trial):
+def test_a_refresh_gets_only_what_changes(experiment):
     client = browser("viewer")
 
-    for path in ("/trials/", trial.get_absolute_url()):
+    for path in ("/experiments/", experiment.get_absolute_url()):
         assert "<nav" in client.get(path).content.decode()
         assert "<html" not in client.get(path, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_the_list_asks_as_few_queries_for_many_trials_as_for_one(trial):
+def test_the_list_asks_as_few_queries_for_many_experiments_as_for_one(experiment):
     client = browser("viewer")
-    client.get("/trials/")
+    client.get("/experiments/")
     with CaptureQueriesContext(
         connection,
     ) as few:
-        client.get("/trials/")
+        client.get("/experiments/")
     for _ in range(5):
-        store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive"])
+        store.make_experiment(requests=2, bound_seconds=5, seed=9, policies=["naive"])
 
     with CaptureQueriesContext(connection) as many:
-        page = client.get("/trials/")
+        page = client.get("/experiments/")
 
     assert len(soup(page).select("tbody tr")) == 6
     assert len(many) == len(few)
 
 
-def test_a_viewer_sees_no_form_and_may_not_start_a_trial():
+def test_a_viewer_sees_no_form_and_may_not_start_an_experiment():
     viewer = browser("viewer")
 
-    assert not soup(viewer.get("/trials/")).select("form.order")
-    assert viewer.post("/trials/", ASKED).status_code == 403
-    assert not Trial.objects.exists()
+    assert not soup(viewer.get("/experiments/")).select("form.order")
+    assert viewer.post("/experiments/", ASKED).status_code == 403
+    assert not Experiment.objects.exists()
 
 
 def test_a_wrong_number_is_told_beside_its_field_and_starts_nothing():
-    answer = browser("operator").post("/trials/", {**ASKED, "requests": 100_000})
+    answer = browser("operator").post("/experiments/", {**ASKED, "requests": 100_000})
 
     assert answer.status_code == 422
     assert "less than or equal to 500" in soup(answer).find(id="id_requests_error").get_text()
-    assert not Trial.objects.exists()
+    assert not Experiment.objects.exists()
 
 
-def test_an_operator_starts_a_trial_and_the_background_worker_runs_it(tmp_path):
+def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_path):
     django_rq.get_queue("background").empty()
     operator = browser("operator")
 
-    page = operator.post("/trials/", ASKED, follow=True)
+    page = operator.post("/experiments/", ASKED, follow=True)
 
     assert "waits for the background worker" in page.content.decode()
     with running_stack(tmp_path) as stack:
         stack.start(["rqworker", "background", "--burst", "--serializer", "json"])
-        wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
-    trial = Trial.objects.get()
-    assert trial.by.get_username() == "operator"
+        wait_until(lambda: Experiment.objects.get().state == ExperimentState.FINISHED)
+    experiment = Experiment.objects.get()
+    assert experiment.by.get_username() == "operator"
     assert (
-        LogEntry.objects.get(object_id=str(trial.pk), content_type__model="trial").user == trial.by
+        LogEntry.objects.get(object_id=str(experiment.pk), content_type__model="experiment").user
+        == experiment.by
     )
-    assert trial_view(trial).done == 6
+    assert experiment_view(experiment).done == 6

@@ -1,4 +1,4 @@
-"""A trial at work: real threads, each with its own connection, real pages, the real bank."""
+"""An experiment at work: real threads, each with its own connection, real pages, the real bank."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django_rq import get_queue
 from allocation.models import Conservation, OutboxKind, Pool, Process, ProcessState
 from allocation.services import unsent_outbox
 from crawling.experiments import store
-from crawling.experiments.report import trial_view
-from crawling.experiments.runner import run_trial
+from crawling.experiments.report import experiment_view
+from crawling.experiments.runner import run_experiment
 from crawling.experiments.workload import PAGES, Workload, WorkloadJob, WorkloadStep
-from crawling.models.trials import TrialOutcome, TrialRequest, TrialState
+from crawling.models.experiments import ExperimentOutcome, ExperimentRequest, ExperimentState
 from crawling.scheduler.messages import deliver
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -35,11 +35,11 @@ def crossing(*others: WorkloadJob) -> Workload:
 
 
 def run(workload, *policies, bound_seconds=1.0):
-    trial = store.make_trial(
+    experiment = store.make_experiment(
         requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies
     )
-    assert run_trial(trial, workload)
-    return trial_view(trial).columns
+    assert run_experiment(experiment, workload)
+    return experiment_view(experiment).columns
 
 
 def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the_others():
@@ -49,7 +49,7 @@ def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the
     assert (first.label, first.deadlocked, first.in_the_end) == (
         "Locked:Request1",
         True,
-        TrialOutcome.COMPLETED,
+        ExperimentOutcome.COMPLETED,
     )
     assert first.waited_seconds >= 1.0
     assert first.retries >= 1
@@ -73,8 +73,8 @@ def test_breaches_of_the_claim_and_crashes_are_classed_apart():
     (column,) = run(Workload((1, 1, 1, 1), (breach, crash), at_a_time=2), "banker")
 
     assert [entry.outcome for entry in column.entries] == [
-        TrialOutcome.BREACH,
-        TrialOutcome.CRASHED,
+        ExperimentOutcome.BREACH,
+        ExperimentOutcome.CRASHED,
     ]
     assert "More was requested" in column.entries[0].detail
     assert "404" in column.entries[1].detail
@@ -93,29 +93,31 @@ def test_every_unit_comes_back_and_the_pools_stay_to_be_looked_at():
 
 @pytest.mark.drill
 def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
-    trial = store.make_trial(requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"])
+    experiment = store.make_experiment(
+        requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"]
+    )
 
-    assert run_trial(trial)
+    assert run_experiment(experiment)
 
-    plain, banker = trial_view(trial).columns
+    plain, banker = experiment_view(experiment).columns
     assert (
         [entry.number for entry in plain.entries]
         == [entry.number for entry in banker.entries]
         == list(range(1, 11))
     )
     assert banker.deadlocked == 0
-    assert trial.state == TrialState.FINISHED
-    assert TrialRequest.objects.filter(trial=trial, attempt=1).count() == 20
+    assert experiment.state == ExperimentState.FINISHED
+    assert ExperimentRequest.objects.filter(experiment=experiment, attempt=1).count() == 20
 
 
-def test_a_trial_is_run_once():
-    trial = store.make_trial(requests=1, bound_seconds=1.0, seed=1, policies=["banker"])
+def test_an_experiment_is_run_once():
+    experiment = store.make_experiment(requests=1, bound_seconds=1.0, seed=1, policies=["banker"])
 
-    assert run_trial(trial)
-    assert not run_trial(trial)
+    assert run_experiment(experiment)
+    assert not run_experiment(experiment)
 
 
-def test_the_scheduler_makes_no_shifts_of_a_trial():
+def test_the_scheduler_makes_no_shifts_of_an_experiment():
     get_queue("shifts").empty()  # other tests may have left something
     run(crossing(), "banker", bound_seconds=20.0)
     assert OutboxKind.START in {message.kind for message in unsent_outbox()}

@@ -1,4 +1,4 @@
-"""The workload of a trial follows from its seed, and can be served."""
+"""The workload of an experiment follows from its seed, and can be served."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from crawling.errors import WrongState
 from crawling.frontier.admit.quarantine import states_of
 from crawling.models import LogLine, TrapPattern, Url, UrlState
 from crawling.scope.trap_gate import TrapState
-from crawling.scope.trap_patterns import MOST_ON_TRIAL
+from crawling.scope.trap_patterns import PROBE_PAGES
 from crawling.web.statuses import FetchStatus
 
 WORDS = [
@@ -71,7 +71,7 @@ def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
         f"Every URL in scope is done, but for {trap.held:,} held back as traps.",
     )
     assert "/worth" in site.paths
-    assert MOST_ON_TRIAL <= counts.fetched < 4 * MOST_ON_TRIAL
+    assert PROBE_PAGES <= counts.fetched < 4 * PROBE_PAGES
     assert (trap.pattern, trap.state, trap.rule) == (
         f"{site.url}/plan?day=#",
         TrapState.QUARANTINED,

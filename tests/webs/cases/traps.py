@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from crawling.models import TrapPattern, UrlState
-from crawling.scope.trap_patterns import MOST_ON_TRIAL
+from crawling.scope.trap_patterns import PROBE_PAGES
 from tests.webs.case import Case, answer, links
 
 PAGES = ("start", "news", "contact", "help")
@@ -61,21 +61,21 @@ CASES: list[Case] = [
     Case(
         "pages of a number and nothing else, without end",
         counts,
-        most_requests=4 * MOST_ON_TRIAL,
+        most_requests=4 * PROBE_PAGES,
         judge=is_held("yield"),
         small=True,
     ),
     Case(
         "a calendar without end",
         lists_days,
-        most_requests=4 * MOST_ON_TRIAL,
+        most_requests=4 * PROBE_PAGES,
         judge=is_held("yield"),
         small=True,
     ),
     Case(
         "a session's id in the path, new in every answer",
         makes_sessions,
-        most_requests=8 * MOST_ON_TRIAL,
+        most_requests=8 * PROBE_PAGES,
         judge=is_held("yield"),
         small=True,
     ),

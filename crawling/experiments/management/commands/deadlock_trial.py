@@ -15,15 +15,15 @@ from rich.console import Console
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.experiments import store
 from crawling.experiments.as_json import as_dict
-from crawling.experiments.form import TrialForm
-from crawling.experiments.report import TrialView, trial_view
+from crawling.experiments.form import ExperimentForm
+from crawling.experiments.report import ExperimentView, experiment_view
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
     interrupted_by_sigterm,
-    run_trial,
+    run_experiment,
 )
 from crawling.experiments.tables import PAPER_RATIO, policy_table, request_table
 
@@ -62,12 +62,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, policy: str, **options: Any) -> None:
-        form = TrialForm({"policy": policy, **options})
+        form = ExperimentForm({"policy": policy, **options})
         if not form.is_valid():
             raise CommandError(
                 "\n  ".join(
                     [
-                        "no trial was made:",
+                        "no experiment was made:",
                         *(
                             f"{name}: {' '.join(map(str, said))}"
                             for name, said in form.errors.items()
@@ -80,19 +80,19 @@ class Command(BaseCommand):
 
     def _run(self, asked: dict[str, Any], *, as_json: bool) -> None:
         policies = CHOICES[asked.pop("policy")]
-        trial = store.make_trial(policies=policies, **asked)
+        experiment = store.make_experiment(policies=policies, **asked)
         self.stderr.write(
-            f"{trial}: {trial.requests} requests under {', '.join(policies)}, bound "
-            f"{trial.bound_seconds:g} s …"
+            f"{experiment}: {experiment.requests} requests under {', '.join(policies)}, bound "
+            f"{experiment.bound_seconds:g} s …"
         )
         try:
             with interrupted_by_sigterm():
-                run_trial(trial)
+                run_experiment(experiment)
         except KeyboardInterrupt as stopped:
             raise CommandError(
-                f"{trial} was broken off; what it held has been given back."
+                f"{experiment} was broken off; what it held has been given back."
             ) from stopped
-        view = trial_view(trial)
+        view = experiment_view(experiment)
         if as_json:
             self.stdout.write(
                 json.dumps(as_dict(view, with_requests=True), cls=DjangoJSONEncoder, indent=2)
@@ -100,12 +100,12 @@ class Command(BaseCommand):
         else:
             self._print(view)
 
-    def _print(self, view: TrialView) -> None:
+    def _print(self, view: ExperimentView) -> None:
         console = Console(
             file=cast("IO[str]", self.stdout), markup=False, emoji=False, highlight=False, width=120
         )
         for number, column in enumerate(view.columns, start=1):
-            console.print(request_table(number, column, view.trial.bound_seconds))
+            console.print(request_table(number, column, view.experiment.bound_seconds))
             console.print()
         console.print(policy_table(view))
         if view.ratio is not None:

@@ -1,4 +1,4 @@
-"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests.
+"""Experiments with policies (SEEDS P4, P5) and what became of each of their requests.
 
 Written by `crawling.experiments.store` only.
 """
@@ -11,9 +11,9 @@ from django.db import models
 from django.urls import reverse
 
 
-class TrialPolicy(models.TextChoices):
-    """How the bank of a trial decides. all_at_once is a naive bank of which each request asks its
-    whole claim in one step.
+class ExperimentPolicy(models.TextChoices):
+    """How the bank of an experiment decides. all_at_once is a naive bank of which each request asks
+    its whole claim in one step.
     """
 
     NAIVE = "naive", "plain requests"
@@ -21,7 +21,7 @@ class TrialPolicy(models.TextChoices):
     ALL_AT_ONCE = "all_at_once", "all at once"
 
 
-class TrialState(models.TextChoices):
+class ExperimentState(models.TextChoices):
     """Broken off: it was stopped, or its operating-system process died; then nothing more comes."""
 
     QUEUED = "queued"
@@ -30,16 +30,16 @@ class TrialState(models.TextChoices):
     BROKEN_OFF = "broken_off", "broken off"
 
 
-class Trial(models.Model):
-    """One trial: the same requests under each of its policies, one policy after the other, each
-    with a pool of its own.
+class Experiment(models.Model):
+    """One experiment: the same requests under each of its policies, one policy after the other,
+    each with a pool of its own.
     """
 
     requests = models.PositiveIntegerField()
     bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
     seed = models.PositiveBigIntegerField(help_text="the same seed makes the same requests")
-    policies = ArrayField(models.CharField(max_length=20, choices=TrialPolicy))
-    state = models.CharField(max_length=20, choices=TrialState, default=TrialState.QUEUED)
+    policies = ArrayField(models.CharField(max_length=20, choices=ExperimentPolicy))
+    state = models.CharField(max_length=20, choices=ExperimentState, default=ExperimentState.QUEUED)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True, help_text="the last sign of life of whoever runs it")
@@ -56,17 +56,17 @@ class Trial(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"trial {self.pk}"
+        return f"experiment {self.pk}"
 
     def get_absolute_url(self) -> str:
-        return reverse("trials:trial", args=[self.pk])
+        return reverse("experiments:experiment", args=[self.pk])
 
     def pool_name(self, policy: str) -> str:
         """The name of the pool that one of its policies has to itself."""
-        return f"trial {self.pk}: {policy}"
+        return f"experiment {self.pk}: {policy}"
 
 
-class TrialOutcome(models.TextChoices):
+class ExperimentOutcome(models.TextChoices):
     """What became of one try.
 
     Only `locked` is a matter of waiting; breaches and crashes are classed apart.
@@ -78,14 +78,14 @@ class TrialOutcome(models.TextChoices):
     CRASHED = "crashed", "Crashed"
 
 
-class TrialRequest(models.Model):
+class ExperimentRequest(models.Model):
     """One try at one request.
 
     A locked request is tried again after the others: then it has a row for each try.
     """
 
-    trial = models.ForeignKey(Trial, models.CASCADE, related_name="tries", db_index=False)
-    policy = models.CharField(max_length=20, choices=TrialPolicy)
+    experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="tries", db_index=False)
+    policy = models.CharField(max_length=20, choices=ExperimentPolicy)
     number = models.PositiveIntegerField()
     attempt = models.PositiveIntegerField(help_text="1 for the first try")
     started_at = models.DateTimeField()
@@ -93,7 +93,7 @@ class TrialRequest(models.Model):
     waited_seconds = models.FloatField(
         help_text="from being told to wait to having, all its steps added up"
     )
-    outcome = models.CharField(max_length=20, choices=TrialOutcome)
+    outcome = models.CharField(max_length=20, choices=ExperimentOutcome)
     deadlocked = models.BooleanField(
         help_text="when the bound was passed, nobody who could finish could have helped it"
     )
@@ -106,9 +106,9 @@ class TrialRequest(models.Model):
         ordering = ["policy", "attempt", "number"]
         constraints = [
             models.UniqueConstraint(
-                fields=["trial", "policy", "number", "attempt"], name="one_row_per_try"
+                fields=["experiment", "policy", "number", "attempt"], name="one_row_per_try"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{TrialOutcome(self.outcome).label}:Request{self.number}"
+        return f"{ExperimentOutcome(self.outcome).label}:Request{self.number}"

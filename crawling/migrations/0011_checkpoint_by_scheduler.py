@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0009_fetch_threads"),
+        ("crawling", "0010_fetch_threads"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

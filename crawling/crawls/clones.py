@@ -11,22 +11,15 @@ from crawling.crawls.creation import create_crawl
 from crawling.crawls.fetching_section import fetching_of, shown
 from crawling.crawls.tags import set_tags
 from crawling.models import CrawlJob
-from crawling.orders.sections.budget import BudgetPart
-from crawling.orders.sections.filters import FiltersPart
-from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.politeness import Politeness
-from crawling.orders.sections.reuse import ReuseOrder
-from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.orders.order import PARTS
 
 LONGEST_NAME = 100
-#: parts of an order that is older than they are
-EMPTY = {**FiltersPart().model_dump(), **BudgetPart().model_dump()}
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
     """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
     masked."""
-    return {
+    order = {
         "name": crawl.name,
         "seeds": list(crawl.seeds),
         "scope": crawl.scope,
@@ -43,16 +36,13 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
         **shown(crawl),
-        **OrderingPart.model_validate(crawl.ordering).model_dump(),
-        **EMPTY,
-        **crawl.filters,
-        **crawl.budget,
-        **Politeness(**crawl.politeness).model_dump(),
-        **ReuseOrder(**crawl.reuse).model_dump(),
-        **ThresholdsPart(**crawl.thresholds).model_dump(),
         "claim": dict(crawl.claim),
         "priority": crawl.priority,
     }
+    for column, part in PARTS.items():
+        # an order may be older than a field of its part
+        order |= part().model_dump() | getattr(crawl, column)
+    return order
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:

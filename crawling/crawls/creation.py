@@ -26,13 +26,7 @@ from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
-from crawling.orders.order import CrawlOrder, read_claim, read_order
-from crawling.orders.sections.budget import BudgetPart
-from crawling.orders.sections.filters import FiltersPart
-from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.politeness import Politeness
-from crawling.orders.sections.reuse import ReuseOrder
-from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.orders.order import PARTS, CrawlOrder, read_claim, read_order
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, default_pool, enroll
 from crawling.web.addresses import BadUrl, read_address
@@ -100,14 +94,9 @@ def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
         requisites=order.requisites,
         extract=order.extract,
         fetching=column_of(order),
-        ordering=order.model_dump(include=set(OrderingPart.model_fields)),
-        filters=part_of(order, FiltersPart),
-        budget=part_of(order, BudgetPart),
-        politeness=order.model_dump(include=set(Politeness.model_fields)),
-        reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
-        thresholds=part_of(order, ThresholdsPart),
         claim=claim,
         priority=order.priority,
+        **{column: part_of(order, part) for column, part in PARTS.items()},
     )
 
 

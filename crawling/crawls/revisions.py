@@ -21,14 +21,9 @@ from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.fields import format_value
-from crawling.orders.order import read_order
+from crawling.orders.order import PARTS, read_order
 from crawling.orders.ranking import Order
-from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
-from crawling.orders.sections.filters import FiltersPart
-from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.politeness import Politeness
-from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.run_log import write
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the
@@ -44,23 +39,19 @@ OF_THE_CRAWL = (
     "claim",
     "priority",
 )
-#: the columns that keep a part of the order each
-PARTS: dict[str, tuple[str, ...]] = {
-    "filters": tuple(FiltersPart.model_fields),
-    "budget": tuple(BudgetPart.model_fields),
-    "ordering": tuple(OrderingPart.model_fields),
-    "politeness": tuple(Politeness.model_fields),
-    "thresholds": tuple(ThresholdsPart.model_fields),
+#: parts of the order that may be edited, by column: all but what is said of reuse
+EDITED_PARTS = {
+    column: tuple(part.model_fields) for column, part in PARTS.items() if column != "reuse"
 }
 #: how it asks; what is posted goes to seeds, and these are sown already
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
-EDITABLE = (*OF_THE_CRAWL, *(name for names in PARTS.values() for name in names), *ASKING)
+EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
 #: without a change of these, what waits need not be judged anew
 RULING = frozenset(
     {
         "scope",
         "max_depth",
-        *PARTS["filters"],
+        *EDITED_PARTS["filters"],
         "host_max_pages",
         "host_max_bytes",
         "host_max_seconds",
@@ -231,14 +222,14 @@ def _edit(
     key = rules_key(crawl)
     for name in changes.keys() & set(OF_THE_CRAWL):
         setattr(crawl, name, values[name])
-    for part, names in PARTS.items():
+    for part, names in EDITED_PARTS.items():
         setattr(
             crawl,
             part,
             {**getattr(crawl, part), **{name: values[name] for name in names if name in values}},
         )
     crawl.revision += 1
-    crawl.save(update_fields=[*OF_THE_CRAWL, *PARTS, "fetching", "revision"])
+    crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes)
     latest = crawl.runs.first()

@@ -251,8 +251,8 @@ class Url(models.Model):
 
 
 class LambdaRow(models.Model):
-    """The Lambda page of a run whose order is OPIC: `crawling.orders.opic.LambdaPage` between two
-    batches.
+    """The Lambda page (`crawling.orders.ranking.LambdaPage`) of a run whose order is OPIC, between
+    two batches.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="lambda_page")

@@ -12,8 +12,7 @@ from django.db.models import F
 
 from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
-from crawling.orders.opic import LambdaPage
-from crawling.orders.ranking import Order, Ranking
+from crawling.orders.ranking import LambdaPage, Order, Ranking
 from crawling.orders.sections.ordering import OrderingPart
 
 #: what is fetched has spent all it had; should it be tried again, it begins with nothing

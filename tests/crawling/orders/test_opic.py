@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.models import LambdaRow
-from crawling.orders.opic import LambdaPage
+from crawling.orders.ranking import LambdaPage
 from tests.crawling.frontiers import Frontier, candidates, outcome
 
 pytestmark = pytest.mark.slow

@@ -26,9 +26,9 @@ from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.orders.sections.reading import Name, ReadingPart
-from crawling.orders.sections.reuse import ReuseOrder
+from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.orders.seeds import in_short, read_seeds
 from crawling.scope.scope import Reach
@@ -55,10 +55,10 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
 
 
 class CrawlOrder(
-    ReuseOrder,
+    ReusePart,
     ReadingPart,
     FetchingPart,
-    Politeness,
+    PolitenessPart,
     OrderingPart,
     ThresholdsPart,
     BudgetPart,
@@ -222,8 +222,8 @@ PARTS: dict[str, type[BaseModel]] = {
     "filters": FiltersPart,
     "budget": BudgetPart,
     "ordering": OrderingPart,
-    "politeness": Politeness,
-    "reuse": ReuseOrder,
+    "politeness": PolitenessPart,
+    "reuse": ReusePart,
     "thresholds": ThresholdsPart,
 }
 #: an order's fields with their questions, its own before those of its parts

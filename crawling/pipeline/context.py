@@ -12,7 +12,7 @@ from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.change.rejudgement import describe_ruling
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client
 from crawling.pipeline.reuse_offers import ReuseOffers
 from crawling.scope.filters import Rule, UrlFilters
@@ -64,13 +64,13 @@ class CrawlPace:
     """How fast a crawl asks its hosts. The shift's own thread alone changes it."""
 
     delay_seconds: float = 0.0
-    politeness: Politeness = field(default_factory=Politeness)
+    politeness: PolitenessPart = field(default_factory=PolitenessPart)
     #: whose addresses keep no clock
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
     #: set when the shift ends: nothing waits any longer
     ending: threading.Event = field(default_factory=threading.Event)
 
-    def follow(self, delay_seconds: float, politeness: Politeness) -> None:
+    def follow(self, delay_seconds: float, politeness: PolitenessPart) -> None:
         """The order was edited: from here on go by this."""
         self.delay_seconds, self.politeness = delay_seconds, politeness
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 
 
@@ -24,7 +24,7 @@ class HostClock:
     #: when the next request may begin
     free_at: float
     configured_delay: float
-    politeness: Politeness
+    politeness: PolitenessPart
     #: robots.txt's
     asked_delay: float = 0.0
     last_fetch_seconds: float = 0.0

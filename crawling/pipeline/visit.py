@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from crawling.archive.earlier_answers import EarlierAnswer
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.host_availability import HostAvailability
 from crawling.pipeline.host_clock import HostClock
 from crawling.web.fetch.http import Fetched
@@ -105,7 +105,7 @@ class Visit:
         host: LeasedHost,
         *,
         delay_seconds: float = 0.0,
-        politeness: Politeness | None = None,
+        politeness: PolitenessPart | None = None,
         penalty_until: float = 0.0,
     ) -> Visit:
         """Begin a visit to a host that was leased just now."""
@@ -114,7 +114,7 @@ class Visit:
         clock = HostClock(
             free_at,
             delay_seconds,
-            politeness or Politeness(),
+            politeness or PolitenessPart(),
             backoffs=host.backoffs,
             spent=host.spent,
         )

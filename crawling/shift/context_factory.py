@@ -18,7 +18,7 @@ from crawling.models import Shift
 from crawling.orders.claims import largest_document
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import FetchingPart
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
 from crawling.scope.trap_gate import TrapGate
@@ -32,7 +32,7 @@ from crawling.web.secret_headers import Recipients
 KIB = 1024
 
 
-def bytes_a_second(politeness: Politeness, buyer: ShiftGrants, processes: int) -> float:
+def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: int) -> float:
     """What one of the crawl's processes may download: what the bank granted, and its share of the
     order's own limit.
     """
@@ -49,7 +49,7 @@ def make_context(
 ) -> FetchContext:
     """What fetch threads share, from the crawl's order and what the shift holds."""
     run, who, now = shift.process.run, identity(), timezone.now()
-    crawl, politeness = run.crawl, Politeness(**run.crawl.politeness)
+    crawl, politeness = run.crawl, PolitenessPart(**run.crawl.politeness)
     pace = CrawlPace(crawl.delay_seconds, politeness, shared_networks())
     recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
     client = Client(

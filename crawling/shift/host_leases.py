@@ -26,7 +26,7 @@ from crawling.frontier.leases import (
 from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Run, Shift
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.shift.name_thread import OF_FILES, NameThread, host_of
@@ -76,7 +76,7 @@ class HostLeases:
         """
         self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
         pace = self._context.pace
-        pace.follow(run.crawl.delay_seconds, Politeness(**run.crawl.politeness))
+        pace.follow(run.crawl.delay_seconds, PolitenessPart(**run.crawl.politeness))
         for visit in self._visits.values():
             visit.clock.configured_delay, visit.clock.politeness = (
                 pace.delay_seconds,

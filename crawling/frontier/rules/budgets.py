@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class RequestsSpent:
     def _in_day(self, now: datetime) -> int:
         return self.in_day if self.at and self.at.date() == now.date() else 0
 
-    def seconds_to_wait(self, politeness: Politeness, now: datetime) -> float:
+    def seconds_to_wait(self, politeness: PolitenessPart, now: datetime) -> float:
         """Seconds until the crawl's budget allows another request."""
         a_day, a_minute = politeness.host_requests_a_day, politeness.host_requests_a_minute
         if a_day is not None and self._in_day(now) >= a_day:

@@ -11,7 +11,7 @@ from crawling.orders.fields import NUMBER, Count, Question
 MOST_PATIENCE_SECONDS = 30 * 86_400
 
 
-class Politeness(BaseModel):
+class PolitenessPart(BaseModel):
     """`None` as a limit means no limit."""
 
     model_config = ConfigDict(frozen=True)

@@ -14,7 +14,7 @@ LONGEST_SECONDS = 31 * 24 * 3600
 MOST_DAYS = 366
 
 
-class ReuseOrder(BaseModel):
+class ReusePart(BaseModel):
     """0, and a page is asked for whoever has fetched it, and however long it has stayed the
     same.
     """

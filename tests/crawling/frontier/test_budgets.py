@@ -16,7 +16,7 @@ from crawling.crawls.clones import clone_crawl
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.frontier.rules.budgets import RequestsSpent
 from crawling.models import CrawlJob, Host, HostQueue
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from tests.crawling.pipeline.test_crawl_path import links
 
 NOON = datetime(2026, 11, 22, 12, 0, 10, tzinfo=UTC)
@@ -24,7 +24,7 @@ NOON = datetime(2026, 11, 22, 12, 0, 10, tzinfo=UTC)
 
 @given(st.lists(st.floats(0, 3000), max_size=60), st.integers(1, 5), st.integers(1, 40))
 def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a_day):
-    politeness = Politeness(host_requests_a_minute=a_minute, host_requests_a_day=a_day)
+    politeness = PolitenessPart(host_requests_a_minute=a_minute, host_requests_a_day=a_day)
     now, spent, sent = NOON, RequestsSpent(), []
 
     for pause in pauses:
@@ -45,8 +45,8 @@ def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a
 def test_a_spent_budget_is_whole_again_with_the_next_minute_or_day(limits, seconds):
     spent = RequestsSpent().plus_one(NOON).plus_one(NOON)
 
-    assert spent.seconds_to_wait(Politeness(**limits), NOON) == seconds
-    assert spent.seconds_to_wait(Politeness(**limits), NOON + timedelta(seconds=seconds)) == 0
+    assert spent.seconds_to_wait(PolitenessPart(**limits), NOON) == seconds
+    assert spent.seconds_to_wait(PolitenessPart(**limits), NOON + timedelta(seconds=seconds)) == 0
 
 
 def test_a_budget_outlives_shifts_counts_all_crawls_and_binds_only_the_crawl_that_has_it(

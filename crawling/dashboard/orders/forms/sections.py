@@ -15,9 +15,9 @@ from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
-from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.politeness import PolitenessPart
 from crawling.orders.sections.reading import ReadingPart
-from crawling.orders.sections.reuse import ReuseOrder
+from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
@@ -71,7 +71,7 @@ SECTIONS = (
         "politeness",
         "More politeness",
         "A slow host rests as long as its last answer took.",
-        _inputs(Politeness),
+        _inputs(PolitenessPart),
     ),
     FormSection(
         "claims",
@@ -97,7 +97,7 @@ SECTIONS = (
         "reuse",
         "Pages that need not be asked for",
         "Every page is asked for in every run.",
-        _inputs(ReuseOrder),
+        _inputs(ReusePart),
     ),
 )
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from environs import Env, EnvError, ValidationError, validate
@@ -98,55 +99,78 @@ def for_child(changes: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+_POSITIVE = validate.Range(min=0, min_inclusive=False)
+
+
 def _read(env: Env) -> Environment:
     state_dir = Path(env.str("STATE_DIR", str(BASE_DIR / ".local"))).expanduser().resolve()
-    positive = validate.Range(min=0, min_inclusive=False)
     return Environment(
-        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
-        or service_addresses.database_url(state_dir),
-        redis_url=env.str(
-            "REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]
-        )
-        or service_addresses.redis_url(state_dir),
         state_dir=state_dir,
         secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
         debug=env.bool("DEBUG", False),
-        host=env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
-        port=env.int("PORT", 8000, validate=validate.Range(1, 65535)),
-        public_url=env.str(
-            "PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
-        ).rstrip("/"),
-        workers=env.int("WORKERS", 2, validate=validate.Range(1, 64)),
-        web_processes=env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
-        web_threads=env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
         demo=env.bool("DEMO", True),
         demo_port=env.int("DEMO_PORT", 8010, validate=validate.Range(1, 65535)),
-        dns_servers=tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
-        dns_ahead=env.str("DNS_AHEAD", "gate", validate=validate.OneOf(["gate", "ungated", "off"])),
-        bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
-        bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
-        crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
-        archive_dir=_directory(
-            "ARCHIVE_DIR", env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
-        ),
-        archive_file_bytes=env.int("ARCHIVE_FILE_BYTES", 10**9, validate=positive),
-        checkpoint_dir=_directory("CHECKPOINT_DIR", place)
-        if (place := env.str("CHECKPOINT_DIR", ""))
-        else None,
-        checkpoint_minutes=env.float("CHECKPOINT_MINUTES", 60.0, validate=positive),
-        checkpoints_kept=env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
-        mail_url=env.str(
-            "MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]
-        ),
-        mail_from=env.str("MAIL_FROM", "crawlsite@localhost", validate=_mailbox),
-        api_requests_a_minute=env.int(
-            "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
-        ),
         log_level=env.str(
             "LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])
         ),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
+        **_servers(env, state_dir),
+        **_web(env),
+        **_crawls(env, state_dir),
     )
+
+
+def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
+    """The servers that the product talks to."""
+    return {
+        "database_url": env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres"))
+        or service_addresses.database_url(state_dir),
+        "redis_url": env.str(
+            "REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]
+        )
+        or service_addresses.redis_url(state_dir),
+        "dns_servers": tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
+        "dns_ahead": env.str(
+            "DNS_AHEAD", "gate", validate=validate.OneOf(["gate", "ungated", "off"])
+        ),
+        "mail_url": env.str(
+            "MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]
+        ),
+        "mail_from": env.str("MAIL_FROM", "crawlsite@localhost", validate=_mailbox),
+    }
+
+
+def _web(env: Env) -> dict[str, Any]:
+    """The product's own web server."""
+    return {
+        "host": env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
+        "port": env.int("PORT", 8000, validate=validate.Range(1, 65535)),
+        "public_url": env.str(
+            "PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
+        ).rstrip("/"),
+        "web_processes": env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
+        "web_threads": env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
+        "api_requests_a_minute": env.int(
+            "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
+        ),
+    }
+
+
+def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
+    """The workers, their leases, and where they store what they fetch."""
+    archive = env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
+    checkpoints = env.str("CHECKPOINT_DIR", "")
+    return {
+        "workers": env.int("WORKERS", 2, validate=validate.Range(1, 64)),
+        "bank_lease_seconds": env.float("BANK_LEASE_SECONDS", 60.0, validate=_POSITIVE),
+        "bank_pickup_seconds": env.float("BANK_PICKUP_SECONDS", 120.0, validate=_POSITIVE),
+        "crawl_slice_seconds": env.float("CRAWL_SLICE_SECONDS", 60.0, validate=_POSITIVE),
+        "archive_dir": _directory("ARCHIVE_DIR", archive),
+        "archive_file_bytes": env.int("ARCHIVE_FILE_BYTES", 10**9, validate=_POSITIVE),
+        "checkpoint_dir": _directory("CHECKPOINT_DIR", checkpoints) if checkpoints else None,
+        "checkpoint_minutes": env.float("CHECKPOINT_MINUTES", 60.0, validate=_POSITIVE),
+        "checkpoints_kept": env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
+    }
 
 
 def _url(*schemes: str) -> Callable[[str], None]:

@@ -26,17 +26,7 @@ def create_pool(
 
     is_experiment: lists of pools leave it out; its own page shows it.
     """
-    keys = [new.key for new in classes]
-    bad = [
-        new.key
-        for new in classes
-        if not new.key
-        or keys.count(new.key) > 1
-        or type(new.capacity) is not int
-        or new.capacity < 0
-    ]
-    if bad or not classes:
-        raise BadClasses(classes=", ".join(bad) or "none")
+    _check_classes(classes)
     if policy not in Policy.values:
         raise BadPolicy(policy=policy)
     capacity = [new.capacity for new in classes]
@@ -60,6 +50,21 @@ def create_pool(
         bank.log(EventKind.CREATED, amounts=tuple(capacity), before=(0,) * len(capacity))
     pool.version = bank.pool.version
     return pool
+
+
+def _check_classes(classes: Sequence[NewClass]) -> None:
+    """Raise BadClasses for none at all, and for keys and capacities that cannot be."""
+    keys = [new.key for new in classes]
+    bad = [
+        new.key
+        for new in classes
+        if not new.key
+        or keys.count(new.key) > 1
+        or type(new.capacity) is not int
+        or new.capacity < 0
+    ]
+    if bad or not classes:
+        raise BadClasses(classes=", ".join(bad) or "none")
 
 
 @bank_transaction

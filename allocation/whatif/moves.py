@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from allocation.rules.banker import Vector
 from allocation.whatif.draft import Draft
 from allocation.whatif.draft_reading import BadDraft, FieldFault, read_draft, read_request
 from allocation.whatif.links import SharedState
+from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import judge
 from allocation.wording import listed
 
@@ -40,33 +42,9 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     process, amounts = read_request(draft, sandbox)
     if verb == "request":
         return WhatIfMove(SharedState(sandbox, draft.process, amounts), asks=True, anchor="#result")
-    units = listed(
-        [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
-    )
     if verb == "release":
-        try:
-            after = sandbox.release(process, amounts)
-        except ValueError as error:
-            raise BadDraft([FieldFault("request", str(error))]) from error
-        return WhatIfMove(
-            SharedState(after, draft.process),
-            told=f"{draft.process} gave back {units}.",
-            anchor="#state",
-        )
-    result = judge(sandbox, process, amounts)
-    if not result.can_be_applied:
-        raise BadDraft(
-            [
-                FieldFault(
-                    "request", f"Nothing was allocated. {result.headline}. {result.answer.reason}"
-                )
-            ]
-        )
-    return WhatIfMove(
-        SharedState(sandbox.grant(process, amounts), draft.process),
-        told=f"{draft.process} was granted {units}.",
-        anchor="#state",
-    )
+        return _release(draft, sandbox, process, amounts)
+    return _apply(draft, sandbox, process, amounts)
 
 
 def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
@@ -90,6 +68,36 @@ def _finish(draft: Draft) -> WhatIfMove:
         SharedState(after),
         told=f"{draft.process} gave back all that it held, and left.",
         anchor="#state",
+    )
+
+
+def _release(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
+    try:
+        after = sandbox.release(process, amounts)
+    except ValueError as error:
+        raise BadDraft([FieldFault("request", str(error))]) from error
+    return WhatIfMove(
+        SharedState(after, draft.process),
+        told=f"{draft.process} gave back {_units(sandbox, amounts)}.",
+        anchor="#state",
+    )
+
+
+def _apply(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
+    result = judge(sandbox, process, amounts)
+    if not result.can_be_applied:
+        sentence = f"Nothing was allocated. {result.headline}. {result.answer.reason}"
+        raise BadDraft([FieldFault("request", sentence)])
+    return WhatIfMove(
+        SharedState(sandbox.grant(process, amounts), draft.process),
+        told=f"{draft.process} was granted {_units(sandbox, amounts)}.",
+        anchor="#state",
+    )
+
+
+def _units(sandbox: Sandbox, amounts: Vector) -> str:
+    return listed(
+        [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
     )
 
 

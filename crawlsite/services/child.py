@@ -113,7 +113,6 @@ def start_child(
     thread. With `again` its log goes on, so that the reason of its last end stays there.
     Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang.
     """
-    before_exec = account.before_exec if account else None
     log = open_log(state_dir / "logs", name, go_on=again)
     try:
         process = subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
@@ -125,25 +124,22 @@ def start_child(
             env=dict(env),
             start_new_session=True,
             pass_fds=pass_fds,
-            preexec_fn=die_with_parent(stops[0][0], before_exec),
+            preexec_fn=die_with_parent(stops[0][0], account.before_exec if account else None),
             **(account.popen_arguments() if account else {}),
         )
     except FileNotFoundError as error:
         raise StartError(f"{command[0]}: no such program") from error
     finally:
         os.close(log)
-    note = notes_dir(state_dir, group) / name
+    note = _note_down(process, notes_dir(state_dir, group) / name, stops)
+    return Child(name, process, note, stops, state_dir / "logs" / f"{name}.log", lets_others_end)
+
+
+def _note_down(process: subprocess.Popen[bytes], note: Path, stops: Stops) -> Path:
+    """Write what tells the process from others, and how it is stopped, for when we are gone."""
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
-    log_file = state_dir / "logs" / f"{name}.log"
-    return Child(
-        name=name,
-        process=process,
-        note=note,
-        stops=stops,
-        log=log_file,
-        lets_others_end=lets_others_end,
-    )
+    return note
 
 
 def die_with_parent(

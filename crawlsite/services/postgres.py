@@ -116,30 +116,10 @@ def _initialise(
     unfinished = data.with_name(f"{data.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     make_private(unfinished, account)
-    # The builtin provider sorts alike on every system and never changes with its C library.
-    locale = (
-        ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        if programs.major >= 17
-        else ["--locale=C"]
-    )
-    words: list[str | Path] = [
-        programs.initdb,
-        "-D",
-        unfinished,
-        "-U",
-        ROLE,
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-instructions",
-        *locale,
-    ]
-    words += _shared_memory("--set") if programs.major >= 16 else []
     log = open_log(data.parent / "logs", "initdb")
     try:
         subprocess.run(  # noqa: S603 - our own paths
-            words,
+            _initdb_command(programs, unfinished),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -156,6 +136,29 @@ def _initialise(
     finally:
         os.close(log)
     unfinished.rename(data)
+
+
+def _initdb_command(programs: PostgresPrograms, data: Path) -> list[str | Path]:
+    # The builtin provider sorts alike on every system and never changes with its C library.
+    locale = (
+        ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        if programs.major >= 17
+        else ["--locale=C"]
+    )
+    words: list[str | Path] = [
+        programs.initdb,
+        "-D",
+        data,
+        "-U",
+        ROLE,
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-instructions",
+        *locale,
+    ]
+    return words + (_shared_memory("--set") if programs.major >= 16 else [])
 
 
 def _shared_memory(option: str) -> list[str]:

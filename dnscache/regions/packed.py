@@ -22,47 +22,39 @@ def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
 
     The fields are in the order in which `store.load` selects them.
     """
+    first, *reply, resolved, expires, retry, used, fails, region, cost, hits, upstream, error = (
+        packed.split(SEPARATOR, 16)
+    )
     entry = CachedAnswer.__new__(CachedAnswer)  # its constructor makes entries of answers
-    (
-        first,
-        status,
-        addresses,
-        canonical,
-        rcode,
-        ttl,
-        resolve_ms,
-        *times,
-        fails,
-        region,
-        cost,
-        hits,
-        upstream,
-        error,
-    ) = packed.split(SEPARATOR, 16)
-    resolved, expires, retry, used = times
     entry.name, entry.left, entry.right, entry.before = name, None, None, None
-    # {192.0.2.1,2001:db8::1}
-    entry.status, entry.packed = _STATUSES[status], addresses[1:-1].replace(",", " ")
-    entry.canonical = name if canonical == name else canonical
-    entry.rcode, entry.ttl, entry.resolve_ms = (
-        int(rcode) if rcode else None,
-        int(ttl),
-        int(resolve_ms),
-    )
-    entry.resolved_at, entry.retry_at = _seconds(resolved), _seconds(retry) if retry else None
-    entry.fails, entry.region = int(fails), _REGIONS[region]
-    entry.cost_ms, entry.hits, entry.last_access = (
-        round(1000 * float(cost)),
-        float(hits),
-        _seconds(used),
-    )
+    _unpack_reply(entry, *reply)
     entry.upstream, entry.error = intern(upstream), error
+    entry.resolved_at, entry.retry_at = _seconds(resolved), _seconds(retry) if retry else None
     entry.fresh_until = (
         entry.retry_at
         if entry.retry_at is not None and entry.status.is_failure
         else _seconds(expires)
     )
+    entry.fails, entry.region = int(fails), _REGIONS[region]
+    entry.cost_ms, entry.hits = round(1000 * float(cost)), float(hits)
+    entry.last_access = _seconds(used)
     return first, entry
+
+
+def _unpack_reply(
+    entry: CachedAnswer,
+    status: str,
+    addresses: str,
+    canonical: str,
+    rcode: str,
+    ttl: str,
+    resolve_ms: str,
+) -> None:
+    entry.status = _STATUSES[status]
+    entry.packed = addresses[1:-1].replace(",", " ")  # {192.0.2.1,2001:db8::1}
+    entry.canonical = entry.name if canonical == entry.name else canonical
+    entry.rcode = int(rcode) if rcode else None
+    entry.ttl, entry.resolve_ms = int(ttl), int(resolve_ms)
 
 
 def _seconds(moment: str) -> float:

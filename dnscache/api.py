@@ -11,9 +11,9 @@ from django.http import Http404
 from ninja import Path, Query, Router, Schema, Status
 
 from dnscache import services
-from dnscache.audit import log
 from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
+from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
 
 dns = Router()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dnscache.answer_cache import AnswerCache
 from dnscache.models import DnsFlush
+from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer, Region
-from dnscache.regions.levels import levels_of
 
 #: how soon every process that resolves names notices a flush
 HEED_EVERY_SECONDS = 1.0

@@ -24,8 +24,8 @@ from django.conf import settings
 
 from dnscache.protocol import wire
 from dnscache.protocol.answers import DnsStatus, Reply
-from dnscache.protocol.parsed_response import ParsedResponse, parse_response
 from dnscache.protocol.question import DnsQuery, QueryStep, merged
+from dnscache.protocol.wire import ParsedResponse, parse_response
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)

@@ -1,4 +1,6 @@
-"""Counts how a process came by its names, and adds it up by the minute in PostgreSQL."""
+"""The cache's past, as pages tell it: how names were come by, added up by the minute, and what left
+the memory before its time. All of it ends some day.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,14 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from datetime import timedelta
 
 from django.db import connection
+from django.db.models.functions import Now
 
+from dnscache.answer_cache import AnswerCache
 from dnscache.protocol.answers import DnsStatus
-from dnscache.records import WAITS
+from dnscache.records import WAITS, DnsDropped, DnsMinute
 from dnscache.resolution import AnswerSource, Resolution
 
 _SUMS = (
@@ -33,6 +38,8 @@ ON CONFLICT (minute) DO UPDATE SET
         waits = (SELECT array_agg(a + b ORDER BY place)
         FROM unnest(m.waits, excluded.waits) WITH ORDINALITY AS both_waits(a, b, place))
 """  # noqa: S608 - the columns are constants
+MOST_KEPT = 1000
+MINUTES_KEPT = timedelta(days=7)
 
 
 class LookupCounter:
@@ -84,3 +91,21 @@ class LookupCounter:
                     "waits": waits,
                 },
             )
+
+
+def keep_history(memory: AnswerCache) -> None:
+    """Write down what has left the memory since the last call, and forget what is old."""
+    dropped, memory.dropped = memory.dropped, []
+    DnsDropped.objects.bulk_create(
+        DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why)
+        for one in dropped
+    )
+    if dropped:
+        last = (
+            DnsDropped.objects.order_by("-pk")
+            .values_list("pk", flat=True)[MOST_KEPT - 1 : MOST_KEPT]
+            .first()
+        )
+        if last:
+            DnsDropped.objects.filter(pk__lt=last).delete()
+    DnsMinute.objects.filter(minute__lt=Now() - MINUTES_KEPT).delete()

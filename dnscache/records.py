@@ -1,6 +1,6 @@
 """What the pages tell of the cache's past, and names that operators pinned.
 
-Written by `dnscache.lookup_counter`, `evictions` and `services`.
+Written by `dnscache.lookup_counter` and `services`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DnsMinute(models.Model):
 class DnsDropped(models.Model):
     """An answer that left a pre-resolver's memory before its time.
 
-    Only `dnscache.evictions` writes here.
+    Only `dnscache.lookup_counter` writes here.
     """
 
     at = models.DateTimeField(db_default=Now())

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from dnscache import selectors, services
 from dnscache.api import TEXT, EntryStatus, Name
-from dnscache.audit import log
 from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
+from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
 
 reports = Router()

@@ -17,14 +17,12 @@ from typing import Protocol
 
 from dnscache import store
 from dnscache.answer_cache import AnswerCache, PendingLookup
-from dnscache.errors import DnsCacheError
 from dnscache.flushes import FlushWatch, apply
 from dnscache.lookup import TRY_SECONDS, Server, ask
 from dnscache.models import DnsFlush
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply, answer_from
-from dnscache.protocol.names import read_host
+from dnscache.protocol.names import DnsCacheError, levels_of, read_host
 from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.levels import levels_of
 from dnscache.resolution import (
     AnswerSource,
     Resolution,

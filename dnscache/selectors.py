@@ -14,9 +14,9 @@ from django.utils import timezone
 from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
 from dnscache.preresolver.heartbeat import living
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
+from dnscache.protocol.names import levels_of
 from dnscache.records import WAITS
 from dnscache.regions.entry import Region
-from dnscache.regions.levels import levels_of
 from dnscache.regions.reverse import reason_of
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)

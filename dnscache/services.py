@@ -1,23 +1,25 @@
-"""What operators do to the cache."""
+"""What operators do to the cache, and the log in which administrators read who did it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import timedelta
 
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from dnscache import resolver
-from dnscache.errors import BadName
 from dnscache.models import DnsEntry, DnsFlush, DnsPin
-from dnscache.protocol.names import read_host
+from dnscache.protocol.names import BadName, levels_of, read_host
 from dnscache.regions.entry import Region
-from dnscache.regions.levels import levels_of
 
 #: a flush is kept longer than any process goes without looking for one
 FLUSHES_KEPT = timedelta(days=2)
+FORGETS = {"retry", "flush"}
 
 
 def flush(names: Collection[str]) -> int:
@@ -95,3 +97,13 @@ def _flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
         DnsFlush.objects.bulk_create(orders)
         deleted, _ = entries.delete()
     return deleted
+
+
+def log(user: User, names: Collection[str], verb: str) -> None:
+    """Write down that the user did this to the names."""
+    kind = ContentType.objects.get_for_model(DnsEntry)
+    flag = DELETION if verb in FORGETS else CHANGE
+    told = {"user": user, "content_type": kind, "action_flag": flag, "change_message": verb}
+    LogEntry.objects.bulk_create(
+        LogEntry(object_id=name, object_repr=name[:200], **told) for name in names
+    )

@@ -14,8 +14,8 @@ from django.db import connection
 from dnscache.models import DnsEntry
 from dnscache.protocol.addresses import classify
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
+from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.levels import levels_of
 
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 #: by hand: for one name, Django takes longer to put the query together than PostgreSQL to answer it

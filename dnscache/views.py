@@ -1,9 +1,10 @@
-"""The cache's pages: how names were come by, which are hard and why, what stands where, and what
-left.
+"""The cache's pages: how names were come by, which are hard and why, what stands where, what
+left, and the chart of the last hour.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -14,13 +15,15 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from dnscache import selectors, services
-from dnscache.audit import log
-from dnscache.chart import bars_of
-from dnscache.errors import DnsCacheError
 from dnscache.export import TYPES, lines, minutes_lines
 from dnscache.models import DnsDropped, DnsEntry
+from dnscache.protocol.names import DnsCacheError
+from dnscache.records import DnsMinute
+from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 
+WIDTH, HEIGHT = 600, 60
+KINDS = ("memory", "database", "lookup")
 ROWS = 100
 #: columns of hard names: what they sort by (nothing: they don't), heading, whether they are numbers
 HARD_COLUMNS = (
@@ -36,6 +39,42 @@ SENTENCES = {
     "pin": "{name} is kept fresh while crawls are at work.",
     "unpin": "{name} may expire again.",
 }
+
+
+@dataclass(frozen=True)
+class BarSegment:
+    """A part of a bar, in the chart's units."""
+
+    kind: str
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Bars:
+    """`most` is the height of the chart in names a minute."""
+
+    parts: list[BarSegment]
+    most: int
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def bars_of(minutes: Sequence[DnsMinute]) -> Bars:
+    """Return the bars, the last minute on the right; a minute without names has none."""
+    most = max((sum(getattr(minute, kind) for kind in KINDS) for minute in minutes), default=0)
+    parts = []
+    for minute in minutes:
+        ago = int((minutes[-1].minute - minute.minute).total_seconds() // 60)
+        top = float(HEIGHT)
+        for kind in KINDS:
+            height = HEIGHT * getattr(minute, kind) / most if most else 0.0
+            top -= height
+            parts.append(
+                BarSegment(kind, WIDTH - 10.0 * (ago + 1), round(top, 2), round(height, 2))
+            )
+    return Bars([part for part in parts if part.height and part.x >= 0], most)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
 from dnscache.lookup import Server, ask
 from dnscache.preresolver.preresolver import PreResolver
-from dnscache.regions.levels import levels_of
+from dnscache.protocol.names import levels_of
 from dnscache.resolution import Resolution
 from dnscache.resolver import Resolver
 from dnscache.write_behind import WriteBehind

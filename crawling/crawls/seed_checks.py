@@ -10,8 +10,7 @@ from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, read_address
 from crawling.web.fetch.files import below
-from dnscache.errors import DnsCacheError
-from dnscache.protocol.names import read_host
+from dnscache.protocol.names import DnsCacheError, read_host
 
 NO_CONTACT = (
     "is needed before the first crawl of a real site, so that its owner can reach you: "

@@ -19,8 +19,7 @@ from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.preresolver.machine_lock import MachineLock
 from crawling.preresolver.slots import LookupSlots
-from dnscache.evictions import keep_history
-from dnscache.lookup_counter import LookupCounter
+from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.preresolver import heartbeat as beat
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.resolver import Resolver

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from ada_url import URL
 from xxhash import xxh3_64_intdigest
 
-from dnscache.errors import DnsCacheError
-from dnscache.protocol.names import read_host
+from dnscache.protocol.names import DnsCacheError, read_host
 
 #: schemes that the crawler has a fetcher for
 SCHEMES = frozenset({"http", "https", "ftp", "file"})

@@ -23,7 +23,7 @@ from crawling.shift.grants import ShiftGrants
 from crawling.shift.lease import LeaseThread
 from crawling.shift.work import ShiftWork
 from crawling.web.addresses import canonical_address
-from dnscache.regions.levels import levels_of
+from dnscache.protocol.names import levels_of
 
 logger = logging.getLogger(__name__)
 

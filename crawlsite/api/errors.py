@@ -38,7 +38,7 @@ from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
 from crawlsite.middleware.request_ids import current_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
-from dnscache.errors import DnsCacheError
+from dnscache.protocol.names import DnsCacheError
 
 #: the first that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (

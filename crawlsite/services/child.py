@@ -106,8 +106,7 @@ def start_child(
     again: bool = False,
     lets_others_end: bool = False,
 ) -> Child:
-    """Start `command`; its output goes to a log file, and on Linux it gets its first stop signal
-    when this thread ends.
+    """Start `command` with a log file; on Linux this thread's end sends it its first stop signal.
 
     `group` names those who are stopped together when their parent is gone. Call it from the main
     thread. With `again` its log goes on, so that the reason of its last end stays there.

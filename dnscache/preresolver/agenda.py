@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dnscache.errors import DnsCacheError
-from dnscache.protocol.names import read_host
+from dnscache.protocol.names import DnsCacheError, read_host
 from dnscache.resolution import Resolution, literal, refused
 
 

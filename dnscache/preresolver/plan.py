@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from math import ceil
 
+from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.levels import levels_of
 
 #: hosts that come due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0

@@ -1,8 +1,13 @@
-"""Host names in one spelling, and addresses in disguise. Pure.
+"""Host names in one spelling, addresses in disguise, and names by level. Pure.
 
 Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anywhere: real hosts
 have them. Addresses are recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`,
 `2130706433`), so that none of them is ever asked of DNS.
+
+Levels (SEEDS D4): 1 is what somebody registered (`baidu.com`), 2 one label below it, 3 everything
+deeper. The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows
+better. Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, whoever
+writes their pages.
 """
 
 from __future__ import annotations
@@ -10,18 +15,29 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import idna
-
-from dnscache.errors import BadName, RefusedName
+from publicsuffixlist import PublicSuffixList
 
 LONGEST_NAME, LONGEST_LABEL = 253, 63
 #: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where somebody
 #: has set them up.
 REFUSED = ("localhost", "invalid")
-
 _ASCII_LABEL = re.compile(r"[a-z0-9_-]+")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+
+
+class DnsCacheError(Exception):
+    """The host cannot be resolved."""
+
+
+class BadName(DnsCacheError):
+    """The text is not a host name that DNS could know, nor an address."""
+
+
+class RefusedName(DnsCacheError):
+    """The name never belongs to a host on the network (RFC 6761)."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +135,40 @@ def _number(part: str) -> int:
 def _short(text: str) -> str:
     """The text for a message; hostile input can be megabytes long."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The names on the way to `name`; `second` is empty for a registered name itself, `third`
+    unless it lies deeper.
+    """
+
+    first: str
+    second: str = ""
+    third: str = ""
+
+    @property
+    def level(self) -> int:
+        return 3 if self.third else 2 if self.second else 1
+
+
+def levels_of(name: str) -> Levels:
+    """Split a canonical name.
+
+    A public suffix or single label, which nobody registered, stands for itself.
+    """
+    return levels_below(_suffixes().privatesuffix(name) or name, name)
+
+
+def levels_below(first: str, name: str) -> Levels:
+    """Split a name whose registered part is known."""
+    if first == name:
+        return Levels(name)
+    label = name[: -len(first) - 1].rpartition(".")[2]
+    second = f"{label}.{first}"
+    return Levels(first, second, "" if second == name else name)
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList(only_icann=True)

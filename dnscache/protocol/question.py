@@ -17,7 +17,7 @@ from dnscache.protocol.answers import (
     DnsStatus,
     Reply,
 )
-from dnscache.protocol.parsed_response import ParsedResponse
+from dnscache.protocol.wire import ParsedResponse
 
 MOST_ADDRESSES = 16
 #: aliases followed by asking again, when a server names the alias but not what it stands for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dnscache.protocol.names import Levels, levels_below, levels_of
 from dnscache.regions.entry import CachedAnswer, Region
-from dnscache.regions.levels import Levels, levels_below, levels_of
 from dnscache.regions.tree import TreeNode, row
 
 

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.errors import BadName, DnsCacheError, RefusedName
-from dnscache.protocol.names import HostName, read_host
+from dnscache.protocol.names import BadName, DnsCacheError, HostName, RefusedName, read_host
 
 
 @pytest.mark.parametrize(

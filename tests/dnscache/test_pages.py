@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from dnscache import store
 from dnscache.answer_cache import AnswerCache
-from dnscache.evictions import keep_history
-from dnscache.lookup_counter import LookupCounter
+from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import Region

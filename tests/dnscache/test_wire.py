@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dnscache.protocol import wire
-from dnscache.protocol.parsed_response import parse_response
+from dnscache.protocol.wire import parse_response
 from tests.nameserver import NameServer
 
 TYPES = {"A": dns.rdatatype.A, "AAAA": dns.rdatatype.AAAA}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dnscache.regions.weight import HALF_LIFE_SECONDS, hits_after, rate, weight
+from dnscache.regions.entry import HALF_LIFE_SECONDS, hits_after, rate, weight
 
 numbers = st.floats(0, 1e6, allow_nan=False)
 

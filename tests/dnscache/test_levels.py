@@ -1,6 +1,6 @@
 import pytest
 
-from dnscache.regions.levels import Levels, levels_of
+from dnscache.protocol.names import Levels, levels_of
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from django.http import HttpRequest
 from django.utils.text import capfirst
 
 from allocation.checks import missing_from
@@ -112,3 +113,16 @@ def _named(
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))
         if units
     ]
+
+
+def alarm(request: HttpRequest) -> dict[str, object]:
+    """`alarms`: the pools that are flagged, for those who may see them.
+
+    Read only by pages that show it, not by their refreshes.
+    """
+    user = getattr(request, "user", None)
+    return {
+        "alarms": lambda: (
+            alarms() if user is not None and user.has_perm("allocation.view_pool") else []
+        )
+    }

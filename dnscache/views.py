@@ -15,12 +15,13 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from dnscache import selectors, services
-from dnscache.export import TYPES, lines, minutes_lines
+from dnscache.export import cache_file, minutes_file
 from dnscache.models import DnsDropped, DnsEntry
 from dnscache.protocol.names import DnsCacheError
 from dnscache.records import DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
@@ -163,18 +164,13 @@ def evictions(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="dnscache.view_dnsentry")
 def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
     """Download the whole cache: for tables, for programs, or as a zone's text."""
-    answer = StreamingHttpResponse(lines(kind), content_type=TYPES[kind])
-    answer["Content-Disposition"] = f'attachment; filename="dns-cache.{kind}"'
-    return answer
+    return send(cache_file(kind))
 
 
 @authenticated(needs="dnscache.view_dnsentry")
 def minutes(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart."""
-    headers = {"Content-Disposition": 'attachment; filename="dns-last-hour.csv"'}
-    return StreamingHttpResponse(
-        minutes_lines(selectors.overview().minutes), content_type=TYPES["csv"], headers=headers
-    )
+    return send(minutes_file(selectors.overview().minutes))
 
 
 @authenticated(needs="dnscache.change_dnsentry", methods=("POST",))

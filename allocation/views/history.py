@@ -5,15 +5,13 @@ Everything chosen stands in the address.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 
-from allocation.csv_cells import guarded
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
@@ -22,6 +20,7 @@ from allocation.models import EventKind, Pool
 from allocation.numbers import whole_number
 from allocation.wording import UnitWords
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import cell_file, send
 
 #: kinds that have a way of their own to the next of them
 SHORT_CUTS = {
@@ -80,21 +79,15 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 
 @authenticated(needs="allocation.view_pool")
-def numbers(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
     """The numbers behind the charts of a `span`, as CSV."""
     if not Pool.objects.filter(pk=pool).exists():
         raise Http404(f"There is no pool {pool}.")
     span = request.GET.get("span", "")
     chart = chart_of(pool, span if span in SPANS else DEFAULT_SPAN)
-    answer = HttpResponse(content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="pool-{pool}-over-time.csv"'
-    rows = csv.writer(answer)
-    names = (guarded(f"{name} in use, %") for name in chart.names)
-    rows.writerow(["until", *names, "waiting requests"])
-    rows.writerows(
-        [sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples
-    )
-    return answer
+    columns = ["until", *(f"{name} in use, %" for name in chart.names), "waiting requests"]
+    rows = ([sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples)
+    return send(cell_file(f"pool-{pool}-over-time", columns, rows))
 
 
 def _describe_event(then: PastBank) -> Mapping[str, object]:

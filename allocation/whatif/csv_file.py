@@ -12,24 +12,23 @@ import csv
 import io
 from collections.abc import Iterator
 
-from allocation.csv_cells import guarded
 from allocation.whatif.bad_file import BadFile, built
 from allocation.whatif.draft_reading import read_units
 from allocation.whatif.sandbox import Sandbox
+from serving.row_lines import csv_lines
 
 HEADER = ["process", "kind"]
 Line = tuple[int, list[str]]
 
 
 def to_csv(sandbox: Sandbox) -> str:
-    text, state = io.StringIO(), sandbox.state
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([*HEADER, *map(_guarded, sandbox.classes)])
-    writer.writerow(["", "available", *state.available])
+    state = sandbox.state
+    columns = [*HEADER, *map(_guarded, sandbox.classes)]
+    rows: list[list[object]] = [["", "available", *state.available]]
     for name, most, held in zip(sandbox.processes, state.maximum, state.allocation, strict=True):
-        writer.writerow([_guarded(name), "maximum", *most])
-        writer.writerow([_guarded(name), "allocation", *held])
-    return text.getvalue()
+        rows.append([_guarded(name), "maximum", *most])
+        rows.append([_guarded(name), "allocation", *held])
+    return "".join(csv_lines(columns, rows))
 
 
 def from_csv(text: str) -> Sandbox:
@@ -113,8 +112,10 @@ def _row(line: Line, kind: str, classes: list[str], *, name: str | None) -> tupl
 
 
 def _guarded(name: str) -> str:
-    """One `'` more in front of what begins with one, since reading takes one off."""
-    return f"'{name}" if name.startswith("'") else str(guarded(name))
+    """One `'` more in front of what begins with one, since reading takes one off, as it takes off
+    the one of a formula.
+    """
+    return f"'{name}" if name.startswith("'") else name
 
 
 def _bare(name: str) -> str:

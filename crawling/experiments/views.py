@@ -13,8 +13,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.requests import asked_number
-from crawling.dashboard.base.responses import Download, send
-from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.errors import CrawlError
 from crawling.experiments.figure import WaitingFigure, draw
 from crawling.experiments.form import ExperimentForm
@@ -29,6 +27,7 @@ from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.downloads import cell_file, send
 
 A_PAGE = 20
 #: what is told of a try in a file
@@ -85,9 +84,8 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """Every try of an experiment, which is what figure 3 is drawn from."""
-    tries = get_object_or_404(Experiment, pk=pk).tries.values(*TRIED)
-    lines = csv_lines(TRIED, ([one[name] for name in TRIED] for one in tries))
-    return send(Download(f"experiment-{pk}.csv", "text/csv; charset=utf-8", lines))
+    tries = get_object_or_404(Experiment, pk=pk).tries.values_list(*TRIED)
+    return send(cell_file(f"experiment-{pk}", TRIED, tries))
 
 
 def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> HttpResponse:

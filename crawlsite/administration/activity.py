@@ -14,9 +14,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 
 from allocation.numbers import whole_number
-from crawling.dashboard.base.row_files import lines_of
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import row_file, send
 
 SHOWN = 100
 #: rows of a file
@@ -70,12 +70,7 @@ def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The same as CSV, the latest first."""
     rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
     found = rows[:MOST_EXPORTED].iterator(chunk_size=2000)
-    headers = {"Content-Disposition": 'attachment; filename="activity.csv"'}
-    return StreamingHttpResponse(
-        lines_of((as_activity(row).as_row() for row in found), "csv"),
-        content_type="text/csv; charset=utf-8",
-        headers=headers,
-    )
+    return send(row_file("activity", "csv", (as_activity(row).as_row() for row in found)))
 
 
 def activities(text: str, user: str) -> QuerySet[LogEntry]:

@@ -8,9 +8,10 @@ from django.utils.cache import patch_vary_headers
 
 from allocation.records import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
-from crawling.dashboard.run.charts import SPANS, as_csv, chart_of_all
+from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
 from crawlsite.health.probes import parts
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -42,10 +43,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
 def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The numbers behind the overview's chart, as CSV."""
     hours = _hours(request)
-    headers = {"Content-Disposition": f'attachment; filename="crawls-{hours}h.csv"'}
-    return StreamingHttpResponse(
-        as_csv(chart_of_all(hours)), content_type="text/csv; charset=utf-8", headers=headers
-    )
+    return send(chart_file(f"crawls-{hours}h", chart_of_all(hours)))
 
 
 def _hours(request: HttpRequest) -> int:

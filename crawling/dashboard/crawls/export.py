@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from crawling.dashboard.base.responses import Download
-from crawling.dashboard.base.row_files import TYPES, lines_of
 from crawling.dashboard.crawls.listing import CrawlFilter, page_of, sortable
 from crawling.runs.wait_reason import waiting_runs
+from serving.downloads import Download, row_file
 
 #: crawls read at a time
 CHUNK = 200
 
 
 def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
-    """The crawls wanted; kind: one of TYPES. Each as `/api/crawls` has it."""
-    return Download(f"crawls.{kind}", TYPES[kind], lines_of(_crawls(wanted), kind))
+    """The crawls wanted; as csv or jsonl. Each as `/api/crawls` has it."""
+    return row_file("crawls", kind, _crawls(wanted))
 
 
 def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:

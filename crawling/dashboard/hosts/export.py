@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from crawling.dashboard.base.responses import Download
-from crawling.dashboard.base.row_files import TYPES, lines_of
 from crawling.dashboard.hosts.filter import HostFilter
 from crawling.dashboard.hosts.reads import HostSummary, list_hosts
+from serving.downloads import Download, row_file
 
 
 def hosts_file(wanted: HostFilter, kind: str) -> Download:
-    """The hosts wanted; kind: one of TYPES. Each as `/api/hosts` has it."""
-    return Download(f"hosts.{kind}", TYPES[kind], lines_of(map(host_row, _hosts(wanted)), kind))
+    """The hosts wanted; as csv or jsonl. Each as `/api/hosts` has it."""
+    return row_file("hosts", kind, map(host_row, _hosts(wanted)))
 
 
 def _hosts(wanted: HostFilter) -> Iterator[HostSummary]:

@@ -10,7 +10,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blacklist import block_host, unblock_host
-from crawling.dashboard.base.responses import send
 from crawling.dashboard.hosts.export import hosts_file
 from crawling.dashboard.hosts.filter import WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.reads import list_hosts, summarize_hosts, visitors_of
@@ -19,6 +18,7 @@ from crawling.errors import CrawlError
 from crawling.models import Host
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.downloads import send
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -21,13 +21,13 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.lookup import get_run
-from crawling.dashboard.base.responses import send
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 from serving.access import AuthenticatedRequest
+from serving.downloads import send
 
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]

@@ -8,13 +8,13 @@ from django.shortcuts import get_object_or_404, render
 
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back
-from crawling.dashboard.pages.extracted import as_csv, as_json, list_extracted
+from crawling.dashboard.pages.extracted import extracted_rows_file, list_extracted
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 
 ROWS = 200
-FILES = {"csv": (as_csv, "text/csv; charset=utf-8"), "json": (as_json, "application/json")}
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -40,13 +40,7 @@ def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> Streami
         raise Http404(
             f"{job.name} has never been started, so nothing was taken out of its pages yet."
         )
-    lines, content_type = FILES[kind]
-    name = f"crawl-{job.pk}-run-{run.number}.{kind}"
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "X-Content-Type-Options": "nosniff",
-    }
-    return StreamingHttpResponse(lines(run), content_type=content_type, headers=headers)
+    return send(extracted_rows_file(run, kind))
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

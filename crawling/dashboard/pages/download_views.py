@@ -13,12 +13,12 @@ from django.urls import reverse
 from crawling.archive.reader import original_of, packed_pieces
 from crawling.archive.viewer import whole_document_of
 from crawling.dashboard.base.requests import asked_run
-from crawling.dashboard.base.responses import Download, send
 from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import Download, send
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -6,20 +6,18 @@ All are made while they are sent.
 from __future__ import annotations
 
 from crawling.archive.selection import files_here, warc_of, whole_files
-from crawling.dashboard.base.responses import Download
 from crawling.dashboard.pages.filter import PageFilter, in_time
-from crawling.dashboard.pages.rows import as_csv, as_jsonl
+from crawling.dashboard.pages.rows import FACTS, row_of
 from crawling.models import Page, Run
+from serving.downloads import Download, row_file
 
 WARC = "application/warc"
-#: by kind of file: what writes the rows, and the type
-ROWS = {"csv": (as_csv, "text/csv; charset=utf-8"), "jsonl": (as_jsonl, "application/x-ndjson")}
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
-    """The rows of the pages that the filter lets through; kind: one of ROWS."""
-    lines, content_type = ROWS[kind]
-    return Download(f"{_stem(run, wanted)}.{kind}", content_type, lines(in_time(wanted.of(run))))
+    """The rows of the pages that the filter lets through, as csv or jsonl."""
+    rows = map(row_of, in_time(wanted.of(run)))
+    return row_file(_stem(run, wanted), kind, rows, tuple(FACTS))
 
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.models import ExtractedRow, Run
 from crawling.paging import page_of
+from serving.downloads import Download, row_file
 
 CHUNK = 1000
 COLUMNS = ("url", "name", "value")
@@ -21,24 +20,14 @@ def list_extracted(
     return page_of(found.filter(name=name) if name else found, limit)
 
 
-def as_csv(run: Run) -> Iterator[str]:
-    """All rows as lines of a table."""
-    return csv_lines(COLUMNS, _rows(run))
+def extracted_rows_file(run: Run, kind: str) -> Download:
+    """All rows, as csv or json."""
+    return row_file(f"crawl-{run.crawl_id}-run-{run.number}", kind, _rows(run), COLUMNS)
 
 
-def as_json(run: Run) -> Iterator[str]:
-    """All rows as one JSON array, a row a line."""
-    separator = "["
-    for cells in _rows(run):
-        yield (
-            f"{separator}\n{json.dumps(dict(zip(COLUMNS, cells, strict=True)), ensure_ascii=False)}"
-        )
-        separator = ","
-    yield "[]\n" if separator == "[" else "\n]\n"
-
-
-def _rows(run: Run) -> Iterator[tuple[str, str, str]]:
+def _rows(run: Run) -> Iterator[dict[str, str]]:
     after: int | None = 0
     while after is not None:
         rows, after = list_extracted(run, after=after, limit=CHUNK)
-        yield from ((row.url.url, row.name, row.value) for row in rows)
+        for row in rows:
+            yield dict(zip(COLUMNS, (row.url.url, row.name, row.value), strict=True))

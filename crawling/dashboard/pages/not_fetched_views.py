@@ -7,8 +7,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from crawling.dashboard.base.requests import asked_number, asked_run
-from crawling.dashboard.base.responses import Download, send
-from crawling.dashboard.base.row_files import TYPES, lines_of
 from crawling.dashboard.pages.not_fetched import (
     NotFetchedReason,
     each_not_fetched_url,
@@ -17,6 +15,7 @@ from crawling.dashboard.pages.not_fetched import (
 )
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import row_file, send
 
 ROWS = 100
 
@@ -51,14 +50,8 @@ def as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBa
     run = _run(request, pk)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
-    name = f"crawl-{pk}-run-{run.number}-left-out.{kind}"
-    return send(
-        Download(
-            name,
-            TYPES[kind],
-            lines_of(each_not_fetched_url(run, [asked] if asked else reasons), kind),
-        )
-    )
+    rows = each_not_fetched_url(run, [asked] if asked else reasons)
+    return send(row_file(f"crawl-{pk}-run-{run.number}-left-out", kind, rows))
 
 
 def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:

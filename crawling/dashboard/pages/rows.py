@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.models import Page
 
 #: what is known of an answered fetch (SEEDS B6), in the order of the columns
@@ -50,20 +48,3 @@ FACTS: dict[str, Callable[[Page], Any]] = {
 def row_of(page: Page) -> dict[str, Any]:
     """Everything that is known of it, by name."""
     return {name: fact(page) for name, fact in FACTS.items()}
-
-
-def as_csv(pages: Iterable[Page]) -> Iterator[str]:
-    """A line for each, times in ISO 8601."""
-    return csv_lines(tuple(FACTS), (_plain(row_of(page)).values() for page in pages))
-
-
-def as_jsonl(pages: Iterable[Page]) -> Iterator[str]:
-    """A JSON object a line for each."""
-    return (json.dumps(_plain(row_of(page)), ensure_ascii=False) + "\n" for page in pages)
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.isoformat() if hasattr(value, "isoformat") else value
-        for name, value in row.items()
-    }

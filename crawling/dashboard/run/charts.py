@@ -5,16 +5,14 @@ One query a chart.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from io import StringIO
 
 from django.db import connection
 from django.utils import timezone
 
 from crawling.models import Run
+from serving.downloads import Download, row_file
 
 #: hours that the chart of everything reaches back, and the minutes that each of its points sums
 SPANS = {1: 1, 24: 15}
@@ -125,13 +123,11 @@ def _chart(
     return TimeSeries(minutes, tuple(points))
 
 
-def as_csv(chart: TimeSeries) -> Iterator[str]:
-    """The numbers behind a chart, times in ISO 8601."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["from", "minutes", *SERIES])
-    for point in chart.points:
-        writer.writerow(
-            [point.at.isoformat(), chart.minutes, *(getattr(point, name) for name in SERIES)]
-        )
-    yield text.getvalue()
+def chart_file(stem: str, chart: TimeSeries) -> Download:
+    """The numbers behind a chart as a table."""
+    rows = (
+        {"from": point.at, "minutes": chart.minutes}
+        | {name: getattr(point, name) for name in SERIES}
+        for point in chart.points
+    )
+    return row_file(stem, "csv", rows)

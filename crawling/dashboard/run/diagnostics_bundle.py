@@ -18,7 +18,6 @@ from allocation.selectors import holdings_of, resource_rows
 from allocation.snapshot import WaitRow
 from crawling.crawls.clones import order_of
 from crawling.dashboard.base.crawl_views import run_view
-from crawling.dashboard.base.spreadsheets import csv_lines
 from crawling.dashboard.run.diagnosis import facts_of
 from crawling.dashboard.run.findings import minutes
 from crawling.dashboard.run.holdings import dealings_of
@@ -28,6 +27,7 @@ from crawling.dashboard.run.log_export import as_text
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.diagnosis import verdict
 from crawling.runs.grants import default_pool
+from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from crawling.dashboard.base.responses import Download
 from crawling.dashboard.run.log import LogFilter, whole_log
 from crawling.models import LogLine, Run
+from serving.downloads import Download, row_file, text_file
+from serving.row_lines import lines_of
 
 
 def row_of(line: LogLine) -> dict[str, Any]:
@@ -36,24 +36,13 @@ def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
 
 def as_jsonl(lines: Iterable[LogLine]) -> Iterator[str]:
     """A JSON object a line for each."""
-    return (
-        json.dumps({**row_of(line), "at": line.at.isoformat()}, ensure_ascii=False) + "\n"
-        for line in lines
-    )
-
-
-#: by kind of file: what writes the lines, and the type
-KINDS: dict[str, tuple[Callable[[Iterable[LogLine]], Iterator[str]], str]] = {
-    "txt": (as_text, "text/plain; charset=utf-8"),
-    "jsonl": (as_jsonl, "application/x-ndjson"),
-}
+    return lines_of(map(row_of, lines), "jsonl")
 
 
 def log_file(run: Run, wanted: LogFilter, kind: str) -> Download:
-    """All lines that the filter lets through; kind: one of KINDS."""
-    write, content_type = KINDS[kind]
-    return Download(
-        f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-log.{kind}",
-        content_type,
-        write(whole_log(run, wanted)),
-    )
+    """All lines that the filter lets through, as txt or jsonl."""
+    stem = f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-log"
+    lines = whole_log(run, wanted)
+    if kind == "txt":
+        return text_file(stem, as_text(lines))
+    return row_file(stem, kind, map(row_of, lines))

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from crawling.crawls.blacklist import block_host
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.dashboard.base.row_files import lines_of
 from crawling.models import CrawlJob, Host, RobotsFile
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
+from serving.row_lines import lines_of
 from tests.crawling.pages import browser, soup
 
 

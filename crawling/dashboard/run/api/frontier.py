@@ -30,6 +30,7 @@ from crawling.orders.order import MAX_SEEDS
 from crawling.runs.manual_order import handle_all, handle_urls
 from crawling.runs.waiting_urls import FrontierFilter, as_text, frontier_of, waiting_count
 from serving.access import AuthenticatedRequest
+from serving.downloads import TYPES
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
@@ -163,7 +164,7 @@ def text(
     q: Text = "",
 ) -> StreamingHttpResponse:
     lines = as_text(get_run(crawl_id, run), FrontierFilter(place, host.lower(), q))
-    return StreamingHttpResponse(lines, content_type="text/plain; charset=utf-8")
+    return StreamingHttpResponse(lines, content_type=TYPES["txt"])
 
 
 @frontier.post(

@@ -9,10 +9,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_vary_headers
 
 from crawling.dashboard.base.requests import asked_run
-from crawling.dashboard.run.charts import as_csv, chart_of_run
+from crawling.dashboard.run.charts import chart_file, chart_of_run
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -33,12 +34,7 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     """The numbers behind a run's charts, as CSV."""
     run = _run(request, pk)
-    headers = {
-        "Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-by-time.csv"'
-    }
-    return StreamingHttpResponse(
-        as_csv(chart_of_run(run)), content_type="text/csv; charset=utf-8", headers=headers
-    )
+    return send(chart_file(f"crawl-{pk}-run-{run.number}-by-time", chart_of_run(run)))
 
 
 @authenticated(needs="crawling.change_crawljob")

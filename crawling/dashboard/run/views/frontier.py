@@ -26,6 +26,7 @@ from crawling.runs.waiting_urls import (
 )
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.downloads import send, text_file
 
 SHOWN = 100
 #: what may be done to what is in each place, and the words on its button
@@ -76,12 +77,8 @@ def text(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     run = asked_run(request, get_object_or_404(CrawlJob, pk=pk))
     if run is None:
         raise Http404("A crawl that was never started has no frontier.")
-    headers = {"Content-Disposition": f'attachment; filename="frontier-{pk}-run-{run.number}.txt"'}
-    return StreamingHttpResponse(
-        as_text(run, FrontierFilter.read(request.GET)),
-        content_type="text/plain; charset=utf-8",
-        headers=headers,
-    )
+    lines = as_text(run, FrontierFilter.read(request.GET))
+    return send(text_file(f"frontier-{pk}-run-{run.number}", lines))
 
 
 @needs("crawling.change_crawljob")

@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from crawling.dashboard.base.requests import asked_number, asked_run
-from crawling.dashboard.base.responses import send
 from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
@@ -26,6 +25,7 @@ from crawling.dashboard.run.log import (
 from crawling.dashboard.run.log_export import log_file
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 
 #: lines at a time: what a browser's own search can look through, and takes no time to show
 SHOWN = 1_000

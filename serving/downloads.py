@@ -1,0 +1,60 @@
+"""Files that are made while they are sent, and the answers that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from django.http import StreamingHttpResponse
+
+from serving.row_lines import csv_lines, lines_of
+
+#: by the ending of a file its type
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "txt": "text/plain; charset=utf-8",
+}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that is made piece by piece; `length` in bytes, where it is known before."""
+
+    name: str
+    content_type: str
+    pieces: Iterator[str] | Iterator[bytes]
+    length: int | None = None
+
+
+def row_file(
+    stem: str, kind: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()
+) -> Download:
+    """The rows as the file `stem.kind`; kind and columns as of `lines_of`."""
+    return Download(f"{stem}.{kind}", TYPES[kind], lines_of(rows, kind, columns))
+
+
+def cell_file(stem: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Download:
+    """The table `stem.csv`, of rows that are cells without names."""
+    return Download(f"{stem}.csv", TYPES["csv"], csv_lines(columns, rows))
+
+
+def text_file(stem: str, lines: Iterator[str]) -> Download:
+    """The lines as the file `stem.txt`."""
+    return Download(f"{stem}.txt", TYPES["txt"], lines)
+
+
+def send(download: Download) -> StreamingHttpResponse:
+    """Send it piece by piece.
+
+    If a piece can't be made the connection breaks off, so that nobody takes a part for the whole.
+    """
+    answer = StreamingHttpResponse(download.pieces, content_type=download.content_type)
+    answer["Content-Disposition"] = f'attachment; filename="{quote(download.name)}"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    if download.length is not None:
+        answer["Content-Length"] = str(download.length)
+    return answer

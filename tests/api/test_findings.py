@@ -84,9 +84,9 @@ def test_hosts_tell_what_is_queued_and_who_has_them(operator, order):
 
     hosts = operator.get(f"crawls/{crawl.pk}/hosts")["items"]
 
-    assert [(host["name"], host["queued"], host["leased_to"]) for host in hosts] == [
-        ("127.0.0.1:8900", 1, None),
-        ("127.0.0.2:8900", 2, None),
+    assert [(host["name"], host["queued"], host["leased_by"]) for host in hosts] == [
+        ("127.0.0.1:8900", 1, ""),
+        ("127.0.0.2:8900", 2, ""),
     ]
 
 

@@ -18,29 +18,37 @@ from crawling.web.outages import read_outage
 from crawling.web.statuses import explain
 
 SOME = 20
-SORTS = {"host": "host__name", "queued": "queued", "done": "done"}
-MOST_TO_DO = "-queued"
+SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}
+MOST_TO_DO, FOUND_FIRST = "-queued", "found"
 
 
 @dataclass(frozen=True)
 class HostRow:
-    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued or
-    the run has ended. `leased_by` names a crawl.
-
-    `is_at_gate`: its name is not settled yet. `outage`: why nothing can be fetched from it, in a
-    sentence.
-    """
+    """A host of a run, as pages, JSON and diagnostics show it."""
 
     name: str
+    #: the number of the run's process that serves it
+    process: int
     queued: int
     done: int
-    due_in: float | None
-    delay: float
+    #: when the next fetch may begin; None where nothing is queued or the run has ended
+    due_at: datetime | None
+    delay_seconds: float
+    #: the crawl that fetches from it now; empty: none
     leased_by: str
     is_leased_here: bool
     robots: str
+    #: its name is not settled yet
     is_at_gate: bool
+    #: why nothing can be fetched from it, in a sentence
     outage: str
+
+    @property
+    def due_in(self) -> float | None:
+        """Seconds until the next fetch may begin (0: now)."""
+        if self.due_at is None:
+            return None
+        return max(0.0, (self.due_at - timezone.now()).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -146,10 +154,11 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
     outage = read_outage(queue.outage) if is_due else None
     return HostRow(
         name=host.name,
+        process=queue.process_number,
         queued=queue.queued,
         done=queue.done,
-        due_in=max(0.0, (_free_at(queue) - timezone.now()).total_seconds()) if is_due else None,
-        delay=max(host.delay_seconds, run.crawl.delay_seconds),
+        due_at=_free_at(queue) if is_due else None,
+        delay_seconds=max(host.delay_seconds, run.crawl.delay_seconds),
         leased_by=shift.process.run.crawl.name if shift else "",
         is_leased_here=bool(shift and shift.process.run_id == run.pk),
         robots=robots,

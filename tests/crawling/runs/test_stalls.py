@@ -114,7 +114,8 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
     page = soup(operator.get(reverse("crawling:crawl", args=[idle.crawl_id])))
 
     assert "Not fetching: crawl delay." in page.select_one(".stall").get_text(" ", strip=True)
-    with ZipFile(BytesIO(operator.get(page.select_one(".stall a")["href"]).content)) as bundle:
+    evidence = page.select_one("a[href*='evidence.zip']")["href"]
+    with ZipFile(BytesIO(operator.get(evidence).content)) as bundle:
         told = json.loads(bundle.read("verdict.json"))
         assert told["verdict"]["cause"] == "crawl delay"
         assert told["facts"]["next_host"]["name"] == "127.0.0.1:8900"
@@ -123,4 +124,4 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
         assert {"crawl.json", "bank.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(
             bundle.namelist()
         )
-    assert browser("viewer").get(page.select_one(".stall a")["href"]).status_code == 403
+    assert browser("viewer").get(evidence).status_code == 403

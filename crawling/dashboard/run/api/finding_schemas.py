@@ -77,9 +77,15 @@ class HostOut(Schema):
     name: str
     process: int
     queued: int
-    due_at: datetime
+    done: int
+    due_at: datetime | None = Field(
+        description="when the next fetch may begin; null: nothing is queued, or the run has ended"
+    )
     delay_seconds: float
-    leased_to: str | None = Field(description="the crawl that is fetching from it, if one is")
+    leased_by: str = Field(description="the crawl that fetches from it now; empty: none")
+    robots: str = Field(description="the state of its robots.txt")
+    is_at_gate: bool = Field(description="its name is not resolved yet")
+    outage: str = Field(description="why nothing can be fetched from it; empty: it can")
 
 
 class HostPage(Schema):

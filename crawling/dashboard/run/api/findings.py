@@ -35,7 +35,8 @@ from crawling.dashboard.run.api.finding_schemas import (
     PagePage,
 )
 from crawling.dashboard.run.fetch_threads import fetch_threads_of
-from crawling.dashboard.run.findings import list_hosts, list_pages, minutes
+from crawling.dashboard.run.findings import list_pages, minutes
+from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log_export import row_of as log_row
 from crawling.models import Level, UrlState
@@ -109,8 +110,9 @@ def hosts(
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the host's name."""
-    rows, following = list_hosts(get_run(crawl_id, run), text=q, after=cursor or 0, limit=limit)
-    return {"items": [asdict(row) for row in rows], "next": following}
+    asked = get_run(crawl_id, run)
+    queues, following = hosts_page(asked, text=q, sort=FOUND_FIRST, after=cursor, most=limit)
+    return {"items": host_rows(asked, queues), "next": following}
 
 
 @findings.get(

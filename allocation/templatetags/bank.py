@@ -40,3 +40,9 @@ def _span(seconds: float) -> str:
     if seconds < 48 * 3600:
         return f"{seconds / 3600:.0f} h"
     return f"{seconds / 86400:.0f} days"
+
+
+@register.inclusion_tag("allocation/_tabs.html")
+def resource_tabs(here: str, pool: int | None = None) -> dict[str, object]:
+    """The tabs of the resources; a page about no pool leads to the list of them."""
+    return {"here": here, "pool": pool}

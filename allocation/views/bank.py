@@ -34,31 +34,53 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="allocation.view_pool")
 def bank(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show Available, Max, Allocation and Need, the safe sequence, why each request waits, and what
-    happened lately.
-    """
-    try:
-        view = selectors.bank_view(pool)
-    except UnknownPool as error:
-        raise Http404(str(error)) from error
-    process = whole_number(request.GET.get("process", ""))
-    events = recent_events(pool, process=process, most=EVENTS)
+    """Show Available, Max, Allocation and Need, and why each request waits."""
+    view = _view(pool)
     text = request.GET.get("q", "").strip()
-    context = {
+    here = {
         "bank": view,
         "text": text,
         "is_large": len(view.processes) > ROWS,
         "rows": Paginator(_named(view, text), ROWS).get_page(request.GET.get("page")),
-        "steps": Paginator(_steps(view), ROWS).get_page(request.GET.get("steps")),
         "waits": view.waiting[:WAITS],
         "more_waits": view.waiting[WAITS:],
+    }
+    return _live(request, "allocation/bank.html", "allocation/_bank.html", here)
+
+
+@authenticated(needs="allocation.view_pool")
+def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+    """Show the safe sequence with Work at each step."""
+    view = _view(pool)
+    here = {
+        "bank": view,
+        "steps": Paginator(_steps(view), ROWS).get_page(request.GET.get("steps")),
         "empty_handed": [
             step.process for step in view.safe_sequence or () if not any(step.process.allocation)
         ],
-        "chosen": events[0].label if process and events else "",
-        "events": events,
     }
-    return _live(request, "allocation/bank.html", "allocation/_bank.html", context)
+    return _live(request, "allocation/sequence.html", "allocation/_sequence.html", here)
+
+
+@authenticated(needs="allocation.view_pool")
+def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+    """Show what happened lately, to all or to `?process=`."""
+    process = whole_number(request.GET.get("process", ""))
+    found = recent_events(pool, process=process, most=EVENTS)
+    here = {
+        "bank": _view(pool),
+        "chosen": found[0].label if process and found else "",
+        "events": found,
+    }
+    return _live(request, "allocation/events.html", "allocation/_events.html", here)
+
+
+def _view(pool: int) -> BankView:
+    """The pool as it is now. Raises Http404 where there is none."""
+    try:
+        return selectors.bank_view(pool)
+    except UnknownPool as error:
+        raise Http404(str(error)) from error
 
 
 def _named(view: BankView, text: str) -> list[ProcessRow]:

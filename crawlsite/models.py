@@ -39,8 +39,12 @@ class Preference(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preference"
     )
     refresh_seconds = models.PositiveSmallIntegerField(
-        help_text="between two refreshes of a live page; 0: none"
+        default=2, help_text="between two refreshes of a live page; 0: none"
     )
+    theme = models.CharField(
+        max_length=10, default="auto", help_text="light, dark, or auto: as the browser has it"
+    )
+    density = models.CharField(max_length=12, default="comfortable", help_text="of tables")
 
     def __str__(self) -> str:
         return f"of {self.user}"

@@ -1,4 +1,4 @@
-"""How somebody likes the pages to behave: kept on the account, so that it holds in every
+"""How somebody likes the pages to look and behave: kept on the account, so that it holds in every
 browser."""
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from django.utils.functional import SimpleLazyObject
 from crawling.errors import BadOrder
 from crawlsite.models import Preference
 
-USUAL_SECONDS = 2
 #: seconds between two refreshes of a live page, and the words for it
 REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}
+#: value and word of each theme and density, the usual one first
+THEMES = {"auto": "Auto", "light": "Light", "dark": "Dark"}
+DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
 
 
-def refresh_seconds(user: User | AnonymousUser) -> int:
-    """How often live pages ask anew for somebody; 0: never."""
-    kept = Preference.objects.filter(user=user.pk).values_list("refresh_seconds", flat=True).first()
-    return USUAL_SECONDS if kept is None else kept
+def preference_of(user: User | AnonymousUser) -> Preference:
+    """What somebody chose, or what is usual."""
+    return Preference.objects.filter(user=user.pk).first() or Preference()
 
 
 def set_refresh(user: User, seconds: str) -> int:
@@ -34,13 +35,37 @@ def set_refresh(user: User, seconds: str) -> int:
     return chosen
 
 
-def refresh(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `refresh.seconds` and `refresh.choices`.
+def set_look(user: User, *, theme: str | None = None, density: str | None = None) -> None:
+    """Keep what is given on the account. Raises BadOrder for what cannot be chosen."""
+    asked = {"theme": (theme, THEMES), "density": (density, DENSITIES)}
+    given = {name: value for name, (value, _) in asked.items() if value is not None}
+    faults = {
+        name: f"must be one of {', '.join(choices)}"
+        for name, (value, choices) in asked.items()
+        if value is not None and value not in choices
+    }
+    if faults:
+        raise BadOrder(faults)
+    Preference.objects.update_or_create(user=user, defaults=given)
 
-    The database is asked only by templates that show them.
+
+def preferences(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: `refresh.seconds` and `refresh.choices`, `look.theme` and `look.density`
+    with their choices.
+
+    The database is asked once, and only by templates that show one of them.
     """
+    kept = SimpleLazyObject(lambda: preference_of(request.user))
     return {
         "refresh": SimpleLazyObject(
-            lambda: {"seconds": refresh_seconds(request.user), "choices": REFRESHES.items()}
-        )
+            lambda: {"seconds": kept.refresh_seconds, "choices": REFRESHES.items()}
+        ),
+        "look": SimpleLazyObject(
+            lambda: {
+                "theme": kept.theme,
+                "density": kept.density,
+                "themes": THEMES.items(),
+                "densities": DENSITIES.items(),
+            }
+        ),
     }

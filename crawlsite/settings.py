@@ -109,7 +109,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.alarms.alarm",
-                "crawlsite.preferences.refresh",
+                "crawlsite.preferences.preferences",
             ],
         },
     },

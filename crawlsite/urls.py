@@ -9,7 +9,7 @@ from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
-from crawlsite.preference_views import keep_refresh
+from crawlsite.preference_views import keep_look, keep_refresh
 from crawlsite.token_views import revoke, tokens
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
@@ -33,6 +33,7 @@ urlpatterns = [
     path("account/tokens/", tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
     path("account/refresh/", keep_refresh, name="refresh"),
+    path("account/look/", keep_look, name="look"),
     path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

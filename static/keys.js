@@ -18,6 +18,7 @@
     <dl>
       <div><dt><kbd>/</kbd></dt><dd>search, on this page or everywhere</dd></div>
       <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; <kbd>Enter</kbd> opens it</dd></div>
+      <div><dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>find a crawl, host, page, place or action</dd></div>
       <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
     </dl>
     <label><input type="checkbox" id="keys-on"> Use these keys in this browser</label>

@@ -21,15 +21,42 @@ def test_it_is_two_seconds_until_somebody_chooses_and_then_theirs_alone():
     assert viewer.post("/account/refresh/", {"refresh_seconds": "15"}).status_code == 204
 
     assert (chosen(viewer), chosen(operator)) == ("15", "2")
-    assert viewer.get("/api/preferences").json() == {"refresh_seconds": 15}
+    assert viewer.get("/api/preferences").json()["refresh_seconds"] == 15
+
+
+def look(client):
+    page = soup(client.get("/crawls/")).html
+    return page["data-theme"], page["data-density"]
+
+
+def test_theme_and_density_are_chosen_one_by_one_without_scripts_and_for_oneself():
+    viewer, operator = browser("viewer"), browser("operator")
+    assert look(viewer) == ("auto", "comfortable")
+
+    answer = viewer.post("/account/look/", {"density": "compact", "next": "/hosts/"})
+    viewer.post("/account/look/", {"theme": "dark"})
+
+    assert answer.url == "/hosts/"
+    assert (look(viewer), look(operator)) == (("dark", "compact"), ("auto", "comfortable"))
+    assert chosen(viewer) == "2"
+
+
+def test_a_look_that_there_is_not_is_refused_with_what_there_is():
+    viewer = browser("viewer")
+
+    page = soup(viewer.post("/account/look/", {"theme": "pink"}, follow=True))
+
+    assert "theme: must be one of auto, light, dark" in page.select_one(".message").get_text()
+    assert look(viewer) == ("auto", "comfortable")
 
 
 def test_a_program_chooses_too_and_off_is_a_choice():
     viewer = browser("viewer")
 
-    assert viewer.put(
-        "/api/preferences", {"refresh_seconds": 0}, content_type="application/json"
-    ).json() == {"refresh_seconds": 0}
+    wanted = {"refresh_seconds": 0, "theme": "dark", "density": "compact"}
+    answer = viewer.put("/api/preferences", wanted, content_type="application/json")
+
+    assert answer.json() == wanted == viewer.get("/api/preferences").json()
 
     assert chosen(viewer) == "0"
 

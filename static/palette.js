@@ -1,0 +1,99 @@
+// Ctrl-K: one field that finds places, what can be done here, and crawls, hosts and pages. What it finds are links and buttons of the
+// page and answers of the JSON interface, so it can do nothing that a page cannot.
+"use strict";
+(() => {
+  const WAIT_MS = 150, MOST = 5, SHORTEST = 2;
+  const opener = document.getElementById("find-anything");
+  if (!opener) return;
+  const places = [...document.querySelectorAll("header.site a[href]:not(.brand)")];
+  const home = (key) => places.find((link) => link.dataset.key === key)?.getAttribute("href");
+  const sources = [
+    { kind: "Crawl", ask: "crawls", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
+    { kind: "Host", ask: "hosts", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
+    { kind: "Page", ask: "search", name: (one) => one.title || one.url, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
+  ];
+  let asked = 0, timer;
+
+  const dialog = document.createElement("dialog");
+  dialog.id = "palette";
+  dialog.setAttribute("aria-label", "Find anything");
+  dialog.innerHTML = `<article><input type="search" aria-label="Find crawls, hosts, pages, places and actions"
+    placeholder="Find crawls, hosts, pages, places and actions" autocomplete="off" spellcheck="false">
+    <ul role="list"></ul><p class="sub" role="status"></p></article>`;
+  document.body.append(dialog);
+  const field = dialog.querySelector("input"), list = dialog.querySelector("ul"), told = dialog.querySelector("p");
+
+  function row(kind, name, act) {
+    const item = document.createElement("li");
+    const choice = document.createElement(typeof act === "string" ? "a" : "button");
+    if (typeof act === "string") choice.href = act;
+    else choice.addEventListener("click", () => { dialog.close(); act(); });
+    choice.append(Object.assign(document.createElement("span"), { textContent: name }), Object.assign(document.createElement("small"), { textContent: kind }));
+    item.append(choice);
+    return item;
+  }
+
+  // What the page itself offers: the places and its own buttons.
+  function own(text) {
+    const holds = (name) => name.toLowerCase().includes(text.toLowerCase());
+    const name = (element) => element.getAttribute("aria-label") || element.textContent.trim();
+    const actions = [...document.querySelectorAll("main .verbs :is(button, li a), main .head > [role=button]")].filter((one) => !one.disabled);
+    return [
+      ...actions.filter((one) => holds(name(one))).map((one) => row("Action", name(one), () => one.click())),
+      ...places.filter((one) => holds(name(one))).map((one) => row("Place", name(one), one.getAttribute("href"))),
+    ];
+  }
+
+  async function answers(source, text) {
+    try {
+      const answer = await fetch(`${opener.dataset.api}${source.ask}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+      if (!answer.ok) return [];
+      return (await answer.json()).items.slice(0, MOST).map((one) => row(source.kind, source.name(one), source.href(one)));
+    } catch { return []; } // no answer: what the page offers is still there
+  }
+
+  async function find() {
+    const number = ++asked, text = field.value.trim();
+    const found = own(text);
+    list.replaceChildren(...found);
+    told.textContent = "";
+    if (text.length < SHORTEST) return;
+    const more = (await Promise.all(sources.map((source) => answers(source, text)))).flat();
+    if (number !== asked) return;
+    list.append(...more);
+    told.textContent = found.length + more.length ? "" : `Nothing has “${text}” in its name.`;
+  }
+
+  function open() {
+    field.value = "";
+    find();
+    dialog.showModal();
+    field.focus();
+  }
+  function move(step) {
+    const choices = [field, ...list.querySelectorAll("a, button")];
+    const here = choices.indexOf(document.activeElement);
+    choices[Math.min(Math.max(here + step, 0), choices.length - 1)].focus();
+  }
+
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(find, WAIT_MS);
+  });
+  dialog.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) move(step);
+    else if (event.key === "Enter" && event.target === field) list.querySelector("a, button")?.click();
+    else if (event.key === "Escape") dialog.close(); // a search field would only become empty
+    else return;
+    event.preventDefault();
+  });
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  opener.hidden = false;
+  opener.addEventListener("click", open);
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    if (!dialog.open && !document.querySelector("dialog[open]")) open();
+  });
+})();

@@ -12,8 +12,8 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from allocation.isolation import repeatable_read
 from allocation.models import Conservation, Event, LedgerCheckpoint, Pool, Request, RequestState
-from allocation.repeatable_read import repeatable_read
 
 #: kinds of events that are answers to requests
 DECISIONS = ("granted", "waiting", "rejected")

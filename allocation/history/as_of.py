@@ -9,8 +9,8 @@ from uuid import UUID
 
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.checkpoints import replayed
+from allocation.isolation import repeatable_read
 from allocation.models import Event, EventKind, Pool, Process
-from allocation.repeatable_read import repeatable_read
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector, minus
 from allocation.rules.replay import Breach, LedgerReplay

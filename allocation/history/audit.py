@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from allocation.errors import UnknownPool
-from allocation.history.checkpoints import restored
-from allocation.history.entries import entries
+from allocation.history.checkpoints import entries, restored
+from allocation.isolation import repeatable_read
 from allocation.models import (
     Conservation,
     Grant,
@@ -19,7 +19,6 @@ from allocation.models import (
     Request,
     RequestState,
 )
-from allocation.repeatable_read import repeatable_read
 from allocation.rules.banker import Vector, plus
 from allocation.rules.proof import Proof
 from allocation.rules.replay import Breach, LedgerEntry

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import connection
 
+from allocation.isolation import repeatable_read
 from allocation.models import CAPACITY_KINDS, Event, Request, RequestState, ResourceClass
-from allocation.repeatable_read import repeatable_read
 from allocation.wording import UnitWords
 
 #: how many seconds may be looked back on

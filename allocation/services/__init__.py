@@ -1,8 +1,7 @@
 """Every write to the bank. All take keyword arguments and run in a transaction of their own."""
 
+from allocation.history.checkpoints import keep_checkpoints
 from allocation.models import RequestKind
-from allocation.services.checkpoints import keep_checkpoints
-from allocation.services.classes import add_class
 from allocation.services.grants_on_release import pump_pool
 from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
 from allocation.services.limits import (
@@ -14,7 +13,7 @@ from allocation.services.limits import (
     set_reserved,
 )
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
-from allocation.services.pools import create_pool, register_process
+from allocation.services.pools import add_class, create_pool, register_process
 from allocation.services.previews import preview_limits, preview_process
 from allocation.services.releases import finish_process, release_resources
 from allocation.services.requests import cancel_request, request_resources

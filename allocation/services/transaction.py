@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
 from allocation.errors import BankBusy, WrongIsolation
-from allocation.lock_retry import insist, was_in_the_way
+from allocation.isolation import insist, was_in_the_way
 
 P = ParamSpec("P")
 T = TypeVar("T")

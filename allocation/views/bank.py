@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 from allocation import selectors
 from allocation.errors import UnknownPool
 from allocation.numbers import whole_number
-from allocation.records import pool_cards, recent_events
+from allocation.selectors import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
 from serving.access import AuthenticatedRequest, authenticated
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.db import InterfaceError, OperationalError
 from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.lock_retry import IN_THE_WAY, sqlstate
+from allocation.isolation import IN_THE_WAY, sqlstate
 from allocation.services import is_holder, release_resources
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.models import RunProcess

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
-from allocation.records import pool_cards
+from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
 from crawlsite.health.probes import parts

@@ -73,7 +73,7 @@ def test_age_of_the_oldest_wait_grows(client, token, pool):
 def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(
     client, token, pool, monkeypatch, every
 ):
-    monkeypatch.setattr("allocation.services.checkpoints.EVERY", every)
+    monkeypatch.setattr("allocation.history.checkpoints.EVERY", every)
     assert (keep_checkpoints() > 0) == (every == 2)
 
     found = scrape(client, token)

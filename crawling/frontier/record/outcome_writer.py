@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
-from allocation.lock_retry import insist
+from allocation.isolation import insist
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields

@@ -115,7 +115,7 @@ def test_evidence_that_proves_nothing_is_told(bank, viewer):
 
 def test_checkpoints_are_kept_as_they_fall_due_and_begin_a_replay(bank, monkeypatch):
     whole = bank_as_of(bank.pk, 9)
-    monkeypatch.setattr("allocation.services.checkpoints.EVERY", 4)
+    monkeypatch.setattr("allocation.history.checkpoints.EVERY", 4)
 
     assert (keep_checkpoints(), keep_checkpoints()) == (2, 0)
 
@@ -125,7 +125,7 @@ def test_checkpoints_are_kept_as_they_fall_due_and_begin_a_replay(bank, monkeypa
 
 
 def test_audit_proves_the_checkpoints_too(bank, monkeypatch):
-    monkeypatch.setattr("allocation.services.checkpoints.EVERY", 4)
+    monkeypatch.setattr("allocation.history.checkpoints.EVERY", 4)
     keep_checkpoints()
     assert audit_pool(bank.pk).findings == ()
 

@@ -8,8 +8,7 @@ import pytest
 
 from allocation.errors import BadClasses, ClassKeyTaken, UnknownPool
 from allocation.models import Event, EventKind, Grant, Pool, Process, Release, Request
-from allocation.records import recent_events
-from allocation.selectors import bank_view, holdings_of, outcome_of
+from allocation.selectors import bank_view, holdings_of, outcome_of, recent_events
 from allocation.services import (
     NewClass,
     add_class,

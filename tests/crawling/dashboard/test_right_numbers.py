@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.records import pool_cards
+from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
 from crawling.crawls.creation import create_crawl, start_run

@@ -1,19 +1,36 @@
-"""A transaction that failed because others were in the way is tried again."""
+"""Transactions beside others: several tables are read as of one moment, and what failed because
+others were in the way is tried again.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
 #: SQLSTATEs by which PostgreSQL says that others were in the way, so that the same work may well
 #: succeed: serialisation failure, deadlock, lock time-out
 IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
-
 T = TypeVar("T")
+
+
+@contextmanager
+def repeatable_read() -> Iterator[None]:
+    """Let all queries see the same moment: between two statements a grant could make a safe state
+    look unsafe.
+
+    Within a transaction of the caller's its isolation stands.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
 
 
 def insist(work: Callable[[], T], *, attempts: int) -> T:

@@ -50,13 +50,10 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
         "X-Crawlsite-Timestamp": str(timestamp),
         "X-Crawlsite-Signature": signature(secret, timestamp, body),
     }
+    target = vetted.permitted[0]
     try:
         request = PinnedRequest(
-            address.url,
-            address=vetted.permitted[0],
-            headers=headers,
-            method="POST",
-            body=body,
+            address.url, address=target, headers=headers, method="POST", body=body
         )
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300

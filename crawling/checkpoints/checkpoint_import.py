@@ -42,15 +42,8 @@ def import_checkpoint(
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
-    order = with_secrets(manifest.order, secrets or {})
-    if missing := masked_in(order):
-        fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
-        raise CheckpointTrouble(
-            f"{folder} has the crawl's order without its secrets. Give these with --secrets "
-            f"FILE, as JSON: {fields}."
-        )
     order = {
-        **order,
+        **_unmasked_order(folder, manifest, secrets or {}),
         "name": name or free_name(str(manifest.order.get("name", ""))),
         "claim": _fitting(manifest),
     }
@@ -66,6 +59,19 @@ def import_checkpoint(
         enroll(run)
         ask_for_shifts(run)
     return run
+
+
+def _unmasked_order(
+    folder: Path, manifest: CheckpointManifest, secrets: Mapping[str, Any]
+) -> dict[str, Any]:
+    order = with_secrets(manifest.order, secrets)
+    if missing := masked_in(order):
+        fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
+        raise CheckpointTrouble(
+            f"{folder} has the crawl's order without its secrets. Give these with --secrets "
+            f"FILE, as JSON: {fields}."
+        )
+    return order
 
 
 def _fitting(manifest: CheckpointManifest) -> dict[str, int]:

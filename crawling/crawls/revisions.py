@@ -21,7 +21,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.fields import format_value
-from crawling.orders.order import PARTS, read_order
+from crawling.orders.order import PARTS, CrawlOrder, read_order
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.run_log import write
@@ -102,24 +102,7 @@ def _edit_by_bank_and_order(
 ) -> CrawlJob:
     if revision is not None:
         _check_revision(crawl, revision)
-    errors = {
-        name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
-        for name in fields
-        if name not in EDITABLE
-    }
-    order, mistakes = read_order(
-        _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
-    )
-    errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
-    if (
-        "name" in fields
-        and "name" not in errors
-        and (name := str(fields["name"])).strip() != crawl.name
-        and is_taken(name)
-    ):
-        errors |= name_is_taken(name)
-    if errors or not order:
-        raise BadOrder(errors)
+    order = _checked_edit(crawl, fields)
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
         values["claim"] = check_max(crawl, order.claim)
@@ -138,6 +121,29 @@ def _edit_by_bank_and_order(
         # a small frontier is ranked at once; the scheduler goes on with a large one
         rank_some(place.run_id)
     return edited
+
+
+def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any]) -> CrawlOrder:
+    """The order as it would stand. Raises BadOrder with a sentence by field."""
+    errors = {
+        name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
+        for name in fields
+        if name not in EDITABLE
+    }
+    order, mistakes = read_order(
+        _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
+    )
+    errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
+    if (
+        "name" in fields
+        and "name" not in errors
+        and (name := str(fields["name"])).strip() != crawl.name
+        and is_taken(name)
+    ):
+        errors |= name_is_taken(name)
+    if errors or not order:
+        raise BadOrder(errors)
+    return order
 
 
 def revert_edit(
@@ -232,17 +238,30 @@ def _edit(
     crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes)
-    latest = crawl.runs.first()
-    if latest and RULING.isdisjoint(changes):
-        Run.objects.filter(pk=latest.pk, judged_by=key).update(judged_by=rules_key(crawl))
-    if latest and latest.state not in ENDED_STATES:
-        if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-            # to this transaction's end: whoever queues URLs after it reads the new weights
-            with locked_run(latest.pk):
-                begin_reranking(latest.pk)
-        told = "; ".join(
-            f"{name} from {format_value(old)} to {format_value(new)}"
-            for name, (old, new) in changes.items()
-        )
-        write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
+    if latest := crawl.runs.first():
+        _apply_to_run(latest, crawl, changes, by, judged_by=key)
     return crawl
+
+
+def _apply_to_run(
+    run: Run,
+    crawl: CrawlJob,
+    changes: Mapping[str, tuple[Any, Any]],
+    by: User | None,
+    *,
+    judged_by: str,
+) -> None:
+    """Let the latest run follow an edit, in its transaction. judged_by: the rules' key before."""
+    if RULING.isdisjoint(changes):
+        Run.objects.filter(pk=run.pk, judged_by=judged_by).update(judged_by=rules_key(crawl))
+    if run.state in ENDED_STATES:
+        return
+    if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
+        # to this transaction's end: whoever queues URLs after it reads the new weights
+        with locked_run(run.pk):
+            begin_reranking(run.pk)
+    edits = "; ".join(
+        f"{name} from {format_value(old)} to {format_value(new)}"
+        for name, (old, new) in changes.items()
+    )
+    write(run.pk, f"Edited by {by or 'the command line'}: {edits}.")

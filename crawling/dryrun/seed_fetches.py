@@ -138,6 +138,9 @@ def _fetch_all(
     return [found[address.url] for address in addresses]
 
 
+OTHER_SCHEME = "Not tried: only http and https are tried here. The crawl itself will fetch it."
+
+
 class _TestFetchRound:
     """What the threads share, one a host; each keeps its host's delay."""
 
@@ -190,11 +193,7 @@ class _TestFetchRound:
         if self._lost.is_set():
             return SeedTestFetch(address.url, note="Not tried: the bank took back what this held.")
         if address.scheme not in WEB:
-            return SeedTestFetch(
-                address.url,
-                note="Not tried: only http and https are tried here. The crawl itself will "
-                "fetch it.",
-            )
+            return SeedTestFetch(address.url, note=OTHER_SCHEME)
         resolution = self._resolutions[address.hostname]
         dial, refusal = address_to_dial(
             resolution, address.port, self._context.client.egress.dialling
@@ -207,15 +206,8 @@ class _TestFetchRound:
         )
         if refusal:
             return refused(fetch, refusal)
-        if address.origin not in self._robots:
-            if not clock.wait():
-                return too_late(fetch, clock)
-            found = fetch_robots(
-                address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock)
-            )
-            assert found is not None, "each hop has an answer"
-            self._robots[address.origin] = as_read(found)
-            clock.rest()
+        if not self._learn_robots(address, dial, clock):
+            return too_late(fetch, clock)
         status, body = self._robots[address.origin]
         robots = self._context.robots.read(status, body)
         clock.delay = max(
@@ -236,6 +228,20 @@ class _TestFetchRound:
         fetched = self._context.get_document(address, dial)
         clock.rest()
         return self._told(fetch, address, fetched)
+
+    def _learn_robots(self, address: Address, dial: str, clock: TestFetchClock) -> bool:
+        """Fetch the origin's robots.txt if it is not known; False: the time is over."""
+        if address.origin in self._robots:
+            return True
+        if not clock.wait():
+            return False
+        found = fetch_robots(
+            address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock)
+        )
+        assert found is not None, "each hop has an answer"
+        self._robots[address.origin] = as_read(found)
+        clock.rest()
+        return True
 
     def _hop(
         self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock

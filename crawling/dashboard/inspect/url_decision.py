@@ -126,20 +126,7 @@ def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
 def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlDecision:
     run = common.runs.get(crawl.pk)
     if run is None:
-        ruling = filters_of(crawl, black=common.black).judge(
-            address, depth=1, is_seed=address.url in crawl.seeds
-        )
-        return _describe_decision(
-            crawl,
-            None,
-            "not started",
-            ruling,
-            [
-                DecisionFact(
-                    "rule", _describe_rule(ruling) + " That is so one link away from a seed."
-                )
-            ],
-        )
+        return _answer_before_start(crawl, address, common)
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
     filters = filters_of(crawl, run, black=common.black)
     if row:
@@ -171,6 +158,16 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
         ruling,
         facts,
     )
+
+
+def _answer_before_start(
+    crawl: CrawlJob, address: Address, common: UrlDecisionFacts
+) -> UrlDecision:
+    ruling = filters_of(crawl, black=common.black).judge(
+        address, depth=1, is_seed=address.url in crawl.seeds
+    )
+    sentence = _describe_rule(ruling) + " That is so one link away from a seed."
+    return _describe_decision(crawl, None, "not started", ruling, [DecisionFact("rule", sentence)])
 
 
 def _row(run: Run, url: str) -> Url | None:

@@ -84,10 +84,15 @@ def reasons_of(run: Run) -> list[NotFetchedReason]:
         )
         for rule, row in rules
     ]
+    return [*found, *_by_status(run), *_by_counts(run)]
+
+
+def _by_status(run: Run) -> list[NotFetchedReason]:
+    """What failed or was excluded."""
     statuses = RunStatusCount.objects.filter(run=run, state__in=KINDS, urls__gt=0).order_by(
         "state", "-urls", "status"
     )
-    found += [
+    return [
         NotFetchedReason(
             f"{row.state}{row.status}",
             KINDS[UrlState(row.state)],
@@ -97,7 +102,11 @@ def reasons_of(run: Run) -> list[NotFetchedReason]:
         )
         for row in statuses
     ]
-    sums = counts_of([run.pk])[run.pk]
+
+
+def _by_counts(run: Run) -> list[NotFetchedReason]:
+    """What is held as a trap, and copies."""
+    found, sums = list[NotFetchedReason](), counts_of([run.pk])[run.pk]
     if sums.quarantined:
         found.append(
             NotFetchedReason(

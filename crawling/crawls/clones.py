@@ -11,7 +11,7 @@ from crawling.crawls.creation import create_crawl
 from crawling.crawls.fetching_section import fetching_of, shown
 from crawling.crawls.tags import set_tags
 from crawling.models import CrawlJob
-from crawling.orders.order import PARTS
+from crawling.orders.order import COLUMNS, PARTS
 
 LONGEST_NAME = 100
 
@@ -19,26 +19,8 @@ LONGEST_NAME = 100
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
     """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
     masked."""
-    order = {
-        "name": crawl.name,
-        "seeds": list(crawl.seeds),
-        "scope": crawl.scope,
-        "order": crawl.visit_order,
-        "max_pages": crawl.max_pages,
-        "max_depth": crawl.max_depth,
-        "max_bytes": crawl.max_bytes,
-        "max_seconds": crawl.max_seconds,
-        "delay_seconds": crawl.delay_seconds,
-        "processes": crawl.processes,
-        "batch_size": crawl.batch_size,
-        "archive": crawl.archive,
-        "obey_nofollow": crawl.obey_nofollow,
-        "requisites": crawl.requisites,
-        "extract": dict(crawl.extract),
-        **shown(crawl),
-        "claim": dict(crawl.claim),
-        "priority": crawl.priority,
-    }
+    order = {name: getattr(crawl, name) for name in COLUMNS}
+    order |= {"order": crawl.visit_order, "claim": dict(crawl.claim), **shown(crawl)}
     for column, part in PARTS.items():
         # an order may be older than a field of its part
         order |= part().model_dump() | getattr(crawl, column)

@@ -26,7 +26,7 @@ from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
-from crawling.orders.order import PARTS, CrawlOrder, read_claim, read_order
+from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, default_pool, enroll
 from crawling.web.addresses import BadUrl, read_address
@@ -77,27 +77,9 @@ def create_crawl(
 
 def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
     """The row of an order, not saved."""
-    return CrawlJob(
-        name=order.name,
-        seeds=order.seeds,
-        scope=order.scope,
-        visit_order=order.order,
-        max_pages=order.max_pages,
-        max_depth=order.max_depth,
-        max_bytes=order.max_bytes,
-        max_seconds=order.max_seconds,
-        delay_seconds=order.delay_seconds,
-        processes=order.processes,
-        batch_size=order.batch_size,
-        archive=order.archive,
-        obey_nofollow=order.obey_nofollow,
-        requisites=order.requisites,
-        extract=order.extract,
-        fetching=column_of(order),
-        claim=claim,
-        priority=order.priority,
-        **{column: part_of(order, part) for column, part in PARTS.items()},
-    )
+    own = {name: getattr(order, name) for name in COLUMNS}
+    parts = {column: part_of(order, part) for column, part in PARTS.items()}
+    return CrawlJob(visit_order=order.order, claim=claim, fetching=column_of(order), **own, **parts)
 
 
 def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:

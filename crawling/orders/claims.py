@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-MIB = 1024 * 1024
+from crawling.orders.fields import MIB
+
 #: reading takes several times as much as the document itself
 MOST_DOCUMENT_BYTES = 64 * MIB
 

@@ -231,6 +231,11 @@ FIELDS = tuple(
     sorted(fields_of(CrawlOrder), key=lambda one: one.name not in CrawlOrder.__annotations__)
 )
 
+_IN_PARTS = {*FetchingPart.model_fields}.union(*(part.model_fields for part in PARTS.values()))
+#: fields that a column of the same name keeps each; the order of visits is kept as `visit_order`,
+#: and Max as the whole that the claim was completed to
+COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "order", "claim"})
+
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {
     "missing": "is needed",

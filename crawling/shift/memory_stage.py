@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import time
 
-from crawling.orders.claims import MIB, memory_share
+from crawling.orders.claims import memory_share
+from crawling.orders.fields import MIB
 from crawling.process.memory_limit import MemoryLimit
 from crawling.shift.grants import ShiftGrants
 from crawling.web.fetch.memory_budget import DEADLINE_SECONDS, MemoryBudget

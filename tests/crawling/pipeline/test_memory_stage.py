@@ -14,7 +14,7 @@ from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import HostQueue, Page, Shift, Url
-from crawling.orders.claims import MIB
+from crawling.orders.fields import MIB
 from crawling.web.fetch import memory_budget
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.statuses import FetchStatus

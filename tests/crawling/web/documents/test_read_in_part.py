@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from allocation.models import Request
 from crawling.models import Page
-from crawling.orders.claims import MIB
+from crawling.orders.fields import MIB
 from crawling.web.documents.base import TruncationReason
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.packed_size import MOST_UNPACKED

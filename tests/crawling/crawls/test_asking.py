@@ -320,8 +320,9 @@ def test_the_form_takes_secrets_and_no_page_gives_them_back(pool, loopback):
     shown = [
         operator.get(path).content.decode()
         for path in (
-            f"/crawls/{crawl.pk}/",
+            f"/crawls/{crawl.pk}/settings/",
             f"/crawls/new/?clone={crawl.pk}",
+            f"/crawls/{crawl.pk}/",
             f"/api/crawls/{crawl.pk}",
         )
     ]

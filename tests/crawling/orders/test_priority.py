@@ -126,7 +126,7 @@ def test_form_command_and_page_have_it(pool, loopback, client, admin_user):
     client.force_login(admin_user)
 
     assert crawl.priority == 10
-    assert "10: urgent" in client.get(f"/crawls/{crawl.pk}/").content.decode()
+    assert "10: urgent" in client.get(f"/crawls/{crawl.pk}/settings/").content.decode()
     assert 'name="priority" value="10"' in client.get(f"/crawls/{crawl.pk}/scope/").content.decode()
     assert (
         'name="priority" value="10"'

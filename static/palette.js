@@ -40,7 +40,7 @@
     const actions = [...document.querySelectorAll("main .verbs :is(button, li a), main .head > [role=button]")].filter((one) => !one.disabled);
     return [
       ...actions.filter((one) => holds(name(one))).map((one) => row("Action", name(one), () => one.click())),
-      ...places.filter((one) => holds(name(one))).map((one) => row("Place", name(one), one.getAttribute("href"))),
+      ...places.filter((one) => holds(name(one))).map((one) => row(one.dataset.key ? `Place, g ${one.dataset.key}` : "Place", name(one), one.getAttribute("href"))),
     ];
   }
 

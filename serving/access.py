@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods
@@ -47,6 +48,12 @@ def authenticated(
         return guarded
 
     return guard
+
+
+def require(user: User, permission: str) -> None:
+    """For a permission that depends on what is asked for. Raises PermissionDenied."""
+    if not user.has_perm(permission):
+        raise PermissionDenied
 
 
 def needs(permission: str) -> Callable[[V], V]:

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from crawling.installation import ACCESS_RULES, allow, disallow, identity, set_identity
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
-from serving.access import AuthenticatedRequest, authenticated
+from serving.access import AuthenticatedRequest, authenticated, require
 
 if TYPE_CHECKING:
     from crawling.installation import AccessRule
@@ -152,8 +152,7 @@ def about_this_crawler(request: HttpRequest) -> HttpResponse:
 
 
 def _need(user: User, verb: str, kind: str) -> None:
-    if not user.has_perm(f"crawling.{verb}_{ACCESS_RULES[kind]._meta.model_name}"):
-        raise PermissionDenied
+    require(user, f"crawling.{verb}_{ACCESS_RULES[kind]._meta.model_name}")
 
 
 def _public_page() -> str:

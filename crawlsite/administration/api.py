@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, cast
 
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
@@ -26,7 +26,7 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.administration.activity import activities, as_activity
-from serving.access import AuthenticatedRequest, needs
+from serving.access import AuthenticatedRequest, needs, require
 
 access, users, activity = Router(), Router(), Router()
 may_see_access = needs("crawling.change_allowednetwork")
@@ -126,7 +126,7 @@ def add(
     fields: Annotated[Annotated[dict[str, Any], WithJsonSchema(RULE)], Body()],
 ) -> Status:
     model = _model(kind)
-    _need(request.user, f"crawling.add_{model._meta.model_name}")
+    require(request.user, f"crawling.add_{model._meta.model_name}")
     names = {field.name for field in model._meta.get_fields()} - {"id"}
     if unknown := fields.keys() - names:
         sentence = f"is not a field here; these are: {', '.join(sorted(names))}"
@@ -145,7 +145,7 @@ def add(
 @may_see_access
 def remove(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
     model = _model(kind)
-    _need(request.user, f"crawling.delete_{model._meta.model_name}")
+    require(request.user, f"crawling.delete_{model._meta.model_name}")
     disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
     return Status(204, None)
 
@@ -237,8 +237,3 @@ def _user(user: User) -> dict[str, Any]:
         "is_superuser": user.is_superuser,
         "last_login": user.last_login,
     }
-
-
-def _need(user: User, permission: str) -> None:
-    if not user.has_perm(permission):
-        raise PermissionDenied

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -16,6 +16,18 @@ def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
     if number is None:
         return job.runs.select_related("crawl__schedule").first()
     return get_object_or_404(job.runs.select_related("crawl__schedule"), number=number)
+
+
+def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
+    """The run asked for, or the latest, of a crawl by its id.
+
+    consequence: the end of the sentence about a crawl that was never started. Raises Http404.
+    """
+    job = get_object_or_404(CrawlJob, pk=crawl)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so {consequence}.")
+    return run
 
 
 def asked_text(request: HttpRequest, name: str) -> str:

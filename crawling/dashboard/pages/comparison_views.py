@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.dashboard.base.requests import asked_number, asked_run
+from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.models import CrawlJob, InquiryKind, Page, Run
@@ -24,22 +24,19 @@ def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """What is different in `?run=` (the latest) against `?against=` (the one before): of a
     `?kind=`, on a `?host=`, after an address.
     """
-    job = get_object_or_404(CrawlJob, pk=pk)
-    new = asked_run(request, job)
-    if new is None:
-        raise Http404(f"{job.name} has never been started, so there are no runs to compare.")
-    old = _against(request, job, new)
+    new = wanted_run(request, pk, "there are no runs to compare")
+    old = _against(request, new.crawl, new)
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
     host, after = (request.GET.get(name, "").replace("\0", "")[:4000] for name in ("host", "after"))
     here: dict[str, Any] = {
-        "crawl": job,
+        "crawl": new.crawl,
         "new": new,
         "old": old,
         "kind": kind,
         "host": host,
         "after": after,
-        "runs": job.runs.all()[:RUNS],
+        "runs": new.crawl.runs.all()[:RUNS],
         "kinds": KINDS,
     }
     if old:

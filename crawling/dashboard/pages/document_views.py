@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from crawling.crawls.traps import approve_trap, ban_trap
-from crawling.dashboard.base.requests import asked_number, asked_run, back
+from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
 from crawling.dashboard.pages.extracted import extracted_rows_file, list_extracted
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
@@ -34,12 +34,7 @@ def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> StreamingHttpResponse:
     """All that was taken out of a run's pages, as a file."""
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(
-            f"{job.name} has never been started, so nothing was taken out of its pages yet."
-        )
+    run = wanted_run(request, pk, "nothing was taken out of its pages yet")
     return send(extracted_rows_file(run, kind))
 
 

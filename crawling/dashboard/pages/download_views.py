@@ -5,32 +5,35 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from crawling.archive.reader import original_of, packed_pieces
 from crawling.archive.viewer import whole_document_of
-from crawling.dashboard.base.requests import asked_run
+from crawling.dashboard.base.requests import wanted_run
 from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, CrawlJob, Page, Run
+from crawling.models import ArchiveFile, Page
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
+
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has no pages yet"
 
 
 @authenticated(needs="crawling.view_crawljob")
 def rows(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     """The rows of a run's pages, filtered as their list is."""
-    return send(rows_file(_run(request, pk), asked_pages(request), kind))
+    return send(rows_file(wanted_run(request, pk, NEVER_STARTED), asked_pages(request), kind))
 
 
 @authenticated(needs="crawling.change_crawljob")
 def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """What the archive has of a run's pages, filtered as their list is."""
-    run = _run(request, pk)
+    run = wanted_run(request, pk, NEVER_STARTED)
     try:
         return send(warc_file(run, asked_pages(request)))
     except ArchiveTrouble as trouble:
@@ -72,14 +75,6 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:archive", pk)
-
-
-def _run(request: HttpRequest, pk: int) -> Run:
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(f"{job.name} has never been started, so it has no pages yet.")
-    return run
 
 
 def _page(crawl: int, url: int) -> Page:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 
-from crawling.dashboard.base.requests import asked_number, asked_run
+from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.pages.not_fetched import (
     NotFetchedReason,
     each_not_fetched_url,
     not_fetched_urls,
     reasons_of,
 )
-from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send
 
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has left nothing out"
 ROWS = 100
 
 
@@ -25,7 +26,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
     the id `?after=`.
     """
-    run = _run(request, pk)
+    run = wanted_run(request, pk, NEVER_STARTED)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     after = asked_number(request, "after")
@@ -47,7 +48,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     """All addresses of the reason `?why=`, or of all reasons."""
-    run = _run(request, pk)
+    run = wanted_run(request, pk, NEVER_STARTED)
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     rows = each_not_fetched_url(run, [asked] if asked else reasons)
@@ -56,11 +57,3 @@ def as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBa
 
 def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:
     return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)
-
-
-def _run(request: HttpRequest, pk: int) -> Run:
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(f"{job.name} has never been started, so it has left nothing out.")
-    return run

@@ -5,14 +5,14 @@ back, export it.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_ids, asked_run
+from crawling.dashboard.base.requests import asked_ids, wanted_run
 from crawling.errors import CrawlError
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.models import CrawlJob, Run
+from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.manual_order import DONE, handle_all, handle_urls, how_many
 from crawling.runs.waiting_urls import (
@@ -46,10 +46,7 @@ def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`,
     after the URL `?after=`.
     """
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(f"{job.name} has never been started, so it has no frontier yet.")
+    run = wanted_run(request, pk, "it has no frontier yet")
     if request.method == "POST":
         return _handle(request, run)
     wanted = FrontierFilter.read(request.GET)
@@ -59,7 +56,7 @@ def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         messages.error(request, str(error))
         urls, following = [], None
     here = {
-        "crawl": job,
+        "crawl": run.crawl,
         "run": run,
         "wanted": wanted,
         "urls": urls,
@@ -74,9 +71,7 @@ def frontier(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def text(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     """All that the page would list, an address a line."""
-    run = asked_run(request, get_object_or_404(CrawlJob, pk=pk))
-    if run is None:
-        raise Http404("A crawl that was never started has no frontier.")
+    run = wanted_run(request, pk, "it has no frontier yet")
     lines = as_text(run, FrontierFilter.read(request.GET))
     return send(text_file(f"frontier-{pk}-run-{run.number}", lines))
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from crawling.dashboard.base.requests import asked_number, asked_run
+from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
@@ -23,10 +23,12 @@ from crawling.dashboard.run.log import (
     log_before,
 )
 from crawling.dashboard.run.log_export import log_file
-from crawling.models import CrawlJob, Run
+from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has no log yet"
 #: lines at a time: what a browser's own search can look through, and takes no time to show
 SHOWN = 1_000
 
@@ -39,7 +41,7 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     The live refresh asks for what is behind the last line that has settled, and gets nothing but
     lines.
     """
-    job, run = _run(request, pk)
+    run = wanted_run(request, pk, NEVER_STARTED)
     wanted, line, after = (
         LogFilter.read(request.GET),
         asked_number(request, "line"),
@@ -53,7 +55,7 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     else:
         here = _before(run, wanted, asked_number(request, "before"))
     here |= {
-        "crawl": job,
+        "crawl": run.crawl,
         "run": run,
         "asked": wanted,
         "levels": LEVEL_WORDS.items(),
@@ -70,15 +72,9 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def file(request: AuthenticatedRequest, pk: int, ending: str) -> HttpResponseBase:
     """All lines that the filter lets through."""
-    return send(log_file(_run(request, pk)[1], LogFilter.read(request.GET), ending))
-
-
-def _run(request: HttpRequest, pk: int) -> tuple[CrawlJob, Run]:
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(f"{job.name} has never been started, so it has no log yet.")
-    return job, run
+    return send(
+        log_file(wanted_run(request, pk, NEVER_STARTED), LogFilter.read(request.GET), ending)
+    )
 
 
 def _before(run: Run, wanted: LogFilter, before: int | None) -> dict[str, Any]:

@@ -5,13 +5,13 @@ pages and hosts in full.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
 from crawling.dashboard.base.columns import column
-from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back
+from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back, wanted_run
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.diagnosis import stall_of
@@ -98,16 +98,13 @@ def hosts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id
     `?after=`; those with most to do first.
     """
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    if run is None:
-        raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
+    run = wanted_run(request, pk, "it has no hosts yet")
     text, sort = asked_text(request, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
     queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
     here = {
-        "crawl": job,
+        "crawl": run.crawl,
         "run": run,
         "hosts": host_rows(run, queues),
         "text": text,

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
@@ -20,7 +21,7 @@ urlpatterns = [
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),
     path("bank/", include("allocation.urls")),
-    path("dns/", include("crawling.dashboard.hosts.dns_urls")),
+    path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),
     path("experiments/", include("crawling.experiments.urls")),
     path("alerts/", include("crawling.dashboard.alerts.urls")),

@@ -15,7 +15,7 @@ from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.holdings import dealings_of
+from crawling.dashboard.run.processes import dealings_of
 from crawling.errors import BadOrder
 from crawling.installation import identity, set_identity
 from crawling.models import Identity

@@ -3,7 +3,7 @@ state."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,10 @@ from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED, WORKING_STATES
 from crawling.runs.wait_reason import waiting_runs
+from serving.downloads import Download, row_file
 
+#: crawls of a file that are read at a time
+CHUNK = 200
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
@@ -292,3 +295,22 @@ def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
     return rows.filter(
         Q(**{f"by__{'lt' if is_falling else 'gt'}": by}) | Q(by=None) | Q(by=by, pk__lt=pk)
     )
+
+
+def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
+    """The crawls wanted; as csv or jsonl. Each as `/api/crawls` has it."""
+    return row_file("crawls", kind, _crawls(wanted))
+
+
+def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
+    """By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line
+    is slow.
+    """
+    waiting = waiting_runs()
+    wanted = sortable(replace(wanted, after=None), waiting)
+    while True:
+        crawls, following = page_of(wanted, waiting, CHUNK)
+        yield from (view.as_dict() for _, view in crawls)
+        if following is None:
+            return
+        wanted = replace(wanted, after=following)

@@ -12,8 +12,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.columns import ColumnHead, column
 from crawling.dashboard.base.crawl_views import CrawlView
-from crawling.dashboard.crawls.export import crawls_file
-from crawling.dashboard.crawls.listing import BY_COUNTS, CrawlFilter, Listing, list_crawls
+from crawling.dashboard.crawls.listing import (
+    BY_COUNTS,
+    CrawlFilter,
+    Listing,
+    crawls_file,
+    list_crawls,
+)
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, SavedView
 from crawling.runs.steering import possible

@@ -14,9 +14,8 @@ from pydantic import ConfigDict, Field
 
 from crawling.crawls.blacklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text, may_view
-from crawling.dashboard.hosts.export import host_row
 from crawling.dashboard.hosts.filter import STATES, HostFilter
-from crawling.dashboard.hosts.reads import list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.reads import host_row, list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import PAGES, SHORTEST, search_pages
 from crawling.models import Host, Page
 from serving.access import AuthenticatedRequest, needs

@@ -4,8 +4,8 @@ somebody has blocked it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFil
 from crawling.paging import cut
 from crawling.web.statuses import explain
 from dnscache.models import DnsEntry
+from serving.downloads import Download, row_file
 
 HOSTS = 100
 CRAWLS = 100
@@ -143,3 +144,38 @@ def visitors_of(host: Host) -> list[VisitingCrawl]:
         VisitingCrawl(queue.run.crawl, queue.run.state, queue.queued, queue.done)
         for queue in queues[:CRAWLS]
     ]
+
+
+def hosts_file(wanted: HostFilter, kind: str) -> Download:
+    """The hosts wanted; as csv or jsonl. Each as `/api/hosts` has it."""
+    return row_file("hosts", kind, map(host_row, _hosts(wanted)))
+
+
+def _hosts(wanted: HostFilter) -> Iterator[HostSummary]:
+    after: str | None = ""
+    while after is not None:
+        rows, after = list_hosts(replace(wanted, after=after))
+        yield from rows
+
+
+def host_row(row: HostSummary) -> dict[str, Any]:
+    """A host for programs."""
+    facts = {
+        name: getattr(row, name)
+        for name in (
+            "addresses",
+            "robots",
+            "trouble",
+            "due_at",
+            "leased_by",
+            "crawls",
+            "queued",
+            "done",
+        )
+    }
+    return {
+        "id": row.host.pk,
+        "name": row.host.name,
+        **facts,
+        "blocked": row.block.reason if row.block else None,
+    }

@@ -1,7 +1,10 @@
-"""The pages of hosts, and the search of pages, which span all crawls."""
+"""The pages of hosts and the search of pages, which span all crawls, and the pages about names that
+need crawls.
+"""
 
 from django.urls import path, re_path
 
+from crawling.dashboard.hosts import name_views
 from crawling.dashboard.hosts import views as hosts
 
 app_name = "hosts"
@@ -12,3 +15,11 @@ urlpatterns = [
     path("hosts/<int:pk>/block/", hosts.block, name="block"),
     path("search/", hosts.search, name="search"),
 ]
+#: beside those of the cache of names
+names = (
+    [
+        path("why/", name_views.why, name="why"),
+        path("replay/", name_views.replay, name="replay"),
+    ],
+    "names",
+)

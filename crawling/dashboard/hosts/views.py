@@ -10,9 +10,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blacklist import block_host, unblock_host
-from crawling.dashboard.hosts.export import hosts_file
 from crawling.dashboard.hosts.filter import WORDS, HostFilter, host_counts
-from crawling.dashboard.hosts.reads import list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.reads import hosts_file, list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
 from crawling.errors import CrawlError
 from crawling.models import Host

@@ -6,15 +6,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import F, Sum
+from django.db.models import Count, F, Sum
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
-from crawling.dashboard.run.copies import ContentCopies, copies_of
 from crawling.dashboard.run.crawl_settings import importance_of
-from crawling.dashboard.run.fetch_threads import FetchThreadRow, fetch_threads_of, steps_of
-from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
 from crawling.dashboard.run.hosts import (
     SOME,
     HostNumbers,
@@ -25,6 +22,13 @@ from crawling.dashboard.run.hosts import (
 )
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
 from crawling.dashboard.run.pages import pages_of
+from crawling.dashboard.run.processes import (
+    FetchThreadRow,
+    ProcessHoldings,
+    dealings_of,
+    fetch_threads_of,
+    steps_of,
+)
 from crawling.dashboard.run.rates import FetchRates, rates_of
 from crawling.dashboard.run.statuses import StatusRow, status_rows
 from crawling.models import CrawlJob, Page, Run, RunState, Shift
@@ -39,6 +43,29 @@ CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
 #: of the log's tail
 LINES = 50
+
+
+#: copies that are added up; the page of a crawl is asked for every two seconds
+MOST_COPIES = 20_000
+
+
+@dataclass(frozen=True)
+class ContentCopies:
+    """`bytes` of the first MOST_COPIES copies; `are_more`: there are others."""
+
+    pages: int
+    bytes: int
+
+    @property
+    def are_more(self) -> bool:
+        return self.pages >= MOST_COPIES
+
+
+def copies_of(run: Run) -> ContentCopies:
+    found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST_COPIES].aggregate(
+        pages=Count("pk"), bytes=Sum("bytes", default=0)
+    )
+    return ContentCopies(**found)
 
 
 @dataclass(frozen=True)

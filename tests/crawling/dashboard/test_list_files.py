@@ -28,7 +28,7 @@ def operator(transactional_db):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Files are read in several pieces, however few rows a test has."""
-    monkeypatch.setattr("crawling.dashboard.crawls.export.CHUNK", 2)
+    monkeypatch.setattr("crawling.dashboard.crawls.listing.CHUNK", 2)
     monkeypatch.setattr("crawling.dashboard.hosts.reads.HOSTS", 2)
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.run.diagnosis import stall_of
-from crawling.dashboard.run.holdings import dealings_of
+from crawling.dashboard.run.processes import dealings_of
 from crawling.models import CrawlJob, Host, HostQueue, Url
 from crawling.runs.automatic_pause import pause_by_itself
 from crawling.runs.diagnosis import StallCause

@@ -8,7 +8,7 @@ from allocation.api.details import wait_out
 from crawling.crawls.clones import order_of
 from crawling.dashboard.base.api_schemas import HoldingOut, ProcessHoldingsOut
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
+from crawling.dashboard.run.processes import ProcessHoldings, dealings_of
 from crawling.models import CrawlJob
 
 

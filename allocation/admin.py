@@ -198,7 +198,7 @@ class ResourceClassAdmin(ReadOnlyAdmin):
 @admin.register(Process)
 class ProcessAdmin(LimitsAdmin):
     pages = (
-        LimitsPage("claim", "Claim (Max)", ClaimForm, "edit claim", "claim changed"),
+        LimitsPage("claim", "Resource limits", ClaimForm, "edit claim", "claim changed"),
         LimitsPage("priority", "Priority", PriorityForm, "edit priority", "priority changed"),
     )
     list_display = [

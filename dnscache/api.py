@@ -82,7 +82,9 @@ def list_names(
     return {"items": rows[:limit], "next": rows[limit - 1].name if len(rows) > limit else None}
 
 
-@dns.get("/{name}", response=DnsEntryOut, summary="What the cache knows of a name; nobody is asked")
+@dns.get(
+    "/{name}", response=DnsEntryOut, summary="What the cache knows of a name, without a look-up"
+)
 @needs("dnscache.view_dnsentry")
 def show_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
     return entry_of(name)

@@ -172,7 +172,7 @@ class DnsPreResolver(models.Model):
     slow_depth = models.PositiveIntegerField()
     names = models.PositiveIntegerField(help_text="answers in its memory")
     threads_saved = models.FloatField(help_text="the sum of their weights")
-    counts = models.JSONField(help_text="what became of names since it started")
+    counts = models.JSONField(help_text="results of names since it started")
 
     class Meta:
         verbose_name = "DNS pre-resolver"

@@ -22,7 +22,7 @@ class DnsMinute(models.Model):
     minute = models.DateTimeField(primary_key=True)
     memory = models.PositiveIntegerField(help_text="answers from a process's memory")
     database = models.PositiveIntegerField(
-        help_text="answers from PostgreSQL: those resolved ahead, among others"
+        help_text="answers from PostgreSQL: those pre-resolved, among others"
     )
     lookup = models.PositiveIntegerField(help_text="answers that somebody had to wait for")
     stale = models.PositiveIntegerField(

@@ -42,7 +42,7 @@ class DnsMinuteOut(Schema):
 
 
 class PreResolverOut(Schema):
-    """A process that resolves ahead, as of its last beat."""
+    """A pre-resolver process, as of its last beat."""
 
     machine: str
     beat_at: datetime
@@ -81,7 +81,7 @@ class DnsStatsOut(Schema):
 
 
 class HardName(Schema):
-    """A row of the conflict area."""
+    """A name that failed or is slow."""
 
     name: str
     status: str
@@ -170,7 +170,7 @@ def show_figures(request: AuthenticatedRequest) -> selectors.CacheOverview:
 @reports.get(
     "/hard-names",
     response=HardPage,
-    summary="The conflict area: names that failed or are slow, the heaviest first",
+    summary="Names that failed or are slow, the heaviest first",
 )
 @needs("dnscache.view_dnsentry")
 def list_hard_names(
@@ -240,7 +240,9 @@ def list_evictions(request: AuthenticatedRequest) -> list[DnsDropped]:
 
 
 @reports.post(
-    "/flush", response=FlushedOut, summary="Forget a domain, all hard names, or everything"
+    "/flush",
+    response=FlushedOut,
+    summary="Forget a domain, all failing or slow names, or everything",
 )
 @needs("dnscache.delete_dnsentry")
 def flush_cache(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:

@@ -43,7 +43,7 @@ def act_on(text: str, verb: str) -> str:
     """
     host = read_host(text)
     if host.is_literal:
-        raise BadName(f"{host.text} is an address: nobody asks for it")
+        raise BadName(f"{host.text} is an address: no look-up is needed")
     if verb == "retry":
         flush([host.text])
     elif verb == "pin":

@@ -112,7 +112,7 @@ def change_one(
 @pools.post(
     "/{pool_id}/classes",
     response={201: PoolDetail},
-    summary="Add a resource class to a pool that is at work",
+    summary="Add a resource class to a pool that is in use",
 )
 @needs("allocation.change_pool")
 def add(

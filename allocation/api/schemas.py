@@ -148,7 +148,7 @@ class OverrideIn(Schema):
 
 
 class LimitsIn(OverrideIn):
-    """What is left out stays, and so do classes that are not named."""
+    """What is not given stays, and so do classes that are not named."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -160,7 +160,7 @@ class LimitsIn(OverrideIn):
 
 
 class ProcessLimitsIn(OverrideIn):
-    """What is left out stays, and so do classes that are not named."""
+    """What is not given stays, and so do classes that are not named."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -22,8 +22,8 @@ what_if = Router()
 Amounts = Annotated[
     Vector | Annotated[dict[str, Units], Field(max_length=MOST_CLASSES)],
     Field(
-        description="units in the order of the pool's `resources`, or by class; classes left "
-        "out are 0"
+        description="units in the order of the pool's `resources`, or by class; a class that "
+        "is not named is 0"
     ),
 ]
 
@@ -122,7 +122,7 @@ def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> Sta
             raise HttpError(
                 422,
                 f"add: {one.name} claims more than there is, {_by_class(total, classes)}; the "
-                "bank would not register it.",
+                "pool would not register it.",
             )
         if not fits(held, most) or not fits(held, available):
             raise HttpError(

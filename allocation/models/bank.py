@@ -121,7 +121,7 @@ class Process(models.Model):
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")
     label = models.CharField(max_length=200)
     run_ref = models.CharField(
-        max_length=200, help_text="what the owner knows this process by; opaque to the bank"
+        max_length=200, help_text="what the owner knows this process by; opaque to the pool"
     )
     max_claim = ArrayField(models.IntegerField())
     allocated = ArrayField(models.IntegerField())

@@ -85,7 +85,7 @@ def resume_kept(*, process: int) -> int:
             EventKind.RESUMED,
             resuming,
             amounts=tuple(resuming.allocated),
-            reason="Goes on with what it kept.",
+            reason="Continues with what it kept.",
         )
         pump(bank)
         return resuming.epoch

@@ -71,7 +71,7 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
     )
     if copy.left_out:
         note += (
-            " Left out, as nobody's safety rests on them: "
+            " Not copied, as no safety depends on them: "
             f"{', '.join(process.label for process in copy.left_out[:5])}"
         )
         note += f" and {len(copy.left_out) - 5} more." if len(copy.left_out) > 5 else "."

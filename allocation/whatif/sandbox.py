@@ -48,7 +48,7 @@ class Sandbox:
             > MOST_UNITS
         ):
             raise ValueError(
-                f"A number is above {MOST_UNITS}, the most that the bank counts to. Use a "
+                f"A number is above {MOST_UNITS}, the most that a pool counts to. Use a "
                 "larger unit."
             )
 

@@ -124,9 +124,9 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
     reason = (
-        "Imported; asking the bank for a shift."
+        "Imported; requesting resources for a shift."
         if state == RunState.QUEUED
-        else "Imported from a checkpoint; resume it to go on."
+        else "Imported from a checkpoint; resume it to continue."
     )
     run = Run.objects.create(
         crawl=crawl,

@@ -1,4 +1,4 @@
-"""The black list shared by all crawls."""
+"""The blocklist shared by all crawls."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
             entry = BlackListEntry.objects.create(
                 kind=kind, text=spelt, reason=reason.strip(), by=by
             )
-            note(by, entry, "added to the black list", {"reason": (None, entry.reason)})
+            note(by, entry, "added to the blocklist", {"reason": (None, entry.reason)})
     except BadEntry as error:
         raise BadOrder({"text": str(error)}) from error
     except IntegrityError as error:
-        raise BadOrder({"text": f"the black list has {kind} {spelt} already"}) from error
+        raise BadOrder({"text": f"the blocklist has {kind} {spelt} already"}) from error
     return entry
 
 
@@ -54,8 +54,8 @@ def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
     """
     entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
-        raise NotFound(f"The black list has no entry {number}.")
-    note(by, entry, "removed from the black list", {"reason": (entry.reason, None)})
+        raise NotFound(f"The blocklist has no entry {number}.")
+    note(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])
     return entry
@@ -80,7 +80,7 @@ def block_host(host: Host, reason: str, *, by: User | None = None) -> BlackListE
 
 
 def unblock_host(host: Host, *, by: User | None = None) -> None:
-    """Let crawls fetch from the host again, as far as no other entry of the black list covers
+    """Let crawls fetch from the host again, as far as no other entry of the blocklist covers
     it."""
     for entry in _entries(host):
         remove_entry(entry.pk, by=by)

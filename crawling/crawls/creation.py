@@ -186,7 +186,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     run = Run.objects.create(
         crawl=crawl,
         number=number,
-        reason="Asking the bank for a first shift.",
+        reason="Requesting resources for a first shift.",
         judged_by=rules_key(crawl),
     )
     RunProcess.objects.bulk_create(

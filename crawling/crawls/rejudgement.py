@@ -115,7 +115,7 @@ def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> 
         write(
             run.pk,
             f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} were let "
-            "in that had been kept out.",
+            "in that had been excluded.",
         )
 
 

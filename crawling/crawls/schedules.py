@@ -135,7 +135,7 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
     if not due.starts:
         return (
             None,
-            f"Missed by {_minutes(late)}, as no scheduler was at work; the schedule skips what was "
+            f"Missed by {_minutes(late)}, as no scheduler was running; the schedule skips what was "
             "missed.",
         )
     try:

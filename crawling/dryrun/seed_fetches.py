@@ -191,7 +191,7 @@ class _TestFetchRound:
 
     def _try(self, address: Address, clock: TestFetchClock) -> SeedTestFetch:
         if self._lost.is_set():
-            return SeedTestFetch(address.url, note="Not tried: the bank took back what this held.")
+            return SeedTestFetch(address.url, note="Not tried: its resources were taken back.")
         if address.scheme not in WEB:
             return SeedTestFetch(address.url, note=OTHER_SCHEME)
         resolution = self._resolutions[address.hostname]

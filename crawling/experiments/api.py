@@ -33,7 +33,7 @@ ExperimentId = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
 class NewExperiment(Schema):
-    """How the experiment is to be; what is left out is as the paper had it, at our speed."""
+    """How the experiment is to be; what is not given is as the paper had it, at our speed."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -70,13 +70,13 @@ class RequestOut(Schema):
     )
     retries: int = Field(description="tries after the first")
     retry_seconds: float = Field(description="what those waited")
-    in_the_end: str = Field(description="what became of the last try")
+    in_the_end: str = Field(description="result of the last try")
     pages: int
     detail: str
 
 
 class ResultOut(Schema):
-    """A row of table 3: what became of the first tries under one policy."""
+    """A row of table 3: results of the first tries under one policy."""
 
     policy: str
     pool: int | None = Field(description="the pool made for it; null before its turn")

@@ -168,7 +168,7 @@ class RequestAttempt:
         outcome = outcome_of(request_id)
         if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
             raise AttemptLost(
-                f"The request was {outcome.state if outcome else 'rejected'} by the bank."
+                f"The request was {outcome.state if outcome else 'rejected'} by the pool."
             )
         return outcome
 

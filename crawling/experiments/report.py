@@ -188,7 +188,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
         )
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
-        ExperimentState.RUNNING: "Its requests are at work.",
+        ExperimentState.RUNNING: "Its requests are running.",
         ExperimentState.FINISHED: "All its requests have been tried.",
         ExperimentState.BROKEN_OFF: "It was stopped; what it held was given back.",
     }

@@ -80,7 +80,7 @@ def _line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLin
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if holds_on:
         return NewLogLine(
-            f"robots.txt unavailable ({said}): the one that was had before goes on holding.",
+            f"robots.txt unavailable ({said}): the one fetched before continues to hold.",
             Level.WARNING,
             address,
         )

@@ -55,7 +55,7 @@ def in_vain(run: Run) -> str:
         return ""
     became = {
         "failed": total.failed,
-        "kept out": total.excluded,
+        "excluded": total.excluded,
         "held back as traps": total.quarantined,
     }
     parts = [f"{count:,} {word}" for word, count in became.items() if count]

@@ -87,7 +87,7 @@ class CrawlJob(models.Model):
     )
     claim = models.JSONField(help_text="Max: units by resource class")
     priority = models.SmallIntegerField(
-        default=0, db_default=0, help_text="of its starts at the bank, -10 to 10"
+        default=0, db_default=0, help_text="of its starts in the line for resources, -10 to 10"
     )
     retention = models.JSONField(
         default=dict, blank=True, help_text="which runs are kept: `crawling.orders.retention`"
@@ -300,7 +300,7 @@ class Shift(models.Model):
     """One RQ job's turn at a run. Its id is the token that fences its writes to hosts and URLs."""
 
     process = models.ForeignKey(RunProcess, models.CASCADE, related_name="shifts")
-    epoch = models.BigIntegerField(help_text="of the bank's process; one shift an epoch")
+    epoch = models.BigIntegerField(help_text="of the pool's process; one shift an epoch")
     worker = models.CharField(max_length=200)
     started_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""What people have laid down for crawls: edits of orders, the black list, exceptions from
+"""What people have laid down for crawls: edits of orders, the blocklist, exceptions from
 robots.txt.
 
 Written by `crawling.crawls` and `crawling.runs`.

@@ -71,7 +71,7 @@ class CrawlOrder(
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     name: Annotated[
-        Name, Question(meaning="its name; left out: the first seed's host", option="--name")
+        Name, Question(meaning="its name; without it: the first seed's host", option="--name")
     ]
     seeds: Annotated[
         list[str],
@@ -179,18 +179,18 @@ class CrawlOrder(
         Field(ge=min(PRIORITIES), le=max(PRIORITIES)),
         NUMBER,
         Question(
-            label="Priority at the bank",
+            label="Priority for resources",
             help="-10 to 10: each step lets its starts go a minute ahead of others; 10 is "
             "urgent, and may use what is reserved.",
-            meaning="at the bank, -10 to 10: each step is a minute's lead, and 10 is urgent and "
-            "may use what is reserved",
+            meaning="in the line for resources, -10 to 10: each step is a minute's lead, and "
+            "10 is urgent and may use what is reserved",
             option="--priority",
         ),
     ] = 0
     claim: Annotated[
         dict[str, Units],
         Question(
-            meaning="the most it may hold of a resource class; classes that are left out take "
+            meaning="the most it may hold of a resource class; classes that are not named take "
             "the pool's usual share",
             option="--claim",
             metavar="CLASS=UNITS",

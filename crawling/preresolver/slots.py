@@ -84,7 +84,7 @@ class LookupSlots:
     def _keep(self, *, wanted: bool) -> None:
         now = time.monotonic()
         if not wanted:
-            self.hand_in("no crawl is at work")
+            self.hand_in("no crawl is running")
         elif now - self._began_at > settings.CRAWL_SLICE_SECONDS and self._others_wait():
             self.hand_in("its time slice is over and others wait")
         elif now - self._renewed_at > settings.BANK_LEASE_SECONDS / 3:

@@ -44,7 +44,7 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         file = _locked_file(path, worker)
     except OSError as error:
         logger.warning(
-            "no file tells that this shift is at work here",
+            "no file tells that this shift is running here",
             extra={"path": str(path), "error": str(error)},
         )
         yield

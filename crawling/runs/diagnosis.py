@@ -103,7 +103,7 @@ def verdict(facts: RunFacts) -> Stall:
     if facts.state in ("pausing", "stopping"):
         return _ending(facts)
     if facts.paused:
-        return Stall(StallCause.PAUSED, facts.paused, "Resume it when it is to go on.")
+        return Stall(StallCause.PAUSED, facts.paused, "Resume it to continue.")
     if facts.quiet_seconds is not None:
         return _at_work(facts, facts.quiet_seconds)
     if facts.wait:
@@ -262,7 +262,7 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if not facts.is_scheduler_there:
         return Stall(
             StallCause.NO_SCHEDULER,
-            "There is no scheduler to ask the bank for its next shift.",
+            "There is no scheduler to request resources for its next shift.",
             START_SCHEDULER,
         )
     if facts.workers == 0:
@@ -270,11 +270,11 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if due_seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"Work has been due for {_time(due_seconds)}, and nobody has asked the bank for a "
-            "shift.",
+            f"Work has been due for {_time(due_seconds)}, and no resources were requested "
+            "for a shift.",
             "Look at the scheduler's log.",
         )
-    return Stall(StallCause.STARTING, "It is about to ask the bank for a shift.")
+    return Stall(StallCause.STARTING, "It is about to request resources for a shift.")
 
 
 def _time(seconds: float) -> str:

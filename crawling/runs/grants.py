@@ -78,7 +78,7 @@ def enroll(run: Run) -> None:
         except BankBusy:
             return  # the scheduler enrolls it later
         except AllocationError as error:
-            _fail(run, f"The bank refused the claim: {error}")
+            _fail(run, f"The resource limits were refused: {error}")
             return
         RunProcess.objects.filter(pk=process.pk).update(bank_process=row)
 
@@ -148,7 +148,7 @@ def ask_for_shift(process: RunProcess) -> None:
         # the scheduler
         return
     if not outcome.granted:
-        write(run.pk, f"Waiting at the bank: {outcome.reason}")
+        write(run.pk, f"Waiting for resources: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
         cancel_waiting(run)  # paused or stopped between the look and the request
 
@@ -171,7 +171,7 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
             epoch=epoch,
             release_id=uuid4(),
             amounts=None,
-            reason="could not go on with what it kept",
+            reason="could not continue with what it kept",
         )
         return False
     return True

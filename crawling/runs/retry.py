@@ -72,7 +72,7 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     if run.state in ENDED_STATES:
         run.state, run.reason, run.finished_at = (
             RunState.QUEUED,
-            "Asking the bank for a shift, to try failed URLs again.",
+            "Requesting resources for a shift, to try failed URLs again.",
             None,
         )
         run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""

@@ -75,7 +75,7 @@ def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Go on where a paused run stood, with what is still reserved for it. Raises WrongState."""
-    run = _move(crawl, "resume", "Asking the bank for a shift.", by)
+    run = _move(crawl, "resume", "Requesting resources for a shift.", by)
     ask_for_shifts(run)
     return run
 

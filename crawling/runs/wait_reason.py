@@ -117,7 +117,10 @@ def wait_reasons(
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
-    why = {run: WaitReason(states[run], "It is about to ask the bank for a shift.") for run in idle}
+    why = {
+        run: WaitReason(states[run], "It is about to request resources for a shift.")
+        for run in idle
+    }
     at_bank = {run: WaitReason(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
     run_of = {
         process.bank_process_id: process.run_id for process in processes if process.bank_process_id
@@ -178,7 +181,7 @@ def _at_host(state: str, host: NextHostQueue) -> WaitReason:
         return WaitReason(
             state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s."
         )
-    return WaitReason(state, "It is about to ask the bank for a shift.")
+    return WaitReason(state, "It is about to request resources for a shift.")
 
 
 def _is_granted(process: RunProcess) -> bool:

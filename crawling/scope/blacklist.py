@@ -11,7 +11,7 @@ from crawling.web.expressions import BadExpression, read_expression
 
 
 class BlacklistKind(StrEnum):
-    """What an entry of the black list covers."""
+    """What an entry of the blocklist covers."""
 
     HOST = "host"
     DOMAIN = "domain"
@@ -29,7 +29,7 @@ class BlacklistMatch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        return f"entry {self.number} of the black list, {self.kind} {self.text}: {self.reason}"
+        return f"entry {self.number} of the blocklist, {self.kind} {self.text}: {self.reason}"
 
 
 class BadEntry(ValueError):

@@ -37,7 +37,7 @@ class Rule(StrEnum):
 
     @property
     def words(self) -> str:
-        return self.value.replace("_", " ")
+        return "blocklist" if self is Rule.BLACK_LIST else self.value.replace("_", " ")
 
 
 NUMBERS = {rule: number for number, rule in enumerate(Rule, start=1)}
@@ -56,7 +56,7 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True)
 class UrlFilters:
-    """The rules of one crawl as its order has them, and the black list of all crawls.
+    """The rules of one crawl as its order has them, and the blocklist of all crawls.
 
     `judge` asks what can be known before a fetch; `judge_answer` what the head of an answer tells
     besides.

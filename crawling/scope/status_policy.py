@@ -69,7 +69,7 @@ BOOK = {
 #: where ours is another: why
 REASONS = {
     204: "the URL works and is counted so, though there is nothing to keep",
-    304: "asked for only where an earlier run has the page, which goes on counting",
+    304: "asked for only where an earlier run has the page, which continues to count",
     401: "the book's crawler has no credentials",
     500: "most such errors are over in a moment",
     502: "a gateway in front of the site restarts, say",

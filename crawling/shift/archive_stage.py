@@ -173,7 +173,7 @@ def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
         with suppress(Empty):
             return coming.get(timeout=LOOK_SECONDS)
     raise RuntimeError(
-        "a fetch thread handed in a document and did not say what became of its URL; the "
+        "a fetch thread handed in a document and did not tell the result of its URL; the "
         "worker's log may say why"
     )
 

@@ -89,7 +89,7 @@ SENTENCES = {
     "next.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
-    FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",
+    FetchStatus.BLACK_LISTED: "The blocklist of all crawls holds this address.",
     FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the "
     "answer's head was read.",
     FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not "

@@ -25,7 +25,7 @@ class Problem(Schema):
 
 
 ALWAYS = {
-    401: "Nobody is logged in",
+    401: "Not logged in",
     403: "The user's role does not allow it",
     429: "Too many requests in this minute",
 }
@@ -34,7 +34,7 @@ WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
 WITH_PATH = {404: "There is no such thing"}
 WRITING = {
     409: "It cannot be done in the present state",
-    503: "The bank is busy; try again shortly",
+    503: "The pool is busy; try again shortly",
 }
 RETRY_AFTER = {
     "headers": {

@@ -24,7 +24,7 @@ class NewToken(Schema):
     )
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     days: Annotated[int, Field(ge=1, le=MOST_DAYS, strict=True)] | None = Field(
-        None, description="until it expires; left out: until it is revoked"
+        None, description="until it expires; without it: until it is revoked"
     )
 
 

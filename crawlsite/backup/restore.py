@@ -63,7 +63,7 @@ def _check(manifest: BackupManifest) -> None:
     the key.
     """
     if is_somebody_leading():
-        raise BackupTrouble("A scheduler is at work here; stop everything before restoring.")
+        raise BackupTrouble("A scheduler is running here; stop everything before restoring.")
     if CrawlJob.objects.exists():
         raise BackupTrouble(
             "There are crawls in this installation; restore into an empty one: name another "

@@ -56,15 +56,15 @@ def _parts() -> Iterator[ComponentHealth]:
         if count is None
         else f"{count} for crawls"
         if count
-        else "none: no crawl goes on",
+        else "none: no crawl continues",
     )
     leading = scheduler()
-    yield ComponentHealth("Scheduler", leading == OK, "at work" if leading == OK else leading)
+    yield ComponentHealth("Scheduler", leading == OK, "running" if leading == OK else leading)
     told = names()
     yield ComponentHealth(
         "Names",
         told == OK,
-        ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead")
+        ("resolved by crawls" if settings.DNS_AHEAD == "off" else "pre-resolved")
         if told == OK
         else told,
     )
@@ -143,7 +143,7 @@ def redis() -> str:
 
 def workers() -> str:
     count = live_workers()
-    return f"{count} for crawls" if count else "none: no crawl goes on"
+    return f"{count} for crawls" if count else "none: no crawl continues"
 
 
 def names() -> str:
@@ -151,7 +151,7 @@ def names() -> str:
     if are_servers_silent():
         return "no name server answers"
     if settings.DNS_AHEAD != "off" and not is_any_taken():
-        return "nobody resolves ahead: crawls wait for their names"
+        return "the pre-resolver is not running: crawls wait for their names"
     return OK
 
 

@@ -103,7 +103,7 @@ def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> N
         f"{path} was written by PostgreSQL {major}, and the server at hand is {programs.major}. "
         "To carry the data over, start it once with "
         f"PostgreSQL {major}, save it with `pg_dump {connect} > crawlsite.sql`, move {path} "
-        f"away, start again, and load it with `psql {connect} < crawlsite.sql`."
+        f"away, start the product, and load it with `psql {connect} < crawlsite.sql`."
     )
 
 

@@ -64,7 +64,7 @@ def test_every_page_shows_it_with_who_why_and_what_would_clear_it(log_in, flagge
 
     assert box.find("a")["href"] == flagged.get_absolute_url()
     assert " ".join(box.get_text().split()) == (
-        "Not safe: in the bank pool unsafe limits are in force; P0 and P2 could wait for each "
+        "Not safe: in the pool pool unsafe limits are in force; P0 and P2 could wait for each "
         "other for ever. "
         "Put through by ada: A drive broke. "
         "It is safe again with a raised by 1 to 12, or with the claim of P0 lowered to 9 a, or "
@@ -119,7 +119,7 @@ def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):
 
     box = alarm(log_in("viewer"), "/crawls/")
     assert " ".join(box.get_text().split()).startswith(
-        "Units are missing in the bank pool. Units of a are missing in pool pool: capacity 12,"
+        "Units are missing in the pool pool. Units of a are missing in pool pool: capacity 12,"
     )
     assert "manage.py audit_allocation" in box.get_text()
 

@@ -62,7 +62,7 @@ def test_an_operator_asks_and_changes_something_from_the_page_with_the_session_a
     )
     expect(block.locator(".live-responses-table")).to_contain_text('"Library"')
 
-    block = tried(operation(operator, "steering", "post", "/api/crawls/{crawl_id}/start"))
+    block = tried(operation(operator, "control", "post", "/api/crawls/{crawl_id}/start"))
     block.get_by_placeholder("crawl_id").fill(str(crawl.pk))
     block.get_by_role("button", name="Execute").click()
     expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(

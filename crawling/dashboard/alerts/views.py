@@ -21,11 +21,11 @@ SHOWN = 50
 EVENTS = (
     (AlertEvent.STARTED, "a run has started"),
     (AlertEvent.FINISHED, "it has finished"),
-    (AlertEvent.STOPPED, "somebody stopped it"),
+    (AlertEvent.STOPPED, "it was stopped by an operator"),
     (AlertEvent.FAILED, "it has failed"),
     (AlertEvent.TROUBLE, "it paused or stopped by itself: a threshold, or some trouble"),
-    (AlertEvent.WAITING, "it has waited at the bank for longer than its order says"),
-    (AlertEvent.UNSAFE, "a bank is not safe, or units are missing in it"),
+    (AlertEvent.WAITING, "it has waited for resources for longer than its settings say"),
+    (AlertEvent.UNSAFE, "a pool is not safe, or units are missing in it"),
 )
 
 FORMATS = (

@@ -34,7 +34,7 @@ Until = Annotated[AwareDatetime | None, Query(description="before this moment")]
 RunNumber = Annotated[
     int | None,
     Query(
-        ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out"
+        ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest without it"
     ),
 ]
 PageStatus = Annotated[
@@ -70,7 +70,7 @@ EXAMPLE = {
 CHANGES = {
     "title": "Changes",
     "type": "object",
-    "description": "Fields of the order that may be edited at any time; a run at work obeys "
+    "description": "Fields of the order that may be edited at any time; an active run obeys "
     "them within seconds.",
     "properties": {
         "revision": {

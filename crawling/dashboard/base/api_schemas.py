@@ -61,10 +61,10 @@ class HoldingOut(Schema):
 
 
 class ProcessHoldingsOut(Schema):
-    """What one of a run's processes holds of the bank, and what it waits for there."""
+    """What one of a run's processes holds of its pool, and what it waits for there."""
 
     number: int = Field(description="of the process in its run, from 0")
-    process: int = Field(description="its id in the bank")
+    process: int = Field(description="its id in the pool")
     pool: int
     holdings: list[HoldingOut]
     wait: WaitOut | None

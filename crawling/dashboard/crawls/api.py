@@ -105,7 +105,7 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
 def edit(
     request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
-    """A run at work obeys within seconds.
+    """An active run obeys within seconds.
 
     A host that is resting rests to the end of the delay that was promised. With a `revision` that
     is not the latest any more nothing is changed (409)."""

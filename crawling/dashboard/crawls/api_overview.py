@@ -29,8 +29,7 @@ Line = Annotated[str, Field(max_length=500, pattern=TEXT)]
 class IdentityOut(Schema):
     product_token: str = Field(description="what site owners write into robots.txt")
     contact_url: str = Field(
-        description="where they can reach you; empty: nobody has said it yet, and no real site "
-        "is crawled"
+        description="where they can reach you; empty: not stated yet, and no real site is crawled"
     )
     purpose: str = Field(description="what you crawl for; the page for site owners shows it")
     addresses: str = Field(description="networks that crawls come from, one a line")
@@ -81,7 +80,7 @@ class OverviewOut(Schema):
     pages_per_second: float
     at_work: list[ActiveCrawlOut]
     idle: list[IdleCrawlOut]
-    worries: list[CrawlProblemOut] = Field(description="crawls that somebody has to see to")
+    worries: list[CrawlProblemOut] = Field(description="crawls that need attention")
 
 
 class StallOut(Schema):
@@ -91,12 +90,12 @@ class StallOut(Schema):
     )
     sentence: str
     remedy: str = Field(description="what an operator can do; empty: nothing is needed")
-    seconds: float | None = Field(description="until it goes on, where that is known")
+    seconds: float | None = Field(description="until it continues, where that is known")
     is_trouble: bool = Field(description="it will not pass by itself")
 
 
 @overview.get(
-    "", response=OverviewOut, summary="What runs, what waits and on what, and what needs you"
+    "", response=OverviewOut, summary="What runs, what waits and on what, and what needs attention"
 )
 @may_view
 def glance(request: AuthenticatedRequest) -> dict[str, Any]:

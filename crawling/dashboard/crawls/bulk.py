@@ -53,7 +53,7 @@ def chosen(
         raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")
     if len(crawls) > MOST:
         raise CrawlError(
-            f"More than {MOST} crawls are found; narrow the list down first, then go on with "
+            f"More than {MOST} crawls are found; narrow the list down first, then continue with "
             "the rest."
         )
     return crawls

@@ -119,7 +119,7 @@ def show(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
 @hosts.post(
     "/{host_id}/block",
     response=HostDetailOut,
-    summary="Let no crawl fetch from the host, those at work within seconds",
+    summary="Let no crawl fetch from the host, running ones within seconds",
 )
 @may_block
 def block(
@@ -134,7 +134,7 @@ def block(
 )
 @may_unblock
 def unblock(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
-    """As far as no other entry of the black list covers it."""
+    """As far as no other entry of the blocklist covers it."""
     unblock_host(_host(host_id), by=request.user)
     return _detail(_host(host_id))
 

@@ -27,9 +27,9 @@ Capacity = Annotated[int, Query(ge=100, le=100_000, description="names that the 
 
 class NameWaitOut(Schema):
     host: str
-    name: str = Field(description="what DNS is asked for; empty: nobody asks for it")
+    name: str = Field(description="what DNS is asked for; empty: no look-up is needed")
     sentences: list[str] = Field(description="what holds for the name, the first being the answer")
-    crawls: list[int] = Field(description="crawls at work that have something queued there")
+    crawls: list[int] = Field(description="running crawls that have something queued there")
 
 
 class CacheFigures(Schema):

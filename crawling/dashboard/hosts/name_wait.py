@@ -56,8 +56,8 @@ def _sentences(wait: NameWaitReason) -> list[str]:
     entry, name = wait.entry, wait.name
     if not name:
         return [
-            "Nobody asks DNS for this host: it is an address, no host name at all, or a name "
-            "that belongs to nobody."
+            "No DNS look-up is needed: the host is an address, no host name at all, or a name "
+            "without an owner."
         ]
     if not gate_is_wanted():
         return [
@@ -66,13 +66,13 @@ def _sentences(wait: NameWaitReason) -> list[str]:
         ]
     if not living().exists():
         return [
-            "The gate is open, because nobody resolves ahead; the crawl that takes the host "
+            "The gate is open, because no pre-resolver runs; the crawl that takes the host "
             "resolves its name then."
         ]
     if found := settled([name]).get(name):
         return [_passed(found)]
     if entry is None:
-        return ["Nobody has asked for its name yet.", *_place(name)]
+        return ["Its name was not looked up yet.", *_place(name)]
     if wait.rests and entry.retry_at:
         left = MOST_TRIES - entry.fails
         return [

@@ -54,7 +54,7 @@ def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @authenticated(needs="crawling.add_blacklistentry", methods=("POST",))
 def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Block the host for all crawls, saying why; or let it go, which is for administrators, like
-    everything on the black list.
+    everything on the blocklist.
     """
     found = get_object_or_404(Host, pk=pk)
     try:

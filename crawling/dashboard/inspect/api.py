@@ -23,7 +23,7 @@ Address = Annotated[
 
 
 class UrlFetchOut(Schema):
-    """What became of a URL in one run."""
+    """The result of a URL in one run."""
 
     crawl: int
     name: str
@@ -56,7 +56,9 @@ class WhyOut(Schema):
     crawl: int
     name: str
     run: int | None = Field(description="number of the latest run; null for a draft")
-    met: str = Field(description="its state in that run; kept out, never met, or not started")
+    met: str = Field(
+        description="its state in that run; excluded by a rule, never met, or not started"
+    )
     rule: str = Field(description="the rule that decides")
     number: int = Field(description="of the rule; they are asked in this order")
     admits: bool
@@ -77,7 +79,7 @@ class UrlHistory(Schema):
 @history.get(
     "",
     response=UrlHistory,
-    summary="What became of a URL in every run, and why, or why not, by each crawl's rules",
+    summary="The result of a URL in every run, and why, or why not, by each crawl's rules",
 )
 @may_view
 def url(

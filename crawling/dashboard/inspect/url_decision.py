@@ -154,7 +154,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     return _describe_decision(
         crawl,
         run,
-        UrlState(row.state).label if row else "kept out" if verdict else "never met",
+        UrlState(row.state).label if row else "excluded by a rule" if verdict else "never met",
         ruling,
         facts,
     )
@@ -266,7 +266,7 @@ def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
     for _ in range(MOST_REDIRECTS):
         target = page.final_url
         met = _row(run, target)
-        became = UrlState(met.state).label if met else "not taken up"
+        became = UrlState(met.state).label if met else "not queued"
         yield DecisionFact(
             "redirect", f"It leads on ({page.status}), to an address that is {became}:", target
         )

@@ -21,8 +21,7 @@ COLUMNS = (
     SpinnerColumn(),
     TextColumn("{task.description}", markup=False),
     TextColumn(
-        "{task.fields[done]:,} done, {task.fields[left]:,} known and waiting, "
-        "{task.fields[failed]:,} failed"
+        "{task.fields[done]:,} done, {task.fields[left]:,} queued, {task.fields[failed]:,} failed"
     ),
     TimeElapsedColumn(),
     TextColumn("{task.fields[why]}", markup=False),

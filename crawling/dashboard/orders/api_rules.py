@@ -246,7 +246,7 @@ def entries(
 @blacklist.post(
     "",
     response={201: BlacklistEntryOut},
-    summary="Keep all crawls from something, those at work within seconds",
+    summary="Keep all crawls from something, running ones within seconds",
 )
 @may_add_entry
 def add(request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]) -> Status:

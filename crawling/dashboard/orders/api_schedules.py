@@ -41,7 +41,7 @@ class ScheduleOut(Schema):
     is_on: bool
     in_words: str
     next: list[datetime] = Field(description="the next five times; none while it is switched off")
-    starts: list[StartOut] = Field(description="what became of the last times, the latest first")
+    starts: list[StartOut] = Field(description="results of the last starts, the latest first")
 
 
 def _out(crawl: CrawlJob) -> ScheduleOut:
@@ -60,7 +60,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
 @schedules.get(
     "/{crawl_id}/schedule",
     response=ScheduleOut,
-    summary="When the crawl starts by itself, and what became of the last times",
+    summary="When the crawl starts by itself, and the results of the last starts",
 )
 @may_view
 def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:

@@ -1,4 +1,4 @@
-"""The black list of all crawls, and the page that says why a URL was fetched or not."""
+"""The blocklist of all crawls, and the page that says why a URL was fetched or not."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class ScheduleForm(forms.Form):
         label="If times were missed",
         required=False,
         choices=CATCH_UP,
-        help_text="Because no scheduler was at work for five minutes or longer.",
+        help_text="If the scheduler was down for five minutes or longer.",
     )
     is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
 

@@ -60,7 +60,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        saved = f"Revision {edited.revision} is saved. A run at work obeys it within seconds."
+        saved = f"Revision {edited.revision} is saved. An active run obeys it within seconds."
         messages.success(
             request, saved if edited.revision != crawl.revision else "Nothing was changed."
         )

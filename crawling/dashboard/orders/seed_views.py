@@ -44,7 +44,7 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         queued = (
             "they wait for the next run"
             if added.queued is None
-            else f"{added.queued:,} queued in the run at work"
+            else f"{added.queued:,} queued in the active run"
         )
         messages.success(request, f"{count}; {queued}.")
     else:

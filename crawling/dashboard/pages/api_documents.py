@@ -78,7 +78,7 @@ class TrapOut(Schema):
     reason: str
     fetched: int
     fresh: int
-    held: int = Field(description="URLs that wait for somebody's word")
+    held: int = Field(description="URLs that wait for an operator's decision")
     samples: list[str]
 
 

@@ -81,7 +81,7 @@ class ChangeOut(Schema):
 
 class LineOut(Schema):
     kind: str = Field(
-        description="same, gone, added; or skipped, for equal lines that are left out"
+        description="same, gone, added; or skipped, for equal lines that are not listed"
     )
     text: str
 
@@ -104,7 +104,7 @@ class ChangePage(Schema):
 class NotFetchedReasonOut(Schema):
     key: str
     kind: str = Field(
-        description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice"
+        description="excluded by a rule, excluded, failed, quarantined, or a duplicate"
     )
     words: str
     urls: int

@@ -77,7 +77,7 @@ def reasons_of(run: Run) -> list[NotFetchedReason]:
     found = [
         NotFetchedReason(
             f"rule-{rule}",
-            "kept out",
+            "excluded by a rule",
             f"rule {rule.number}, {rule.words}",
             row.kept + row.more,
             row.more,

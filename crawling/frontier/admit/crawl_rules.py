@@ -1,4 +1,4 @@
-"""The rules of a crawl, as its order and the black list have them now."""
+"""The rules of a crawl, as its order and the blocklist have them now."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def filters_of(
 
 def rules_key(crawl: CrawlJob) -> str:
     """Names the rules that hold now: the order's revision, and how many entries were ever put on
-    the black list and taken off.
+    the blocklist and taken off.
     """
     listed = BlackListEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
     return f"{crawl.revision}.{listed['entries']}.{listed['removed']}"

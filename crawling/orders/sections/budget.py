@@ -24,7 +24,7 @@ class BudgetPart(BaseModel):
     soft_pages: Annotated[
         Count | None,
         Question(
-            label="Pages, softly",
+            label="Soft limit: pages",
             help="After that no new address is let in.",
             meaning="pages of the crawl after which no new URL is let in",
             above="At a soft limit no new address is let in, and what is known is finished; at a "
@@ -34,7 +34,7 @@ class BudgetPart(BaseModel):
     soft_bytes: Annotated[
         Bytes | None,
         Question(
-            label="Megabytes, softly",
+            label="Soft limit: MB",
             meaning="bytes of documents after which no new URL is let in",
             unit=MEGABYTES,
         ),
@@ -42,7 +42,7 @@ class BudgetPart(BaseModel):
     soft_seconds: Annotated[
         Count | None,
         Question(
-            label="Minutes, softly",
+            label="Soft limit: minutes",
             meaning="seconds since the first fetch after which no new URL is let in",
             unit=MINUTES,
         ),
@@ -50,7 +50,7 @@ class BudgetPart(BaseModel):
     host_soft_pages: Annotated[
         Count | None,
         Question(
-            label="Pages a host, softly",
+            label="Soft limit per host: pages",
             meaning="pages of a host after which no new URL of it is let in",
             above="",
         ),
@@ -58,7 +58,7 @@ class BudgetPart(BaseModel):
     host_soft_bytes: Annotated[
         Bytes | None,
         Question(
-            label="Megabytes a host, softly",
+            label="Soft limit per host: MB",
             meaning="bytes of a host's documents after which no new URL of it is let in",
             unit=MEGABYTES,
         ),
@@ -66,7 +66,7 @@ class BudgetPart(BaseModel):
     host_soft_seconds: Annotated[
         Count | None,
         Question(
-            label="Minutes a host, softly",
+            label="Soft limit per host: minutes",
             help=FROM_ITS_FIRST_PAGE,
             meaning="seconds since a host's first page after which no new URL of it is let in",
             unit=MINUTES,

@@ -72,8 +72,8 @@ class PolitenessPart(BaseModel):
         Count | None,
         Question(
             label="KiB a second, at most",
-            help="All of the crawl's workers together, within what the bank grants them.",
+            help="All of the crawl's workers together, within what is granted to them.",
             meaning="what the crawl's workers may download together, within the bandwidth that "
-            "the bank grants them",
+            "is granted to them",
         ),
     ] = None

@@ -54,8 +54,8 @@ class ThresholdsPart(BaseModel):
         Minutes | None,
         Question(
             label="Minutes of waiting",
-            help="After so long at the bank an alert is sent. 0: never.",
-            meaning="of waiting at the bank, after which an alert is sent",
+            help="After so long a wait for resources an alert is sent. 0: never.",
+            meaning="of waiting for resources, after which an alert is sent",
             none="0",
         ),
     ] = 10
@@ -65,7 +65,7 @@ class ThresholdsPart(BaseModel):
             label="Past either of these",
             meaning="what the run does past a threshold: pause or stop",
             choices=(
-                ("pause", "pause, and go on when somebody resumes it"),
+                ("pause", "pause until an operator resumes it"),
                 ("stop", "stop; its pages are kept"),
             ),
             above="",

@@ -107,7 +107,7 @@ class TransferWatch:
             seconds = limits.read_seconds if self._told else limits.first_byte_seconds
             raise ReadTimeout(f"the server sent nothing for {seconds:g} s")
         if self.count > limits.answer_bytes or self._pieces > MOST_PIECES:
-            raise ChunkedEncodingError("the answer goes on without end")
+            raise ChunkedEncodingError("the answer does not end")
         if self.count > self._told:
             self.tell()
             self._quiet_until = time.monotonic() + limits.read_seconds
@@ -167,7 +167,7 @@ class AnswerHead:
     def count(self, line: bytes) -> None:
         self._size += len(line)
         if self._size > MOST_HEAD_BYTES:
-            raise ChunkedEncodingError("the head of the answer goes on without end")
+            raise ChunkedEncodingError("the head of the answer does not end")
 
     def add(self, line: bytes) -> bool:
         """Whether the head is complete; interim answers are looked past (RFC 9110, 15.2)."""

@@ -15,7 +15,7 @@ from crawlsite.backup.dump import back_up
 
 class Command(BaseCommand):
     help = (
-        "Write every row and archive file to a new directory, as of one moment; crawls go on "
+        "Write every row and archive file to a new directory, as of one moment; crawls continue "
         "meanwhile."
     )
 

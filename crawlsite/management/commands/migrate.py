@@ -20,7 +20,7 @@ REFUSAL = (
     "This database was made by version 0.1.0 or before (it has the migration {found}), and "
     "there is no upgrade from those. "
     "Nothing was changed: database, archive and state directory are as they were. "
-    "To go on with its crawls or to export them, check out the commit that it ran with. "
+    "To continue its crawls or to export them, check out the commit that it ran with. "
     "To use this version, give it an empty database: another directory in STATE_DIR, "
     "or, with servers of your own, another DATABASE_URL and ARCHIVE_DIR."
 )

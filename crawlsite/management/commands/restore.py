@@ -27,8 +27,8 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0)
             done = restore(directory)
         self.stdout.write(
-            f"This is the installation of {done.taken_at}. Start everything: runs that were at "
-            "work go on."
+            f"This is the installation of {done.taken_at}. Start everything: runs that were active "
+            "continue."
         )
         for name, machine in done.elsewhere.items():
             self.stdout.write(

@@ -193,7 +193,7 @@ def test_reservations_are_left_out_of_a_copy_and_named(viewer, address, bank):
 
     answer = viewer.get(address, {"pool": bank.pk})
 
-    assert "Left out, as nobody's safety rests on them: beta." in words(answer)
+    assert "Not copied, as no safety depends on them: beta." in words(answer)
     assert [
         one["value"]
         for one in BeautifulSoup(answer.content, "html.parser").select("[name=process_name]")

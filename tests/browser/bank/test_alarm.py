@@ -52,7 +52,7 @@ def test_an_administrator_puts_an_unsafe_limit_through_and_every_page_says_so_un
             "Put through by administrator: A drive broke."
         )
     page.locator("[data-alarm]").get_by_role("link", name="tape").click()
-    expect(page.get_by_role("heading", name="Bank: tape")).to_be_visible()
+    expect(page.get_by_role("heading", name="Resources: tape")).to_be_visible()
 
     set_capacity(pool=drives.pk, capacity={"tape_drives": 12})
     page.goto("/crawls/")

@@ -92,7 +92,7 @@ def test_a_claim_is_raised_the_same_way(rivals, browse):
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Confirm the change").click()
 
-    expect(page.get_by_text("Claim (Max) of The waiter is changed.")).to_be_visible()
+    expect(page.get_by_text("Resource limits of The waiter is changed.")).to_be_visible()
 
 
 @pytest.fixture(params=ONE_SCREEN)

@@ -63,7 +63,7 @@ def test_the_paper_s_screens_by_hand(page):
     expect(result(page)).to_contain_text("Safe after allocation, can be granted")
     assert available(page) == ["5"] * 10
 
-    press(page, "Allocate, and go on from there")
+    press(page, "Allocate, and continue from there")
     expect(page.locator(".message.success")).to_contain_text("process0 was granted")
     assert available(page) == ["4"] * 10
     assert row(page, "process0", "Max") == ["1", "1", "2", "1", "1", "1", "1", "1", "1", "1"]

@@ -95,7 +95,7 @@ def test_a_real_site_is_not_crawled_before_we_say_who_we_are(form):
     form.get_by_role("button", name="Save", exact=True).click()
 
     expect(form.get_by_role("alert")).to_be_visible()
-    expect(form.get_by_text("Nothing was made yet")).to_be_visible()
+    expect(form.get_by_text("Not saved.")).to_be_visible()
     form.get_by_label("Contact", exact=True).fill("https://crawls.example.org/about")
     form.get_by_role("button", name="Save", exact=True).click()
 

@@ -57,5 +57,5 @@ def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, scree
     page.get_by_label("Widen the scope").check()
     page.get_by_role("button", name="Add them").click()
     expect(
-        page.get_by_text("1 seed is added by revision 2; 1 queued in the run at work.")
+        page.get_by_text("1 seed is added by revision 2; 1 queued in the active run.")
     ).to_be_visible()

@@ -61,7 +61,7 @@ def click(page: Page, name: str) -> None:
 
 
 def at_the_bank(page: Page) -> Locator:
-    return page.get_by_role("region", name="At the bank")
+    return page.get_by_role("region", name="Resources")
 
 
 def held_by(page: Page, name: str) -> Locator:
@@ -110,7 +110,7 @@ def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(pa
     click(page, "Stop")
     sees(page, "stopped", why="its pages are kept")
 
-    expect(page.get_by_role("button", name="Start again")).to_be_visible()
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
     expect(page.get_by_role("region", name="Latest pages")).to_contain_text(re.compile(r"Page \d"))
     expect(held_by(page, "Library")).to_have_count(0)
 

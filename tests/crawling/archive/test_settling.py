@@ -114,7 +114,7 @@ def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):
     archive.put(outcome_of(2).parcel, lost.answer)
     wait_until(archive.is_ready)
 
-    with pytest.raises(RuntimeError, match="did not say what became of its URL"):
+    with pytest.raises(RuntimeError, match="did not tell the result of its URL"):
         archive.settle([lost], LateQueue(OUTCOME_LOOKS), is_ending=False)
 
 

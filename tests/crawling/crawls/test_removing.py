@@ -253,7 +253,7 @@ def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_
     assert Run.objects.filter(pk=second.pk).exists()
     answer = operator.post(address, {"name": "a crawl"}, follow=True)
 
-    assert "2 URLs and what became of them" in " ".join(page.split())
+    assert "2 URLs with their results" in " ".join(page.split())
     assert "1 archive file (" in page
     assert "Run 2 of a crawl is deleted." in answer.content.decode()
     assert not Run.objects.filter(pk=second.pk).exists()

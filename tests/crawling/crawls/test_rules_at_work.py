@@ -1,4 +1,4 @@
-"""Filters, the black list, edits, limits and exceptions from robots.txt in crawls that run; and
+"""Filters, the blocklist, edits, limits and exceptions from robots.txt in crawls that run; and
 what is said of each URL afterwards.
 """
 
@@ -85,7 +85,7 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     }
     assert "/x.zip" not in site.paths
     met, facts = told(run, f"{site.url}/x.zip")
-    assert met == "kept out"
+    assert met == "excluded by a rule"
     assert "Rule 5, exclude, keeps it out: expression 1" in facts["rule"]
     assert (
         f"met on 1 page, under revision 1: expression 1, \\.zip$. It was met first on: {site.url}/"

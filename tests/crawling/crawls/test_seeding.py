@@ -199,7 +199,7 @@ def test_an_operator_adds_them_on_a_page_that_keeps_what_was_typed(frontier, cra
         follow=True,
     )
     words = soup(said).main.get_text(" ", strip=True)
-    assert "2 seeds are added by revision 2; 2 queued in the run at work." in words
+    assert "2 seeds are added by revision 2; 2 queued in the active run." in words
     assert "Known: http://a.test/ (a seed already)." in words
     assert said.redirect_chain[0][0] == reverse("crawling:frontier", args=[crawl.pk])
     assert (

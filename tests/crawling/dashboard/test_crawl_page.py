@@ -98,7 +98,7 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
         "Home",
         "nothing is due",
     )
-    seen(page, 'value="404"', "Try the failed URL again", "Start again")
+    seen(page, 'value="404"', "Try the failed URL again", "Run again")
     assert "Pause</button>" not in page
 
 
@@ -159,7 +159,7 @@ def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(
 
     _, text = visit(run.crawl)
 
-    assert run.reason == "Nothing was fetched with success: of 3 URLs, 2 failed, 1 kept out."
+    assert run.reason == "Nothing was fetched with success: of 3 URLs, 2 failed, 1 excluded."
     seen(text, '<span class="state state-failed">failed</span>', run.reason)
     failed = client.get(reverse("crawling:crawls"), {"state": "failed"}).content.decode()
     seen(failed, "Vain", '<span class="state state-failed">failed</span>')
@@ -174,11 +174,11 @@ def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(
         (
             RunState.RUNNING,
             [">Pause<", ">Stop<", ">Abort<"],
-            [">Resume<", ">Start<", ">Start again<"],
+            [">Resume<", ">Start<", ">Run again<"],
         ),
-        (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Start again<"]),
+        (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Run again<"]),
         (RunState.STOPPING, [">Abort<", "cut off"], [">Pause<", ">Stop<", ">Resume<"]),
-        (RunState.STOPPED, [">Start again<"], [">Pause<", ">Stop<"]),
+        (RunState.STOPPED, [">Run again<"], [">Pause<", ">Stop<"]),
     ],
 )
 def test_only_what_can_be_done_is_offered(visit, order, state, shown, hidden):
@@ -194,7 +194,7 @@ def test_only_what_can_be_done_is_offered(visit, order, state, shown, hidden):
 def test_a_viewer_sees_why_the_buttons_do_nothing(visit, finished, client):
     _, page = visit(finished.crawl, role="viewer")
 
-    seen(page, "disabled", "steering needs an operator")
+    seen(page, "disabled", "control needs the operator role")
     assert "Try all" not in page
     assert client.post(reverse("crawling:retry", args=[finished.crawl.pk])).status_code == 403
 
@@ -230,7 +230,7 @@ def test_an_earlier_run_can_be_looked_at_but_not_steered(visit, finished, work_o
     _, page = visit(finished.crawl, run="1")
 
     seen(page, "This is an earlier run.", "Show run 2, the latest.")
-    assert "Start again" not in page
+    assert "Run again" not in page
     assert "Try all" not in page
 
 
@@ -351,7 +351,7 @@ def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
     second = start_run(create_crawl(order(url, name="second"))).crawl
 
     seen(visit(second)[1], "after first, which has it")
-    seen(visit(shift.process.run.crawl)[1], "being fetched now", "at work")
+    seen(visit(shift.process.run.crawl)[1], "being fetched now", "running")
 
 
 def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finished):

@@ -52,7 +52,7 @@ def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(
     browser("administrator").post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"})
     work_off(start_run(first.crawl))
     assert len(site.log) > asked_before
-    assert LogEntry.objects.filter(change_message__contains="the black list").count() == 2
+    assert LogEntry.objects.filter(change_message__contains="the blocklist").count() == 2
 
 
 def test_a_block_without_a_reason_is_refused_in_words(db):

@@ -257,7 +257,7 @@ def test_rows_offer_only_what_is_possible_now(operator, order):
     assert labels(page, "Draft") == ["Start"]
     assert labels(page, "Queued") == ["Pause", "Stop"]
     assert labels(page, "Paused") == ["Resume", "Stop"]
-    assert labels(page, "Stopped") == ["Start again"]
+    assert labels(page, "Stopped") == ["Run again"]
 
 
 def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):

@@ -34,7 +34,7 @@ def test_a_host_is_told_what_it_waits_for(settings):
     )
     answers = {name: why_waits(name).sentences for name in asked}
 
-    assert answers["new.test"][0] == "Nobody has asked for its name yet."
+    assert answers["new.test"][0] == "Its name was not looked up yet."
     assert answers["new.test"][1] == "1 name comes before it in the lanes."
     assert "rests after 2 look-ups" in answers["rests.test"][0]
     assert "given up after 3 more" in answers["rests.test"][1]
@@ -42,7 +42,7 @@ def test_a_host_is_told_what_it_waits_for(settings):
     assert "5 look-ups in a row failed" in answers["dead.test"][0]
     assert "without an address (no such name)" in answers["none.test"][0]
     assert "past their time" in answers["old.test"][0]
-    assert "Nobody asks DNS" in answers["127.0.0.1"][0]
+    assert "No DNS look-up is needed" in answers["127.0.0.1"][0]
     page = soup(browser("viewer").get(reverse("names:why"), {"host": "New.test"})).main.get_text()
     assert f"{frontier.run.crawl.name} from new.test:8080" in page
 

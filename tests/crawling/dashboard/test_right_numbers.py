@@ -110,7 +110,7 @@ def test_a_run_that_was_stopped_has_nothing_due(order, transactional_db):
     assert "2 URLs not fetched when the run ended" in page
     assert "the run has ended" in page
     assert "1 with URLs not fetched" in page
-    assert not [word for word in (" due ", "known and waiting", "1 waiting") if word in page]
+    assert not [word for word in (" due ", "queued", "1 waiting") if word in page]
 
 
 def test_the_interval_that_is_not_over_is_marked_and_an_ended_run_has_none(order, transactional_db):

@@ -1,4 +1,4 @@
-"""The pages of scope and limits, of the black list, and of why (not) a URL."""
+"""The pages of scope and limits, of the blocklist, and of why (not) a URL."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_black_list_is_kept_on_a_page_with_reasons(boss, crawl):
     entry = BlackListEntry.objects.get()
     page = boss.get("/crawls/url/?u=http://www.example.net/").content.decode()
     assert (
-        f"Rule 1, black list, keeps it out: entry {entry.pk} of the black list, domain "
+        f"Rule 1, blocklist, keeps it out: entry {entry.pk} of the blocklist, domain "
         "example.net: its owner asked" in page
     )
 
@@ -130,7 +130,7 @@ def test_an_address_is_inspected_in_any_spelling(
     }
     assert facts == {
         "Normalised": f"{site.url}/a",
-        "DNS": "Nobody is asked: the host is an address, or a name that belongs to nobody.",
+        "DNS": "Not needed: the host is an IP address, or a name without an owner.",
     }
     fetches = [
         [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
@@ -140,7 +140,7 @@ def test_an_address_is_inspected_in_any_spelling(
     assert [(row[1], row[2], row[4]) for row in fetches] == [
         ("succeeded, 200, 4\xa0bytes", "1", f"{site.url}/")
     ] * 2
-    assert client.get(page.find("a", string="as it was")["href"]).status_code == 200
+    assert client.get(page.find("a", string="snapshot")["href"]).status_code == 200
     told = client.get("/api/url", {"u": typed}).json()
     assert [(met["run"], met["found_on"]) for met in told["items"]] == [
         (2, f"{site.url}/"),
@@ -170,4 +170,4 @@ def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
 
     assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; asked")
     assert dns("www.a.test").endswith("of 192.0.2.53:53")
-    assert dns("other.test").startswith("Nobody has asked for other.test yet")
+    assert dns("other.test").startswith("Not looked up yet: other.test")

@@ -133,7 +133,7 @@ def test_a_wait_at_the_bank_is_told_of_once_with_its_reason(order):
 
     told = [line.message for line in waiter.log.order_by("pk")]
     assert len(told) == 2
-    assert told[1].startswith("Waiting at the bank: ")
+    assert told[1].startswith("Waiting for resources: ")
     assert "holder" in told[1]
 
 

@@ -79,11 +79,11 @@ RESTING = NextHost("a.test", 90)
             "a.test answered 429",
         ),
         (StallCause.THROTTLED, {"next_host": NextHost("a.test", 9000, status=503)}, "in 2 h"),
-        (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to ask"),
+        (StallCause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to request"),
         (
             StallCause.NO_SCHEDULER,
             {"next_host": NextHost("a.test", -5), "is_scheduler_there": False},
-            "no scheduler to ask",
+            "no scheduler to request",
         ),
         (
             StallCause.NO_WORKER,

@@ -118,7 +118,7 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     assert names() == "ok"
     for seat in (second, elsewhere):
         seat.close()
-    until(lambda: names().startswith("nobody resolves ahead"))
+    until(lambda: names().startswith("the pre-resolver is not running"))
 
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):

@@ -25,5 +25,5 @@ def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(
     run.refresh_from_db()
     assert (answer.status_code, answer["Retry-After"], run.state) == (503, "5", "queued")
     assert (
-        "busy" if "api" in door else "Something else is at work on this"
+        "busy" if "api" in door else "Something else is changing this"
     ) in answer.content.decode()

@@ -21,7 +21,7 @@ from crawling.models.jobs import ENDED_STATES
 
 class Command(BaseCommand):
     help = (
-        "Write a crawl's run to a directory while it goes on, check such a directory, or make a "
+        "Write a crawl's run to a directory while it continues, check such a directory, or make a "
         "new crawl from it, here or elsewhere."
     )
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             "so on",
         )
         load.add_argument(
-            "--resume", action="store_true", help="let it go on at once; otherwise it is paused"
+            "--resume", action="store_true", help="continue it at once; otherwise it is paused"
         )
 
     def handle(self, *, verb: str, **options: Any) -> None:
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             options["directory"], name=options["name"], resume=options["resume"], secrets=secrets
         )
         todo = (
-            f" Go on with: manage.py crawl resume {run.crawl.pk}"
+            f" Continue with: manage.py crawl resume {run.crawl.pk}"
             if run.state not in ENDED_STATES and not options["resume"]
             else ""
         )

@@ -34,8 +34,8 @@ class CrawlForm(OrderForm):
     seeds = forms.CharField(
         label="Start at these addresses",
         required=False,
-        help_text="One URL a line, written whole, like https://example.org/; at most "
-        f"{MAX_SEEDS:,}. Lines that begin with # are left out.",
+        help_text="One full URL a line, like https://example.org/; at most "
+        f"{MAX_SEEDS:,}. Lines that begin with # are ignored.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
     )
     seeds_file = forms.FileField(

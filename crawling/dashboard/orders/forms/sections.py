@@ -58,7 +58,7 @@ SECTIONS = (
     FormSection(
         "thresholds",
         "Thresholds and alerts",
-        "Goes on whatever fails; alerts after 10 minutes of waiting.",
+        "Continues on errors; alerts after 10 minutes of waiting.",
         _inputs(ThresholdsPart),
     ),
     FormSection(

@@ -30,7 +30,7 @@ class DiskOut(Schema):
     database_a_day: float | None
     used_a_day: float | None = Field(description="by which free space shrinks, whoever takes it")
     full_at: datetime | None = Field(
-        description="if it goes on so; null also if it does not fill up within ten years"
+        description="if it continues so; null also if it does not fill up within ten years"
     )
 
 

@@ -91,7 +91,7 @@ def pages(
 def fetch_threads(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
-    """As the shifts at work have last written it down, which they do once a second."""
+    """As the running shifts have last written it down, which they do once a second."""
     return {"items": [asdict(thread) for thread in fetch_threads_of(get_run(crawl_id, run))]}
 
 
@@ -154,7 +154,7 @@ def log(
 @findings.get(
     "/{crawl_id}/errors",
     response=CauseList,
-    summary="Why URLs were not had, the commonest cause first",
+    summary="Why URLs were not fetched, the commonest cause first",
 )
 @may_view
 def errors(

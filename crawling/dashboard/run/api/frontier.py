@@ -108,10 +108,10 @@ class MoreSeeds(Schema):
 class AddedSeeds(Schema):
     added: list[str] = Field(description="new seeds of the order, in canonical form")
     queued: int | None = Field(
-        description="in the run at work; null: none is, and they wait for the next"
+        description="in the active run; null: none is, and they wait for the next"
     )
     known: dict[str, str] = Field(
-        description="what was a seed already, or was met by the run, and what became of it"
+        description="what was a seed already, or was met by the run, and its result"
     )
     revision: int
 
@@ -197,7 +197,7 @@ def change(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn
 @frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
 @may_change
 def add(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
-    """They are queued at once if a run is at work. The same request again changes nothing."""
+    """They are queued at once if a run is active. The same request again changes nothing."""
     return asdict(
         add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)
     )

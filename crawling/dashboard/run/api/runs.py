@@ -86,7 +86,7 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
 def put(
     request: AuthenticatedRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
 ) -> RetentionOut:
-    """A run goes as soon as one of the rules says so; a rule that is left out is off.
+    """A run goes as soon as one of the rules says so; a rule that is not given is off.
 
     The latest run always stays.
     """
@@ -102,7 +102,7 @@ def put(
 )
 @may_delete
 def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> Status:
-    """Only one that has ended, while no other is at work, and in whose archive no later run has
+    """Only one that has ended, while no other is active, and in whose archive no later run has
     pages.
     """
     remove_run(get_run(crawl_id, number), by=request.user)

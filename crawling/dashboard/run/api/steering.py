@@ -36,7 +36,7 @@ class CloneIn(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]}
     )
-    name: str | None = Field(None, description="the name with `copy` behind it if left out")
+    name: str | None = Field(None, description="the name with `copy` behind it without one")
 
 
 class RetryIn(Schema):
@@ -85,7 +85,7 @@ def pause_it(
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Go on where a paused run stood")
+@steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Continue a paused run")
 @may_change
 def resume_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
@@ -153,7 +153,7 @@ def retry(
     crawl_id: CrawlId,
     options: Annotated[RetryIn | None, Body()] = None,
 ) -> dict[str, Any]:
-    """A run that had ended goes on as the same run."""
+    """A run that had ended continues as the same run."""
     crawl = get_crawl(crawl_id)
     chosen = options.dict() if options else {}
     retried = retry_failed(crawl, **chosen, by=request.user)

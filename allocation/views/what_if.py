@@ -16,13 +16,10 @@ from allocation.errors import UnknownPool
 from allocation.numbers import whole_number
 from allocation.pool_copy import copy_of
 from allocation.views.what_if_page import WhatIfView, shown
-from allocation.whatif.bad_file import BadFile
-from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import Draft, draft_from, draft_of
 from allocation.whatif.draft_reading import BadDraft, FieldFault, read_draft
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.files import MOST_BYTES, read_file
-from allocation.whatif.json_file import to_json
+from allocation.whatif.files import MOST_BYTES, BadFile, read_file, to_csv, to_json
 from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox

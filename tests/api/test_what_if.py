@@ -8,7 +8,7 @@ import pytest
 
 from allocation.models import Event, Pool, Process
 from allocation.services import keep_resources
-from allocation.whatif.json_file import to_json
+from allocation.whatif.files import to_json
 from allocation.whatif.sandbox import Sandbox
 from crawling.crawls.creation import create_crawl, start_run
 from tests.allocation.textbook import CASES, P3, REQUESTS, rows

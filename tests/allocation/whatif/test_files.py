@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import State
-from allocation.whatif.bad_file import BadFile
-from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of
 from allocation.whatif.draft_reading import read_draft
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.files import read_file
-from allocation.whatif.json_file import to_json
+from allocation.whatif.files import BadFile, read_file, to_csv, to_json
 from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.whatif.states import large_ones

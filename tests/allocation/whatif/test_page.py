@@ -11,10 +11,9 @@ from django.urls import reverse
 from allocation.models import Event
 from allocation.rules.banker import State
 from allocation.services import keep_resources
-from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.files import read_file
+from allocation.whatif.files import read_file, to_csv
 from allocation.whatif.links import SharedState, from_link, to_link
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.conftest import ask

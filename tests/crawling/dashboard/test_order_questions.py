@@ -104,6 +104,8 @@ def parser() -> ArgumentParser:
 def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults():
     empty = CrawlForm(capacity=CAPACITY)
     shown = {one.input: empty[one.input].value() for one in empty.asked}
+    numbers = ("delay_seconds", "error_minutes", "domain_max_hosts", "document_seconds")
+    assert [shown[name] for name in numbers] == ["1", "10", "200", "60"]
 
     made = CrawlOrder(**answered(**shown).order_answers(), name="Atlas", seeds=[SEED])
 

@@ -15,6 +15,7 @@ from allocation.wording import UnitWords
 from crawling.crawls.clones import order_of
 from crawling.crawls.creation import free_name, name_for
 from crawling.dashboard.orders.forms.fields import OrderForm, fill_in, lines, number_field
+from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
@@ -23,7 +24,6 @@ from crawling.orders.seeds import BadTags, read_tags
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
-CLAIM = "claim_"
 #: seeds, name and Max are asked in ways of their own
 ASKED = tuple(one for one in FIELDS if one.question.label)
 

@@ -76,6 +76,9 @@ APPS = {
         ("bulk", "templates", "identity", "tokens", "views", "preferences"), "crawling.{}_crawljob"
     ),
     "alerts": "crawling.{}_listener",
+    "access": "crawling.change_allowednetwork",
+    "users": "auth.change_user",
+    "activity": "admin.view_logentry",
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns", "dns-cache"), "dnscache.{}_dnsentry"),
 }
@@ -138,6 +141,9 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{page_id}", "1")
         .replace("{old_id}", "1")
         .replace("{new_id}", "1")
+        .replace("{kind}", "networks")
+        .replace("{rule_id}", "1")
+        .replace("{user_id}", "1")
     )
     address += {
         "/api/url": "?u=http://a.test/",
@@ -169,7 +175,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 34
+    assert len(bodies) == 37
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

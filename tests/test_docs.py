@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands
+from django.core.management import execute_from_command_line, get_commands
 
 from crawlsite import env, service_addresses
 
@@ -155,6 +155,17 @@ def test_crawl_is_short_for_the_management_command_from_any_directory(tmp_path):
     )
 
     assert "./crawl list" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [(["--help"], "usage: ./crawl "), (["new", "--help"], "usage: ./crawl new ")],
+)
+def test_crawl_calls_itself_in_its_help_as_it_is_called(words, usage, capsys):
+    with pytest.raises(SystemExit):
+        execute_from_command_line(["manage.py", "crawl", *words])
+
+    assert capsys.readouterr().out.startswith(usage)
 
 
 def test_every_management_command_that_documents_name_exists():

@@ -24,6 +24,7 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.failure_causes import failure_causes
 
+PROGRAM = "./crawl"
 EPILOG = """examples:
   ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
   ./crawl new --file order.json
@@ -62,6 +63,7 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.prog = PROGRAM  # commands take it over as they are added
         commands = parser.add_subparsers(metavar="COMMAND", title="commands")
 
         def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:

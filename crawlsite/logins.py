@@ -1,18 +1,32 @@
-"""Wrong passwords: where they come from, and what is answered once there were too many. django-axes
-counts and logs them.
+"""Wrong passwords: where they come from, whose count against whom, and what is answered once there
+were too many. django-axes keeps and logs them.
+
+By address alone, guesses at one name that come from many addresses are never slowed. By name alone
+anybody could keep somebody out. So names are counted, too, but not where the right password of the
+name was given before: in a browser that was told so by a signed cookie (a device cookie, as OWASP
+has it), or on the machine itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from ipaddress import ip_address
+from typing import Any
 
+from axes.handlers.database import AxesDatabaseHandler
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.signals import user_logged_in
+from django.db.models import Sum
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-#: so many wrong passwords from one address, and nobody logs in from there for so long
-WRONG_PASSWORDS = 10
-PAUSE = timedelta(minutes=5)
+#: a name may have so many times as many wrong passwords as an address
+TIMES = 10
+COOKIE = "known_browser"
+COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 
 
 def visitor_address(request: HttpRequest) -> str:
@@ -32,7 +46,66 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, object] | None
 ) -> HttpResponse:
     """The page for whoever may not try another password now."""
-    facts = {"most": WRONG_PASSWORDS, "minutes": PAUSE.seconds // 60}
+    facts = {
+        "most": settings.AXES_FAILURE_LIMIT,
+        "minutes": settings.AXES_COOLOFF_TIME.seconds // 60,
+    }
     answer = render(request, "registration/locked_out.html", facts, status=429)
-    answer["Retry-After"] = str(PAUSE.seconds)
+    answer["Retry-After"] = str(settings.AXES_COOLOFF_TIME.seconds)
     return answer
+
+
+class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types
+    """django-axes' counts, with names counted more mildly than addresses."""
+
+    def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
+        wrong = [
+            attempts.aggregate(failures=Sum("failures_since_start"))["failures"] or 0
+            for attempts in self.get_user_attempts(request, credentials)
+        ]
+        return max(count // (TIMES if is_of_name else 1) for is_of_name, count in enumerate(wrong))
+
+
+def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
+    """The address always; the name where nothing speaks for whoever gives it."""
+    name = (credentials or {}).get("username") or request.POST.get("username", "")
+    is_trusted = _is_here(request) or (name and name == _known_as(request))
+    return ["ip_address"] if is_trusted else ["ip_address", "username"]
+
+
+class KnownBrowserMiddleware:
+    """Middleware: a browser in which somebody logs in is known as that one's from then on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if name := getattr(request, "logged_in_as", ""):
+            response.set_signed_cookie(
+                COOKIE,
+                name,
+                salt=COOKIE,
+                max_age=COOKIE_SECONDS,
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
+        return response
+
+
+@receiver(user_logged_in)
+def _note(request: HttpRequest, user: AbstractBaseUser, **_: object) -> None:
+    request.logged_in_as = user.get_username()  # type: ignore[attr-defined]
+
+
+def _known_as(request: HttpRequest) -> str:
+    found = request.get_signed_cookie(COOKIE, "", salt=COOKIE, max_age=COOKIE_SECONDS)
+    return str(found)
+
+
+def _is_here(request: HttpRequest) -> bool:
+    try:
+        return ip_address(visitor_address(request)).is_loopback
+    except ValueError:
+        return False

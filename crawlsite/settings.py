@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 from crawlsite import env
-from crawlsite.database import database_setting
-from crawlsite.logins import PAUSE, WRONG_PASSWORDS
 from crawlsite.logs import logging_setting
-from crawlsite.mail import mail_server
-from crawlsite.own_services import own_services
+from crawlsite.server_settings import database_setting, mail_server, own_services
 from crawlsite.supervisor.listen_addresses import dashboard
 
 ENVIRONMENT = env.read()
@@ -90,10 +88,10 @@ MIDDLEWARE = [
     "crawlsite.download_limit.DownloadLimitMiddleware",
     "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
-    "crawlsite.login_counts.KnownBrowserMiddleware",
+    "crawlsite.logins.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
     # innermost but for the view: what it adds counts for the ETag, and it knows the user
-    "crawlsite.middleware.refresh_alarms.RefreshAlarmsMiddleware",
+    "crawlsite.middleware.shared_refreshes.RefreshAlarmsMiddleware",
 ]
 
 ROOT_URLCONF = "crawlsite.urls"
@@ -176,15 +174,16 @@ AUTH_PASSWORD_VALIDATORS = [
 # The what-if page has three fields a process and two a class, and up to 1,000 and 50 of them.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 
-# Wrong passwords are counted by address and, more mildly, by name (`crawlsite.login_counts`).
+# Wrong passwords are counted by address and, more mildly, by name (`crawlsite.logins`).
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_FAILURE_LIMIT = WRONG_PASSWORDS
-AXES_COOLOFF_TIME = PAUSE
-AXES_HANDLER = "crawlsite.login_counts.LoginAttemptHandler"
-AXES_LOCKOUT_PARAMETERS = "crawlsite.login_counts.counted_by"
+#: so many wrong passwords from one address, and nobody logs in from there for so long
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=5)
+AXES_HANDLER = "crawlsite.logins.LoginAttemptHandler"
+AXES_LOCKOUT_PARAMETERS = "crawlsite.logins.counted_by"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = False
 AXES_CLIENT_IP_CALLABLE = "crawlsite.logins.visitor_address"

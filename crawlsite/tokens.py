@@ -1,4 +1,6 @@
-"""Tokens by which programs log in: made once, shown once, kept as a digest."""
+"""Tokens by which programs log in: made once, shown once, kept as a digest; and the page on which
+somebody makes and revokes those of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,19 @@ import secrets
 from datetime import timedelta
 from hashlib import sha256
 
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
 
 from crawling.audit import note
 from crawlsite.models import ApiToken
+from serving.access import AuthenticatedRequest, authenticated
 
 #: makes a token easy to find where it should not be, for people and for scanners of repositories
 PREFIX = "crawlsite_"
@@ -104,3 +112,34 @@ def user_of(token: str) -> User | None:
 
 def _digest(token: str) -> str:
     return sha256(token.encode(errors="replace")).hexdigest()
+
+
+@authenticated(needs="", methods=("GET", "HEAD", "POST"))
+@never_cache
+@sensitive_variables("made")
+def tokens(request: AuthenticatedRequest) -> HttpResponse:
+    """List one's tokens; make one, and show it in this answer only."""
+    made, errors = "", {}
+    if request.method == "POST":
+        try:
+            made = issue_token(
+                request.user, request.POST.get("name", ""), request.POST.get("days", "").strip()
+            )
+        except BadToken as trouble:
+            errors = trouble.errors
+    rows = ApiToken.objects.filter(user=request.user).order_by("name")
+    typed = {} if made else request.POST
+    return render(
+        request,
+        "account/tokens.html",
+        {"tokens": rows, "made": made, "errors": errors, "typed": typed, "now": timezone.now()},
+    )
+
+
+@authenticated(needs="", methods=("POST",))
+def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Take one of one's own tokens back."""
+    token = get_object_or_404(ApiToken, pk=pk, user=request.user)
+    revoke_token(token, by=request.user)
+    messages.success(request, f"The token {token.name} opens nothing any more.")
+    return redirect("tokens")

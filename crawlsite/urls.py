@@ -11,7 +11,7 @@ from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
 from crawlsite.preference_views import keep_look, keep_refresh
-from crawlsite.token_views import revoke, tokens
+from crawlsite.tokens import revoke, tokens
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
 handler500 = "crawlsite.middleware.request_ids.server_error"

@@ -1,5 +1,5 @@
 """Refreshes of live pages: rendered once for all who look at the same thing with the same
-permissions.
+permissions, and with the page's alarms, so that one that begins or ends meanwhile shows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from redis.exceptions import RedisError
 
-from crawlsite.middleware.refresh_alarms import LIVE
-
+#: what live.js asks anew
+LIVE = "live"
 #: a refresh is everybody's for so long, and for so many times as long as rendering it took, so that
 #: no page takes more than a twentieth of a core's time; while somebody renders the next, for
 #: STALE_SECONDS more; and never longer than MOST_SECONDS in all
@@ -26,6 +27,25 @@ PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 #: counts what people and programs changed: a refresh from before is nobody's any more
 CHANGES = "refreshes/changes"
+
+
+class RefreshAlarmsMiddleware:
+    """Middleware: adds the banner of every page to the answer for its part that is live. live.js
+    takes it out and puts it in its place.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if (
+            request.headers.get("HX-Target") == LIVE
+            and response.status_code == 200
+            and not response.streaming
+        ):
+            response.write(render_to_string("_alarms_now.html", request=request))
+        return response
 
 
 class CachedRefresh(NamedTuple):

@@ -16,8 +16,7 @@ from pathlib import Path
 from crawlsite import env
 from crawlsite.services.child import die_with_parent
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.identity import StartError, StopRequested
-from crawlsite.services.signals import StopSignals
+from crawlsite.services.stops import StartError, StopRequested, StopSignals
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 CLONE_NEWUSER = 0x10000000
 NOBODY = 65534

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 OLDEST_MAJOR = 14  # what Django 5.2 asks for
 DEBIAN_POSTGRESQL = Path("/usr/lib/postgresql")

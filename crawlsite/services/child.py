@@ -19,9 +19,10 @@ import psutil
 
 from crawlsite.services.account import Account
 from crawlsite.services.directories import open_log
-from crawlsite.services.identity import StartError, birth_note, living
+from crawlsite.services.stops import StartError
 
 PR_SET_PDEATHSIG = 1
+CLOCK_GRAIN_SECONDS = 0.1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 #: signals to try in turn, each with the seconds to wait for its effect
@@ -174,6 +175,22 @@ def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time
             if not remaining:
                 return
             pause(0.02)
+
+
+def birth_note(pid: int) -> str:
+    """Return what tells this process from any other, as `number start-time`."""
+    return f"{pid} {psutil.Process(pid).create_time()}"
+
+
+def living(note: str) -> int | None:
+    """Return the number of the process that `birth_note` described, if it still runs."""
+    try:
+        pid, created = note.split()[:2]
+        process = psutil.Process(int(pid))
+        same = abs(process.create_time() - float(created)) < CLOCK_GRAIN_SECONDS
+        return process.pid if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except (ValueError, psutil.Error):
+        return None
 
 
 def notes_dir(state_dir: Path, group: str) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crawlsite.service_addresses import sockets_dir
 from crawlsite.services.account import Account
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 
 def make_private(path: Path, account: Account) -> Path:

@@ -17,10 +17,18 @@ from crawlsite.service_addresses import URLS_FILE, database_url, redis_url
 from crawlsite.services import postgres, valkey
 from crawlsite.services.account import Account, choose_account
 from crawlsite.services.binaries import PostgresPrograms, find_postgres, find_valkey
-from crawlsite.services.child import Child, notes_dir, start_child, stop_all, stop_left_over
+from crawlsite.services.child import (
+    Child,
+    birth_note,
+    living,
+    notes_dir,
+    start_child,
+    stop_all,
+    stop_left_over,
+)
 from crawlsite.services.directories import make_private, make_sockets_dir
-from crawlsite.services.identity import StartError, birth_note, living
 from crawlsite.services.lock import LockFile
+from crawlsite.services.stops import StartError
 from crawlsite.services.watchdog import start_watchdog
 
 GROUP = "servers"

@@ -18,7 +18,7 @@ from crawlsite.services.account import Account
 from crawlsite.services.binaries import PostgresPrograms
 from crawlsite.services.child import Child
 from crawlsite.services.directories import make_private, open_log
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 #: fast: refuse new work and write all out; immediate: recover at the next start
 STOPS = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 0.5), (signal.SIGKILL, 0.3))

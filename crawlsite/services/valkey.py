@@ -13,8 +13,8 @@ import redis
 
 from crawlsite.service_addresses import VALKEY_SOCKET, redis_url, sockets_dir
 from crawlsite.services.child import Child
-from crawlsite.services.identity import StartError
 from crawlsite.services.postgres import last_lines
+from crawlsite.services.stops import StartError
 
 STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from crawlsite import env
 from crawlsite.env import BASE_DIR, BadSetting, Environment
-from crawlsite.services.identity import StartError, StopRequested
 from crawlsite.services.lock import LockFile
-from crawlsite.services.signals import StopSignals
+from crawlsite.services.stops import StartError, StopRequested, StopSignals
 from crawlsite.supervisor.listen_addresses import check_free, dashboard
 from crawlsite.supervisor.stack import Stack, print_line
 

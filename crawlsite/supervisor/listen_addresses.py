@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from crawlsite.env import Environment
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound
 

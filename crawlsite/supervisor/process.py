@@ -1,15 +1,19 @@
-"""One process of the Procfile, kept running: what dies is started again, after a wait that
-doubles."""
+"""One process of the Procfile, kept running: what dies is started again, after a wait that doubles.
+And one command of its line `release`, which must be done before: migrations, static files, the
+first administrator.
+"""
 
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from crawlsite.env import BASE_DIR
-from crawlsite.services.child import Child, start_child
+from crawlsite.services.child import Child, die_with_parent, start_child
+from crawlsite.services.stops import StartError
 
 GROUP = "stack"
 STOPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.3))
@@ -74,3 +78,34 @@ class SupervisedProcess:
 def how_it_ended(child: Child) -> str:
     code = child.process.returncode
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
+
+
+def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[float], None]) -> None:
+    """Run one command; what it prints is for the operator.
+
+    Raises StartError if it fails, and whatever `pause` raises.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603 - from the Procfile
+            command,
+            stdin=subprocess.DEVNULL,
+            cwd=BASE_DIR,
+            env=dict(env),
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGTERM),
+        )
+    except OSError as error:
+        raise StartError(
+            f"{command[0]}: {error.strerror}; see the line `release` of the Procfile"
+        ) from error
+    try:
+        while process.poll() is None:
+            pause(0.02)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    if process.returncode:
+        raise StartError(
+            f"`{' '.join(command)}` failed (status {process.returncode}), so nothing was started"
+        )

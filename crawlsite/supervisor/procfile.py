@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from crawlsite.env import Environment
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 from crawlsite.supervisor.listen_addresses import bind_host
 
 RELEASE = "release"

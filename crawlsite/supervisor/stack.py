@@ -16,12 +16,10 @@ from crawlsite import env
 from crawlsite.env import Environment
 from crawlsite.services.child import notes_dir, stop_all, stop_left_over
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.identity import StartError
-from crawlsite.services.signals import StopSignals
+from crawlsite.services.stops import StartError, StopSignals
 from crawlsite.services.watchdog import start_watchdog
 from crawlsite.supervisor.listen_addresses import local_address
-from crawlsite.supervisor.preparation import prepare
-from crawlsite.supervisor.process import GROUP, SupervisedProcess
+from crawlsite.supervisor.process import GROUP, SupervisedProcess, prepare
 from crawlsite.supervisor.procfile import read_procfile, variables
 
 LEFT_OVER_SECONDS = 30

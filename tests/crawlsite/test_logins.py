@@ -71,12 +71,12 @@ def guess_from_everywhere(count: int) -> None:
 
 
 @pytest.fixture
-def attacked(admin):
+def attacked(admin, settings):
     """A browser in which `admin` was logged in before; its name is guessed at from everywhere."""
     browser = Client(REMOTE_ADDR="198.51.100.1")
     assert browser.post("/login/", RIGHT).status_code == 302
     browser.post("/logout/")
-    guess_from_everywhere(10 * logins.WRONG_PASSWORDS)
+    guess_from_everywhere(10 * settings.AXES_FAILURE_LIMIT)
     return browser
 
 

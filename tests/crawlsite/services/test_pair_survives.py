@@ -21,7 +21,7 @@ from crawlsite.services import embedded_servers as pair
 from crawlsite.services.account import Account, choose_account
 from crawlsite.services.binaries import DEBIAN_POSTGRESQL, find_postgres
 from crawlsite.services.child import notes_dir, start_child, stop_left_over
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 from crawlsite.services.watchdog import start_watchdog
 from tests.crawlsite.programs import (
     PROJECT,

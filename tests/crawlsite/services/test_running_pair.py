@@ -13,7 +13,7 @@ import redis
 from crawlsite.service_addresses import sockets_dir
 from crawlsite.services.child import notes_dir
 from crawlsite.services.embedded_servers import EmbeddedServers
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from crawlsite.services.binaries import find_postgres, find_valkey
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 from tests.crawlsite.programs import PROJECT, environment, eventually, finish, services
 from tests.databases.redis_per_worker import database_of
 

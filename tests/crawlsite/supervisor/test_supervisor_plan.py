@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from crawlsite import env
-from crawlsite.services.identity import StartError
+from crawlsite.services.stops import StartError
 from crawlsite.supervisor.listen_addresses import bind_host, check_free, dashboard, local_address
 from crawlsite.supervisor.procfile import read_procfile, variables
 from tests.crawlsite.programs import PROJECT

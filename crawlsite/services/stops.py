@@ -1,4 +1,6 @@
-"""Turns SIGINT, SIGTERM and SIGHUP into an exception, but only where the program waits."""
+"""What ends a start of the servers, or their run: an error that says what to do, or a signal.
+SIGINT, SIGTERM and SIGHUP become an exception, but only where the program waits.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import signal
 import time
 from types import FrameType, TracebackType
 
-from crawlsite.services.identity import StopRequested
+
+class StartError(Exception):
+    """The servers cannot start; the message says why and what to do."""
+
+
+class StopRequested(Exception):
+    """A signal asked this program to end."""
 
 
 class StopSignals:

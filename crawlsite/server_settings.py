@@ -1,0 +1,114 @@
+"""Turns the addresses of servers into settings: the database's and the mail server's into
+Django's, and all of our own services into what no crawl is ever led to.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from crawlsite.env import BadSetting, Environment
+
+NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+
+
+#: what a connection may take is a part of a lease, and of an hour where that is longer
+LONGEST_LEASE_SECONDS = 3600.0
+#: scheme -> the usual port; `smtps` speaks TLS from the first byte, `smtp+tls` asks for it
+#: (STARTTLS) and sends nothing without
+PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
+    """Return the DATABASES entry of a libpq address; what Django has no key for goes into OPTIONS.
+
+    A server that has gone silent is given up within half a lease, unless the address says otherwise
+    (PostgreSQL manual, 34.1.2). Raises BadSetting if libpq cannot read it.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except ProgrammingError as error:
+        raise BadSetting(f"DATABASE_URL: {str(error).strip()}") from error
+    named = {NAMES[key]: str(value) for key, value in parts.items() if key in NAMES}
+    # Django's own statements are never prepared; those of the bank that bind in the server are,
+    # from the sixth time on.
+    options = {
+        "prepare_threshold": 5,
+        **_time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS)),
+    } | {key: value for key, value in parts.items() if key not in NAMES}
+    return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
+
+
+def _time_limits(lease_seconds: float) -> dict[str, int]:
+    """libpq's; sockets of this machine have no use for those of TCP."""
+    return {
+        "connect_timeout": max(2, int(lease_seconds / 4)),
+        "keepalives_idle": max(1, int(lease_seconds / 6)),
+        "keepalives_interval": max(1, int(lease_seconds / 12)),
+        "keepalives_count": 3,
+        "tcp_user_timeout": int(lease_seconds * 1000 / 2),
+    }
+
+
+def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
+    """Return (address, port) of the web server, PostgreSQL and Redis; those on a Unix socket have
+    none.
+
+    A name is resolved once, at the start; one that cannot be is left out, since nothing is served
+    there.
+    """
+    database = conninfo_to_dict(environment.database_url)
+    redis = urlsplit(environment.redis_url)
+    services = [
+        (environment.host, environment.port),
+        (str(database.get("host") or ""), int(database.get("port") or 5432)),
+        (redis.hostname or "", redis.port or 6379),
+    ]
+    return frozenset(
+        (address, port) for host, port in services for address in _addresses(host, port)
+    )
+
+
+def _addresses(host: str, port: int) -> set[str]:
+    if not host or host.startswith("/"):
+        return set()
+    try:
+        return {
+            str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        }
+    except socket.gaierror:
+        return set()
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where e-mail is handed in; without a host nowhere."""
+
+    host: str = ""
+    port: int = 0
+    user: str = ""
+    password: str = ""
+    use_ssl: bool = False
+    use_tls: bool = False
+
+
+def mail_server(url: str) -> MailServer:
+    """The server of `smtp://user:password@host:port`, which `crawlsite.env` has checked; empty:
+    none.
+    """
+    if not url:
+        return MailServer()
+    parts = urlsplit(url)
+    return MailServer(
+        host=parts.hostname or "",
+        port=parts.port or PORTS[parts.scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        use_ssl=parts.scheme == "smtps",
+        use_tls=parts.scheme == "smtp+tls",
+    )

@@ -1,16 +1,20 @@
 """How somebody likes the pages to look and behave: kept on the account, so that it holds in every
-browser."""
+browser, as the frame of every page lets it be chosen.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser, User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
+from crawling.dashboard.base.requests import back
 from crawling.errors import BadOrder
 from crawlsite.models import Preference
+from serving.access import AuthenticatedRequest, authenticated
 
 #: seconds between two refreshes of a live page, and the words for it
 REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}
@@ -69,3 +73,26 @@ def preferences(request: HttpRequest) -> dict[str, Any]:
             }
         ),
     }
+
+
+@authenticated(needs="", methods=("POST",))
+def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
+    """Keep how often live pages ask anew.
+
+    Only pace.js asks for it: without scripts no page is live.
+    """
+    try:
+        set_refresh(request.user, request.POST.get("refresh_seconds", ""))
+    except BadOrder as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(status=204)
+
+
+@authenticated(needs="", methods=("POST",))
+def keep_look(request: AuthenticatedRequest) -> HttpResponse:
+    """Keep the `theme` or the `density` that somebody chose, and show the page again."""
+    try:
+        set_look(request.user, theme=request.POST.get("theme"), density=request.POST.get("density"))
+    except BadOrder as error:
+        messages.error(request, str(error))
+    return back(request)

@@ -10,7 +10,7 @@ from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
-from crawlsite.preference_views import keep_look, keep_refresh
+from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.tokens import revoke, tokens
 
 handler403 = "crawlsite.refusal_pages.permission_denied"

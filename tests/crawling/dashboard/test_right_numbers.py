@@ -68,14 +68,15 @@ def test_a_run_of_confirmed_pages_says_so(make_site, crawl_to_the_end, work_off)
 
 
 def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, transactional_db):
-    minute = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=1)
+    # the rate is of this minute and the last, so this one counts for a minute at least
+    minute = timezone.now().replace(second=0, microsecond=0)
     runs = [
         start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=name)))
         for n, name in enumerate(("Atlas", "Busy", "Caught"))
     ]
     for run, pages in zip(runs, (333, 777, 5000), strict=True):
         begin_shift(run.processes.get(), epoch=1, worker="w")
-        Run.objects.filter(pk=run.pk).update(started_at=minute)
+        Run.objects.filter(pk=run.pk).update(started_at=minute - timedelta(minutes=1))
         RunCount.objects.create(run=run, process_number=3, minute=minute, fetched=pages)
     Shift.objects.filter(process__run=runs[2]).update(ended_at=timezone.now())
 

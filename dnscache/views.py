@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from dnscache import selectors, services
@@ -22,6 +21,7 @@ from dnscache.records import DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.fragments import render_live
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
@@ -94,13 +94,8 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     servers.
     """
     told = selectors.overview()
-    fragment = getattr(request, "htmx", False)
     context = {"told": told, "bars": bars_of(told.minutes), "gate": settings.DNS_AHEAD == "gate"}
-    answer = render(
-        request, "dnscache/_overview.html" if fragment else "dnscache/overview.html", context
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    return render_live(request, "dnscache/overview.html", "dnscache/_overview.html", context)
 
 
 @authenticated(needs="dnscache.view_dnsentry")

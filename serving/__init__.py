@@ -1,1 +1,3 @@
-"""What views and endpoints of every package share: who may call them, and rows as files."""
+"""What views and endpoints of every package share: who may call them, rows as files, and live
+pages.
+"""

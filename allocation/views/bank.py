@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils.cache import patch_vary_headers
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 
 from allocation import selectors
 from allocation.errors import UnknownPool
@@ -15,6 +14,7 @@ from allocation.numbers import whole_number
 from allocation.selectors import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
 from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import render_live
 
 EVENTS = 50
 #: processes a page of a table
@@ -29,7 +29,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
     cards = pool_cards()
     if len(cards) == 1:
         return redirect("allocation:bank", cards[0].id)
-    return _live(request, "allocation/banks.html", "allocation/_banks.html", {"pools": cards})
+    return render_live(request, "allocation/banks.html", "allocation/_banks.html", {"pools": cards})
 
 
 @authenticated(needs="allocation.view_pool")
@@ -45,7 +45,7 @@ def bank(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         "waits": view.waiting[:WAITS],
         "more_waits": view.waiting[WAITS:],
     }
-    return _live(request, "allocation/bank.html", "allocation/_bank.html", here)
+    return render_live(request, "allocation/bank.html", "allocation/_bank.html", here)
 
 
 @authenticated(needs="allocation.view_pool")
@@ -59,7 +59,7 @@ def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
             step.process for step in view.safe_sequence or () if not any(step.process.allocation)
         ],
     }
-    return _live(request, "allocation/sequence.html", "allocation/_sequence.html", here)
+    return render_live(request, "allocation/sequence.html", "allocation/_sequence.html", here)
 
 
 @authenticated(needs="allocation.view_pool")
@@ -72,7 +72,7 @@ def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         "chosen": found[0].label if process and found else "",
         "events": found,
     }
-    return _live(request, "allocation/events.html", "allocation/_events.html", here)
+    return render_live(request, "allocation/events.html", "allocation/_events.html", here)
 
 
 def _view(pool: int) -> BankView:
@@ -93,16 +93,6 @@ def _named(view: BankView, text: str) -> list[ProcessRow]:
         for row in view.processes
         if piece in row.label.casefold() or piece in row.run_ref.casefold()
     ]
-
-
-def _live(
-    request: HttpRequest, page: str, fragment: str, context: dict[str, object]
-) -> HttpResponse:
-    """The whole page, or for its own refresh only the part that changes."""
-    # set by django-htmx
-    response = render(request, fragment if request.htmx else page, context)  # type: ignore[attr-defined]
-    patch_vary_headers(response, ["HX-Request"])
-    return response
 
 
 @dataclass(frozen=True)

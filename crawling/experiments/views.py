@@ -4,13 +4,11 @@ algorithm."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.vary import vary_on_headers
+from django.shortcuts import get_object_or_404, redirect
 
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
@@ -28,6 +26,7 @@ from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
+from serving.fragments import render_live
 
 A_PAGE = 20
 #: what is told of a try in a file
@@ -46,7 +45,6 @@ TRIED = (
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-@vary_on_headers("HX-Request")
 def experiments(request: AuthenticatedRequest) -> HttpResponse:
     """List the experiments, and let operators start one."""
     if request.method == "POST":
@@ -55,7 +53,6 @@ def experiments(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
-@vary_on_headers("HX-Request")
 def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Tables 1, 2 and 3, figure 3, and what they mean."""
     view = experiment_view(get_object_or_404(Experiment.objects.select_related("by"), pk=pk))
@@ -66,7 +63,9 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
     }
-    return _live(request, "experiments/experiment.html", "experiments/_experiment.html", context)
+    return render_live(
+        request, "experiments/experiment.html", "experiments/_experiment.html", context
+    )
 
 
 @needs("crawling.add_crawljob")
@@ -92,16 +91,9 @@ def _list(request: HttpRequest, form: ExperimentForm, status: int = 200) -> Http
     found, before = Experiment.objects.select_related("by"), asked_number(request, "before")
     rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
     context = {"views": experiment_views(rows), "older": older, "before": before, "form": form}
-    return _live(
+    return render_live(
         request, "experiments/experiments.html", "experiments/_experiments.html", context, status
     )
-
-
-def _live(
-    request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    is_refresh = bool(getattr(request, "htmx", False))
-    return render(request, fragment if is_refresh else page, context, status=status)
 
 
 def _figure(view: ExperimentView) -> WaitingFigure | None:

@@ -9,8 +9,6 @@ from threading import Lock
 from time import monotonic
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -18,6 +16,7 @@ from crawlsite.health import probes
 from crawlsite.health.probes import OK
 from crawlsite.health.report import report
 from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import render_live
 
 #: how long an answer of `/readyz` is everybody's
 KEPT_SECONDS = 1.0
@@ -64,11 +63,4 @@ def _readiness() -> tuple[dict[str, str], int]:
 @authenticated(needs="crawling.view_crawljob")
 def health(request: AuthenticatedRequest) -> HttpResponse:
     """Servers, queues, workers, disk, clock and versions."""
-    is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(
-        request,
-        "health/_health.html" if is_fragment else "health/health.html",
-        {"report": report()},
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    return render_live(request, "health/health.html", "health/_health.html", {"report": report()})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 
 from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
@@ -12,6 +10,7 @@ from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
 from crawlsite.health.probes import parts
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.fragments import render_live
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -31,12 +30,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "broken": [part for part in services if not part.is_fine],
         "pools": pool_cards() if request.user.has_perm("allocation.view_pool") else [],
     }
-    is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(
-        request, "overview/_overview.html" if is_fragment else "overview/overview.html", here
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    return render_live(request, "overview/overview.html", "overview/_overview.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")

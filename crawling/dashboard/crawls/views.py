@@ -24,6 +24,7 @@ from crawling.models import CrawlJob, SavedView
 from crawling.runs.steering import possible
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.fragments import wants_fragment
 
 #: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest
 #: first
@@ -80,7 +81,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
         "rows": _rows(listing),
         "columns": _columns(wanted, listing),
     }
-    if getattr(request, "htmx", False):
+    if wants_fragment(request):
         return render(request, "crawling/_crawls.html", facts)
     return render(
         request,

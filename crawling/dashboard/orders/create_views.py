@@ -31,6 +31,7 @@ from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.runs.grants import default_pool
 from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import wants_fragment
 
 #: that are offered
 TEMPLATES = 50
@@ -88,7 +89,7 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
         inquiry, mistakes = request_test_fetch(
             form.as_order(), answers=form.answers, by=request.user
         )
-    is_part = getattr(request, "htmx", False)
+    is_part = wants_fragment(request)
     if inquiry and not is_part:
         return redirect("crawling:tested", inquiry.pk)
     facts = {"inquiry": inquiry, "mistakes": form.in_words(mistakes), "has_tried": True}
@@ -113,7 +114,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
         "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }
-    if getattr(request, "htmx", False):
+    if wants_fragment(request):
         return render(request, "crawling/_test_fetch.html", facts)
     answers, capacity = question["answers"], capacity_of(default_pool())
     return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)

@@ -24,6 +24,7 @@ from crawling.models import CrawlJob
 from crawling.orders.estimates import estimate
 from crawling.scope.filters import Rule
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.fragments import wants_fragment
 
 REVISIONS = 20
 
@@ -105,7 +106,7 @@ def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse
     tested, mistakes = try_changes(
         crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED]
     )
-    if getattr(request, "htmx", False):
+    if wants_fragment(request):
         return render(request, "crawling/_tested.html", {"tested": tested, "mistakes": mistakes})
     form.blame(mistakes)
     return _page(request, crawl, form, tested=tested, mistakes=mistakes)
@@ -117,7 +118,7 @@ def _preview(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpRespo
         here["preview"], here["mistakes"] = preview_changes(crawl, form.as_changes())
     except CrawlError as error:
         here["trouble"] = str(error)
-    if getattr(request, "htmx", False):
+    if wants_fragment(request):
         return render(request, "crawling/_preview.html", here)
     form.blame(here.get("mistakes", {}))
     return _page(request, crawl, form, **here)
@@ -148,9 +149,7 @@ def test_scope(request: AuthenticatedRequest) -> HttpResponse:
     asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
     tested: list[RuleCheck]
     tested, mistakes = try_order(form.as_order(), asked)
-    template = (
-        "crawling/_tested.html" if getattr(request, "htmx", False) else "crawling/tested.html"
-    )
+    template = "crawling/_tested.html" if wants_fragment(request) else "crawling/tested.html"
     return render(request, template, {"tested": tested, "mistakes": form.in_words(mistakes)})
 
 

@@ -7,13 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.vary import vary_on_headers
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.models import CrawlJob, InquiryKind, Page, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import render_live
 
 ROWS = 100
 RUNS = 50
@@ -56,7 +56,6 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 
 
 @authenticated(needs="crawling.view_crawljob")
-@vary_on_headers("HX-Request")
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
@@ -67,6 +66,4 @@ def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> 
     inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
     here |= {"lines": (inquiry.answer or {}).get("lines", [])}
-    is_part = getattr(request, "htmx", False)
-    page = "crawling/_diff.html" if is_part else "crawling/compare_page.html"
-    return render(request, page, here)
+    return render_live(request, "crawling/compare_page.html", "crawling/_diff.html", here)

@@ -5,8 +5,7 @@ why it stands still.
 from __future__ import annotations
 
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.utils.cache import patch_vary_headers
+from django.shortcuts import get_object_or_404
 
 from crawling.dashboard.base.requests import asked_run, wanted_run
 from crawling.dashboard.run.charts import chart_file, chart_of_run
@@ -14,6 +13,7 @@ from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.models import CrawlJob
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.fragments import render_live
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "there is nothing to tell of it yet"
@@ -25,12 +25,7 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     here = {"crawl": job, "run": run, "chart": chart_of_run(run) if run else None}
-    is_fragment = bool(getattr(request, "htmx", False))
-    answer = render(
-        request, "crawling/_charts.html" if is_fragment else "crawling/charts.html", here
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    return render_live(request, "crawling/charts.html", "crawling/_charts.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")

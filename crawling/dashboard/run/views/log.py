@@ -8,9 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.run.log import (
@@ -26,6 +24,7 @@ from crawling.dashboard.run.log_export import log_file
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.fragments import render_live, wants_fragment
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no log yet"
@@ -47,8 +46,7 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         asked_number(request, "line"),
         asked_number(request, "after"),
     )
-    is_fragment = bool(getattr(request, "htmx", False))
-    if line is not None and not is_fragment:
+    if line is not None and not wants_fragment(request):
         here = _about(run, line)
     elif after is not None:
         here = _after(run, wanted, after)
@@ -62,11 +60,7 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "line": line,
         "searched": SEARCHED,
     }
-    answer = render(
-        request, "crawling/_log_lines.html" if is_fragment else "crawling/log.html", here
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    return render_live(request, "crawling/log.html", "crawling/_log_lines.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.cache import patch_vary_headers
 
 from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back, wanted_run
@@ -24,6 +23,7 @@ from crawling.models import CrawlJob
 from crawling.runs.retry import retry_failed
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import render_live
 
 PAGES, HOSTS = 100, 200
 #: sort key and head of what hosts are sorted by
@@ -39,22 +39,16 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     lines, before = LogFilter.read(request.GET), asked_number(request, "before")
     page = run_page(run, lines, before=before) if run else empty_page(job)
-    is_fragment = getattr(request, "htmx", False)
     wait = next((process.wait for process in page.dealings if process.wait), None)
     stall = stall_of(run, wait) if run else None
-    answer = render(
-        request,
-        "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {
-            "page": page,
-            "asked": lines,
-            "before": before,
-            "levels": LEVEL_WORDS.items(),
-            "stall": stall,
-        },
-    )
-    patch_vary_headers(answer, ["HX-Request"])
-    return answer
+    here = {
+        "page": page,
+        "asked": lines,
+        "before": before,
+        "levels": LEVEL_WORDS.items(),
+        "stall": stall,
+    }
+    return render_live(request, "crawling/crawl.html", "crawling/_crawl.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")

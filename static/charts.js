@@ -33,7 +33,7 @@
   // `step`: seconds of an interval. Ticks are never closer than that, so no two have the same label.
   function options(labels, times, width, step) {
     const { text, grid, lines } = colours();
-    const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
+    const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px Inter, system-ui" };
     const seconds = {
       ...axis,
       space: 60,

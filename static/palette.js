@@ -37,7 +37,7 @@
   function own(text) {
     const holds = (name) => name.toLowerCase().includes(text.toLowerCase());
     const name = (element) => element.getAttribute("aria-label") || element.textContent.trim();
-    const actions = [...document.querySelectorAll("main .verbs :is(button, li a), main .head > [role=button]")].filter((one) => !one.disabled);
+    const actions = [...document.querySelectorAll("main .verbs :is(button, a), main .head > [role=button]")].filter((one) => !one.disabled);
     return [
       ...actions.filter((one) => holds(name(one))).map((one) => row("Action", name(one), () => one.click())),
       ...places.filter((one) => holds(name(one))).map((one) => row(one.dataset.key ? `Place, g ${one.dataset.key}` : "Place", name(one), one.getAttribute("href"))),

@@ -1,0 +1,79 @@
+"""From each page of a crawl, and of the resources, one step leads to all that belong to it."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from allocation.models import Pool
+from crawling.crawls.creation import create_crawl, start_run
+from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
+from tests.crawling.pages import browser, soup
+
+OF_A_CRAWL = {
+    "crawl": "Overview",
+    "pages": "Pages",
+    "left-out": "Not fetched",
+    "frontier": "Queue",
+    "hosts": "Hosts",
+    "log": "Log",
+    "charts": "Charts",
+    "runs": "Runs",
+    "settings": "Settings",
+}
+#: pages that stand under a tab
+UNDER = {"schedule": "Settings", "scope": "Settings", "checkpoints": "Settings", "archive": "Pages"}
+OF_RESOURCES = {
+    "bank": "In use and waiting",
+    "sequence": "Safe sequence",
+    "events": "Events",
+    "history": "History",
+}
+
+
+@pytest.fixture
+def crawl(order, transactional_db):  # noqa: F811
+    return start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl
+
+
+def tabs(address: str) -> tuple[list[str], list[str]]:
+    """The tabs of a page, and which of them is shown as here."""
+    found = soup(browser("viewer").get(address)).select("nav.tabs")[0].select("a")
+    here = [link.get_text() for link in found if link.get("aria-current")]
+    return [link.get_text() for link in found], here
+
+
+@pytest.mark.parametrize(("route", "name"), [*OF_A_CRAWL.items(), *UNDER.items()])
+def test_each_page_of_a_crawl_leads_to_all_others_and_says_where_one_is(crawl, route, name):
+    address = reverse(f"crawling:{route}", args=[crawl.pk])
+
+    assert tabs(address) == (list(OF_A_CRAWL.values()), [name])
+
+
+def test_a_crawl_that_was_never_started_has_no_tabs_of_a_run(order, db):  # noqa: F811
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+
+    names, _ = tabs(reverse("crawling:crawl", args=[crawl.pk]))
+
+    assert names == ["Overview", "Runs", "Settings"]
+
+
+@pytest.mark.parametrize(("route", "name"), OF_RESOURCES.items())
+def test_each_page_of_the_resources_leads_to_all_others(crawl, route, name):
+    address = reverse(f"allocation:{route}", args=[Pool.objects.get().pk])
+
+    assert tabs(address) == ([*OF_RESOURCES.values(), "What if", "Experiments"], [name])
+
+
+def test_the_frame_has_seven_places(crawl):
+    page = soup(browser("viewer").get(reverse("home")))
+
+    assert [link.get_text() for link in page.select(".places a")] == [
+        "Overview",
+        "Crawls",
+        "Search",
+        "Hosts",
+        "DNS",
+        "Resources",
+        "System",
+    ]

@@ -51,7 +51,7 @@ ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
     "crawls/new/": ["?clone={crawl}"],
     "crawls/url/": ["?u={address}", "?u={address}&crawl={crawl}", "?u=nonsense"],
-    "crawls/<int:pk>/left-out/": ["?why=f404", "?why=rule-scope"],
+    "crawls/<int:pk>/not-fetched/": ["?why=f404", "?why=rule-scope"],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],

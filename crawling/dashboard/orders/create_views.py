@@ -111,7 +111,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
         "fetches": [
             SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])
         ],
-        "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
+        "untried": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }
     if wants_fragment(request):

@@ -126,7 +126,7 @@ class NotFetchedPage(Schema):
 
 
 @reports.get(
-    "/{crawl_id}/reports/left-out",
+    "/{crawl_id}/reports/not-fetched",
     response=NotFetchedPage,
     summary="What a run has not got, by reason",
 )

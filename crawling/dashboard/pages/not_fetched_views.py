@@ -42,7 +42,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "following": following,
         "after": after,
     }
-    return render(request, "crawling/left_out.html", here)
+    return render(request, "crawling/not_fetched.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -52,7 +52,7 @@ def as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBa
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     rows = each_not_fetched_url(run, [asked] if asked else reasons)
-    return send(row_file(f"crawl-{pk}-run-{run.number}-left-out", kind, rows))
+    return send(row_file(f"crawl-{pk}-run-{run.number}-not-fetched", kind, rows))
 
 
 def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:

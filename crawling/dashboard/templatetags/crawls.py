@@ -20,7 +20,7 @@ RESTING = (RunState.PAUSING, RunState.PAUSED)
 TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
-    ("Not fetched", "left-out"),
+    ("Not fetched", "not-fetched"),
     ("Queue", "frontier"),
     ("Hosts", "hosts"),
     ("Log", "log"),
@@ -29,7 +29,7 @@ TABS = (
     ("Settings", "settings"),
 )
 #: tabs of a single run; a crawl that was never started has nothing there
-OF_A_RUN = frozenset({"pages", "left-out", "frontier", "hosts", "log", "charts"})
+OF_A_RUN = frozenset({"pages", "not-fetched", "frontier", "hosts", "log", "charts"})
 
 
 @register.filter

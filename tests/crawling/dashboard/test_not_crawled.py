@@ -37,7 +37,7 @@ def viewer(transactional_db):
 
 
 def address_of(run):
-    return reverse("crawling:left-out", args=[run.crawl_id])
+    return reverse("crawling:not-fetched", args=[run.crawl_id])
 
 
 def reasons(page):
@@ -107,7 +107,7 @@ def test_addresses_are_paged_by_key_in_a_fixed_number_of_queries(viewer, run, mo
 def test_the_same_is_had_as_files_and_as_json(viewer, run, monkeypatch):
     monkeypatch.setattr("crawling.dashboard.pages.not_fetched.CHUNK", 1)
     table, lines = (
-        reverse("crawling:left-out-file", args=[run.crawl_id, kind]) for kind in ("csv", "jsonl")
+        reverse("crawling:not-fetched-file", args=[run.crawl_id, kind]) for kind in ("csv", "jsonl")
     )
 
     rows = list(csv.DictReader(b"".join(viewer.get(table).streaming_content).decode().splitlines()))
@@ -132,14 +132,14 @@ def test_the_same_is_had_as_files_and_as_json(viewer, run, monkeypatch):
         "gone",
     )
     told = viewer.get(
-        f"/api/crawls/{run.crawl_id}/reports/left-out", {"why": "rule-exclude", "limit": 1}
+        f"/api/crawls/{run.crawl_id}/reports/not-fetched", {"why": "rule-exclude", "limit": 1}
     ).json()
     assert ([item["url"].rpartition("/")[2] for item in told["items"]], len(told["reasons"])) == (
         ["a.zip"],
         6,
     )
     rest = viewer.get(
-        f"/api/crawls/{run.crawl_id}/reports/left-out",
+        f"/api/crawls/{run.crawl_id}/reports/not-fetched",
         {"why": "rule-exclude", "cursor": told["next"]},
     ).json()
     assert ([item["url"].rpartition("/")[2] for item in rest["items"]], rest["next"]) == (

@@ -26,7 +26,7 @@ KINDS = {
     "web": "gunicorn",
     "workers": "rqworker",
     "scheduler": "manage.py scheduler",
-    "names": "resolve_ahead",
+    "preresolver": "resolve_ahead",
     "PostgreSQL": "postgres",
     "Redis": "valkey",
     "clients": "benchmarks.dashboard.scene",

@@ -60,16 +60,16 @@ def _parts() -> Iterator[ComponentHealth]:
     )
     leading = scheduler()
     yield ComponentHealth("Scheduler", leading == OK, "running" if leading == OK else leading)
-    told = names()
+    told = dns_resolver()
     yield ComponentHealth(
-        "Names",
+        "DNS resolver",
         told == OK,
         ("resolved by crawls" if settings.DNS_AHEAD == "off" else "pre-resolved")
         if told == OK
         else told,
     )
-    yield ComponentHealth("Redis", answer == OK, "answers" if answer == OK else answer)
-    yield ComponentHealth("PostgreSQL", True, "answers")
+    yield ComponentHealth("Redis", answer == OK, "OK" if answer == OK else answer)
+    yield ComponentHealth("PostgreSQL", True, "OK")
     yield disk()
 
 
@@ -146,7 +146,7 @@ def workers() -> str:
     return f"{count} for crawls" if count else "none: no crawl continues"
 
 
-def names() -> str:
+def dns_resolver() -> str:
     """Whether hosts get their addresses, and ahead of need if that is wanted."""
     if are_servers_silent():
         return "no name server answers"

@@ -42,8 +42,8 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
 
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
-    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `names` unless
-    DNS_AHEAD is off, everything else once.
+    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `preresolver`
+    unless DNS_AHEAD is off, everything else once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
@@ -62,7 +62,7 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
     counts = {
         "worker": environment.workers,
         "demo": int(environment.demo),
-        "names": int(environment.dns_ahead != "off"),
+        "preresolver": int(environment.dns_ahead != "off"),
     }
     return Processes(
         release=release,

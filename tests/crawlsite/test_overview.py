@@ -32,7 +32,8 @@ def test_an_empty_installation_says_what_to_do_and_which_parts_are_missing(opera
     page = soup(operator.get(HOME))
 
     assert page.select_one(f"main a[href='{reverse('crawling:new')}']")
-    assert "Not in order: Workers, Scheduler, Names." in page.select_one(".headline").get_text()
+    headline = page.select_one(".headline").get_text()
+    assert "Not in order: Workers, Scheduler, DNS resolver." in headline
 
 
 def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, order):  # noqa: F811

@@ -18,7 +18,7 @@ from crawling.preresolver.process import PreResolverProcess
 from crawling.preresolver.slots import LookupSlots
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
-from crawlsite.health.probes import names
+from crawlsite.health.probes import dns_resolver
 from dnscache.preresolver.heartbeat import living
 from dnscache.resolver import Resolver, forget
 from tests.stack import running_stack
@@ -115,10 +115,10 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     first.close()
 
     until(second.is_held)
-    assert names() == "ok"
+    assert dns_resolver() == "ok"
     for seat in (second, elsewhere):
         seat.close()
-    until(lambda: names().startswith("the pre-resolver is not running"))
+    until(lambda: dns_resolver().startswith("the pre-resolver is not running"))
 
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):

@@ -42,7 +42,7 @@ def test_product_consists_of_web_workers_background_scheduler_and_demo(plan):
         "worker.2",
         "background",
         "scheduler",
-        "names",
+        "preresolver",
         "demo",
     ]
 
@@ -53,9 +53,9 @@ def test_workers_and_demo_follow_the_settings(plan):
         "worker",
         "background",
         "scheduler",
-        "names",
+        "preresolver",
     ]
-    assert "names" not in plan(dns_ahead="off").commands
+    assert "preresolver" not in plan(dns_ahead="off").commands
 
 
 def test_web_server_listens_where_the_settings_say(plan):

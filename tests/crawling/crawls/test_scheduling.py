@@ -123,12 +123,8 @@ def test_an_operator_sets_looks_at_and_removes_a_schedule_in_the_browser(crawl):
     shown = soup(operator.get(page))
     assert "At 02:30 every day by the clock of Europe/Berlin" in shown.get_text()
     assert len(shown.select("main li time")) == 5
-    assert (
-        soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).find("a", string="Schedule")[
-            "href"
-        ]
-        == page
-    )
+    settings = soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))
+    assert settings.find("a", string="Schedule")["href"] == page
 
     operator.post(page, {"remove": "1"})
     assert not Schedule.objects.exists()

@@ -105,7 +105,7 @@ def test_what_an_order_says_of_politeness_is_kept_cloned_and_checked(order, clie
     form = client.get(f"/crawls/new/?clone={crawl.pk}").content.decode()
     assert 'name="delay_factor" value="2.5"' in form
     assert "at most 30, other crawls' included" in client.get(
-        f"/crawls/{crawl.pk}/"
+        f"/crawls/{crawl.pk}/settings/"
     ).content.decode().replace("&#x27;", "'")
     answer = {
         "seeds": "http://127.0.0.1:8900/",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import execute_from_command_line, get_commands
 
+from crawling.orders.field_table import as_markdown
 from crawlsite import env, service_addresses
 
 PROJECT = Path(__file__).parent.parent
@@ -112,6 +113,11 @@ def test_defaults_told_in_words_are_what_the_words_say(defaults):
     assert defaults.secret_key == (defaults.state_dir / "secret_key").read_text()
     assert (defaults.public_url, defaults.dns_servers) == ("", ())
     assert defaults.archive_dir == defaults.state_dir / "archive"
+
+
+def test_the_page_of_an_orders_fields_is_that_of_the_code():
+    """`manage.py order_fields > docs/orders.md` writes it anew."""
+    assert (PROJECT / "docs" / "orders.md").read_text() == as_markdown()
 
 
 def test_every_setting_has_a_meaning():

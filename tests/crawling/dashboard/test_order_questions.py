@@ -1,11 +1,8 @@
-"""What an order says of its fields is what the form, the command line, the API and the documents
-say.
-"""
+"""What an order says of its fields is what the form, the command line and the API say."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from pathlib import Path
 
 import pytest
 from django.urls import reverse
@@ -14,12 +11,10 @@ from crawling.crawls.creation import create_crawl
 from crawling.dashboard.management.orders import add_order_arguments, given_fields
 from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
 from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
-from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS, CrawlOrder
 from tests.crawling.dashboard.test_form_sections import CAPACITY
 from tests.crawling.pages import browser, soup
 
-TABLES = Path(__file__).parents[3] / "docs" / "orders.md"
 SEED = "http://127.0.0.1:8900/"
 #: a value for every field that people can be asked for, none of them its default
 OTHERWISE = {
@@ -223,27 +218,3 @@ def test_the_schema_describes_every_field():
     assert {name: field["description"] for name, field in properties.items()} == {
         one.name: one.question.meaning for one in FIELDS
     }
-
-
-def default_in_words(one: OrderField) -> str:
-    if CrawlOrder.model_fields[one.name].is_required():
-        return "needed" if one.name == "seeds" else "the first seed's host"
-    if one.default in (None, [], {}):
-        return "none"
-    if isinstance(one.default, bool):
-        return f"`{str(one.default).lower()}`"
-    return f"`{one.default:g}`" if isinstance(one.default, float) else f"`{one.default}`"
-
-
-def row(one: OrderField) -> str:
-    """A field's line in the document."""
-    places = [f"*{one.question.label}*"] if one.question.label else []
-    places += [f"`{one.question.option}`"] if one.question.option else []
-    meaning = one.question.meaning
-    return f"| `{one.name}` | {default_in_words(one)} | {', '.join(places)} | {meaning} |"
-
-
-def test_the_document_has_a_row_for_every_field_in_the_orders_words():
-    written = [line for line in TABLES.read_text().splitlines() if line.startswith("| `")]
-
-    assert written == [row(one) for one in FIELDS]

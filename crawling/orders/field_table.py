@@ -1,0 +1,101 @@
+"""The page of the documentation about the fields of an order, made of their questions."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from crawling.orders.fields import OrderField, fields_of
+from crawling.orders.order import FIELDS, CrawlOrder
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.sections.ordering import OrderingPart
+from crawling.orders.sections.politeness import PolitenessPart
+from crawling.orders.sections.reading import ReadingPart
+from crawling.orders.sections.reuse import ReusePart
+from crawling.orders.sections.thresholds import ThresholdsPart
+
+HEAD = """# The fields of an order
+
+An order says what a crawl does. The form for a new crawl, `./crawl new` and the API take the same
+fields. `manage.py order_fields > docs/orders.md` writes this page from the code, and a test
+compares it.
+
+A field that is not given has its default. *none* as a limit means that there is no limit. Names in
+italics are the labels on the form; the form takes megabytes for bytes and minutes for seconds where
+its label says so. Fields without an option are given by a file ([orders in a
+file](command-line.md#orders-in-a-file)).
+"""
+TABLE_HEAD = "| field | default | form, option | meaning |\n|---|---|---|---|\n"
+#: defaults that a crawl is given as it is made
+IN_WORDS = {"name": "the first seed's host", "seeds": "required"}
+SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
+    (
+        "What to leave out",
+        FiltersPart,
+        "Seeds pass the filters for URLs, since they are asked for by name.",
+    ),
+    (
+        "Soft limits, and limits on each host",
+        BudgetPart,
+        "At a soft limit no new URL is let in, and what is known is finished. At a hard one "
+        "nothing more is\nfetched.",
+    ),
+    (
+        "Thresholds and alerts",
+        ThresholdsPart,
+        "Past a threshold the run pauses or stops by itself, and says why.",
+    ),
+    (
+        "Order of visits",
+        OrderingPart,
+        "Of two URLs that wait, best first takes the one of the greater links_weight × pages "
+        "that link to it\n+ url_weight × importance.",
+    ),
+    ("Politeness", PolitenessPart, "Budgets of a host count what other crawls ask of it, too."),
+    (
+        "Requests",
+        FetchingPart,
+        "Headers, credentials, the proxy, what is posted, and what is filled in to log in are "
+        "stored\nencrypted and never shown again.",
+    ),
+    ("Reading and archive", ReadingPart, "All links are followed, unless a field says otherwise."),
+    ("Reuse", ReusePart, "Some pages need not be asked for again."),
+)
+
+
+def as_markdown() -> str:
+    """The whole page."""
+    inherited = {one.name for _, part, _ in SECTIONS for one in fields_of(part)}
+    own = [one for one in FIELDS if one.name not in inherited]
+    return "\n".join(
+        [
+            HEAD,
+            f"## Seeds, scope and limits\n\n{_table(own)}",
+            *(
+                f"## {title}\n\n{text}\n\n{_table(fields_of(part))}"
+                for title, part, text in SECTIONS
+            ),
+        ]
+    )
+
+
+def _table(fields: list[OrderField] | tuple[OrderField, ...]) -> str:
+    return TABLE_HEAD + "".join(_row(one) for one in fields)
+
+
+def _row(one: OrderField) -> str:
+    question = one.question
+    places = [f"*{question.label}*"] if question.label else []
+    places += [f"`{question.option}`"] if question.option else []
+    return f"| `{one.name}` | {_default(one)} | {', '.join(places)} | {question.meaning} |\n"
+
+
+def _default(one: OrderField) -> str:
+    if CrawlOrder.model_fields[one.name].is_required():
+        return IN_WORDS[one.name]
+    if one.default in (None, [], {}):
+        return "none"
+    if isinstance(one.default, bool):
+        return f"`{str(one.default).lower()}`"
+    return f"`{one.default:g}`" if isinstance(one.default, float) else f"`{one.default}`"

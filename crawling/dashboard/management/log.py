@@ -13,8 +13,15 @@ from django.utils import timezone
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.base.time_range import TimeRange
-from crawling.dashboard.run.log import CHUNK, LogFilter, following, log_after, log_before
-from crawling.dashboard.run.log_export import as_jsonl, as_text
+from crawling.dashboard.run.log import (
+    CHUNK,
+    LogFilter,
+    as_jsonl,
+    as_text,
+    following,
+    log_after,
+    log_before,
+)
 from crawling.models import Level, LogLine, Run
 from crawling.models.jobs import ENDED_STATES
 

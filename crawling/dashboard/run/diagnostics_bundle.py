@@ -21,8 +21,7 @@ from crawling.dashboard.base.crawl_views import run_view
 from crawling.dashboard.run.diagnosis import facts_of
 from crawling.dashboard.run.findings import minutes
 from crawling.dashboard.run.hosts import first_hosts, host_rows
-from crawling.dashboard.run.log import LogFilter, log_before
-from crawling.dashboard.run.log_export import as_text
+from crawling.dashboard.run.log import LogFilter, as_text, log_before
 from crawling.dashboard.run.processes import dealings_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.diagnosis import verdict

@@ -1,18 +1,21 @@
-"""A run's log, looked through from any place in either direction, with a filter.
+"""A run's log, looked through from any place in either direction, with a filter, and as a file.
 
 What one look costs is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
+from serving.downloads import Download, row_file, text_file
+from serving.row_lines import lines_of
 
 CHUNK = 1_000
 LONGEST_TEXT = 200
@@ -195,3 +198,40 @@ def settled_id(run: Run, now: datetime) -> int:
     """The latest line before which no other can appear; 0: none."""
     settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
     return settled.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def row_of(line: LogLine) -> dict[str, Any]:
+    """Everything that is known of it, by name."""
+    return {
+        "id": line.pk,
+        "at": line.at,
+        "level": line.get_level_display(),
+        "message": line.message,
+        "url": line.url,
+    }
+
+
+def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
+    """One line each, whatever breaks a message has."""
+    return (
+        " ".join(
+            f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {line.get_level_display()} {line.message} "
+            f"{line.url}".split()
+        )
+        + "\n"
+        for line in lines
+    )
+
+
+def as_jsonl(lines: Iterable[LogLine]) -> Iterator[str]:
+    """A JSON object a line for each."""
+    return lines_of(map(row_of, lines), "jsonl")
+
+
+def log_file(run: Run, wanted: LogFilter, kind: str) -> Download:
+    """All lines that the filter lets through, as txt or jsonl."""
+    stem = f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-log"
+    lines = whole_log(run, wanted)
+    if kind == "txt":
+        return text_file(stem, as_text(lines))
+    return row_file(stem, kind, map(row_of, lines))

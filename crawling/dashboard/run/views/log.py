@@ -19,8 +19,8 @@ from crawling.dashboard.run.log import (
     log_after,
     log_around,
     log_before,
+    log_file,
 )
-from crawling.dashboard.run.log_export import log_file
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send

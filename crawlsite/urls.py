@@ -9,7 +9,7 @@ from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
-from crawlsite.overview.views import numbers, overview
+from crawlsite.overview import numbers, overview
 from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.tokens import revoke, tokens
 

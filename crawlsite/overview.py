@@ -1,4 +1,4 @@
-"""The overview: everything at a glance."""
+"""The overview, the first page: what runs, what waits and on what, what needs somebody."""
 
 from __future__ import annotations
 

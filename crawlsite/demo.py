@@ -1,4 +1,5 @@
-"""Two made-up sites under one address, as a WSGI application: a library and a shop.
+"""A small web on loopback, so that a newcomer sees crawls at work in the first minute, offline: two
+made-up sites under one address, as a WSGI application, a library and a shop.
 
 Every page follows from its path alone, so the web is the same each time. It has what real webs
 have: a robots.txt, redirects, dead links and pages that take their time.

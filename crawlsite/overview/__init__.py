@@ -1,1 +1,0 @@
-"""The first page: what runs, what waits and on what, what needs somebody."""

@@ -1,4 +1,4 @@
-"""Say amounts, times and lists as people do. Pure."""
+"""Say amounts, times and lists as people do, and read the whole numbers that people write. Pure."""
 
 from __future__ import annotations
 
@@ -48,3 +48,9 @@ def some(names: Sequence[str], *, last: str = "and") -> str:
     if len(names) > NAMES_AT_MOST:
         shown.append(f"{len(names) - NAMES_AT_MOST} more")
     return listed(shown, last=last)
+
+
+def whole_number(text: str | None, *, most_digits: int = 18) -> int | None:
+    """The number, from 0 up; None for anything else. 18 digits fit PostgreSQL's bigint."""
+    is_number = text and text.isascii() and text.isdigit() and len(text) <= most_digits
+    return int(text) if text and is_number else None

@@ -10,9 +10,9 @@ from django.shortcuts import redirect
 
 from allocation import selectors
 from allocation.errors import UnknownPool
-from allocation.numbers import whole_number
 from allocation.selectors import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
+from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
 

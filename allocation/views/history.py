@@ -17,8 +17,7 @@ from allocation.history.as_of import PastBank, bank_as_of
 from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import EventFilter, processes_of, ways_from
 from allocation.models import EventKind, Pool
-from allocation.numbers import whole_number
-from allocation.wording import UnitWords
+from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import cell_file, send
 

@@ -13,7 +13,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from allocation.errors import UnknownPool
-from allocation.numbers import whole_number
 from allocation.pool_copy import copy_of
 from allocation.views.what_if_page import WhatIfView, shown
 from allocation.whatif.draft import Draft, draft_from, draft_of
@@ -23,6 +22,7 @@ from allocation.whatif.files import MOST_BYTES, BadFile, read_file, to_csv, to_j
 from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
+from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
 #: what to begin with, where nothing is asked for

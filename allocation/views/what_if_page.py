@@ -12,7 +12,6 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from allocation.models import Pool
-from allocation.numbers import whole_number
 from allocation.rules.banker import minus
 from allocation.whatif.draft import Draft, tokens
 from allocation.whatif.draft_reading import BadDraft, FieldFault, read_request
@@ -20,6 +19,7 @@ from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.links import LinkTooLong, SharedState, to_link
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import CheckView, judge, matrix
+from allocation.wording import whole_number
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import F, QuerySet, Sum
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.frontier.change.manual_order import taken_out
 from crawling.models import Run, Url, UrlState
 from crawling.timed import time_limit

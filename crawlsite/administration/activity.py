@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send

@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from allocation.numbers import whole_number
 from allocation.snapshot import WaitRow
+from allocation.wording import whole_number
 from crawling.errors import UnknownCrawl
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import WORKING_STATES

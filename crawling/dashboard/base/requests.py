@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.models import CrawlJob, Run
 
 

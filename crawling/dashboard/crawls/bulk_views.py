@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.crawls.saved_views import forget_view, save_view
 from crawling.dashboard.base.crawl_views import crawl_views
 from crawling.dashboard.base.requests import asked_ids, back, next_page

@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Upper
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import CrawlJob, HostQueue, Run

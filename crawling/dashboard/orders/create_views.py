@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.vary import vary_on_headers
 
-from allocation.numbers import whole_number
+from allocation.wording import whole_number
 from crawling.crawls.creation import capacity_of, check_order, create_crawl, start_run
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl

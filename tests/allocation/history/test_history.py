@@ -191,8 +191,9 @@ def test_nonsense_in_the_address_shows_the_latest_event(viewer, bank, query):
     assert text(page(viewer, bank, query).h1) == "History: event 11 of 11"
 
 
-def test_each_entry_of_the_bank_page_leads_to_the_bank_as_of_then(viewer, bank):
-    shown = BeautifulSoup(viewer.get(bank.get_absolute_url()).content, "html.parser")
+def test_each_entry_of_the_events_leads_to_the_bank_as_of_then(viewer, bank):
+    events = viewer.get(reverse("allocation:events", args=[bank.pk]))
+    shown = BeautifulSoup(events.content, "html.parser")
 
     assert shown.find("a", href=reverse("allocation:history", args=[bank.pk]) + "?event=8")
 

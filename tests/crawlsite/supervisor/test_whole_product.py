@@ -58,7 +58,7 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
         "workers": "2 for crawls",
         "scheduler": "ok",
     }
-    style = re.search(r'href="(/static/site[^"]*\.css)"', crawls)[1]
+    style = re.search(r'href="(/static/design/[^"]*\.css)"', crawls)[1]
     assert browser.get(base + style).status_code == 200
 
 

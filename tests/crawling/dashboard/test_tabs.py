@@ -13,7 +13,7 @@ from tests.crawling.pages import browser, soup
 OF_A_CRAWL = {
     "crawl": "Overview",
     "pages": "Pages",
-    "left-out": "Not fetched",
+    "not-fetched": "Not fetched",
     "frontier": "Queue",
     "hosts": "Hosts",
     "log": "Log",

@@ -41,12 +41,22 @@ def words_of(name: str) -> list[str]:
 
 
 @cache
-def known() -> frozenset[str]:
-    """Words of the glossary's terms and of the list of the field's terms."""
+def of_the_glossary() -> frozenset[str]:
+    """The words of the glossary's terms."""
     terms = re.findall(r"^\*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    return frozenset(word for term in terms for word in words_of(term))
+
+
+@cache
+def of_the_field() -> frozenset[str]:
+    """The words of the list of the field's terms."""
     lines = (ROOT / "tests/terms.txt").read_text().splitlines()
-    field = [line for line in lines if line and line[0] != "#"]
-    return frozenset(word for term in [*terms, *field] for word in words_of(term))
+    return frozenset(line for line in lines if line and line[0] != "#")
+
+
+@cache
+def known() -> frozenset[str]:
+    return of_the_glossary() | of_the_field()
 
 
 def singular(word: str) -> set[str]:
@@ -87,3 +97,12 @@ def test_words_of_class_names_are_the_fields_or_in_the_glossary(room):
         if not is_known(word)
     }
     assert sorted(unknown) == []
+
+
+def test_a_listed_term_is_in_some_name_and_not_in_the_glossary():
+    names = [part for path in modules() for part in path.with_suffix("").parts]
+    used = {
+        form for name in [*names, *classes()] for word in words_of(name) for form in singular(word)
+    }
+    assert sorted(of_the_field() - used) == []
+    assert sorted(of_the_field() & of_the_glossary()) == []

@@ -66,7 +66,8 @@ def at_the_bank(page: Page) -> Locator:
 
 def held_by(page: Page, name: str) -> Locator:
     """A process's row of the bank's matrix."""
-    page.get_by_role("link", name="Resources", exact=True).click()
+    places = page.get_by_role("navigation", name="Main")
+    places.get_by_role("link", name="Resources", exact=True).click()
     return (
         page.get_by_role("region", name="Who holds what")
         .get_by_role("row")
@@ -107,11 +108,14 @@ def test_a_crawl_that_is_paused_gives_everything_back(page):
 
 
 def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(page):
+    latest = page.get_by_role("region", name="Latest pages")
+    expect(latest).to_contain_text(re.compile(r"Page \d"), timeout=SOON)
+
     click(page, "Stop")
     sees(page, "stopped", why="its pages are kept")
 
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
-    expect(page.get_by_role("region", name="Latest pages")).to_contain_text(re.compile(r"Page \d"))
+    expect(latest).to_contain_text(re.compile(r"Page \d"))
     expect(held_by(page, "Library")).to_have_count(0)
 
 

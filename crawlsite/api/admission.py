@@ -20,9 +20,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from crawlsite.api.rate_limit import has_spent, seconds_left
+from crawlsite.middleware.request_buffer import PROGRAM_PATHS, program_places
 
-#: what programs ask for
-PREFIXES = ("/api/", "/metrics")
 #: a program whose request found no place may ask again after so long
 AGAIN_SECONDS = 1
 #: while less than this share of all cores is idle, programs that crowd get this share of a
@@ -41,14 +40,14 @@ class AdmissionMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self._places = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+        self._places = BoundedSemaphore(program_places(settings.WEB_THREADS))
         self._turn = Lock()
         self._load = MachineLoad()
         self._rests_until = 0.0
         self._crowded_at = -CROWD_SECONDS
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(PREFIXES):
+        if not request.path.startswith(PROGRAM_PATHS):
             return self.get_response(request)
         if has_spent(request):
             return _refusal(

@@ -1,9 +1,10 @@
-"""What the web server grants a client before a page is asked for: time to send its request, and
-room for it.
+"""What the web server grants a client before a page is asked for: time to send its request, room
+for it, and a thread.
 
 A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to take each piece of an answer;
 then its connection is closed. So no client holds one of the few threads for long, whether it is
-slow or means to be.
+slow or means to be. A connection takes no thread before something arrives on it, and programs have
+threads of their own: a refusal waits for no page, and no page for a program.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import io
 import socket
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
+from selectors import EVENT_READ
 from time import monotonic
 from typing import Any
 
@@ -21,6 +25,12 @@ from gunicorn.workers.gthread import ThreadWorker
 REQUEST_SECONDS, PIECE_SECONDS = 20.0, 30.0
 #: of a body, and of one from a client that nobody knows yet: it only logs in
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
+#: what programs ask for
+PROGRAM_PATHS = ("/api/", "/metrics")
+#: threads for programs beside those that answer them: these have only refusals to send
+REFUSING_THREADS = 2
+#: of a request that has come in, enough to see what it asks for
+LOOK_BYTES = 64
 #: connections on which a request is still coming in, and until when it may
 _until: dict[socket.socket, float] = {}
 
@@ -28,8 +38,56 @@ StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 
+def program_places(threads: int) -> int:
+    """How many programs' requests a process with so many threads for pages has in hand."""
+    return max(1, threads // 2)
+
+
+class RequestThreads:
+    """The threads of a web process: some for pages, others for programs."""
+
+    def __init__(self, threads: int) -> None:
+        self._pages = ThreadPoolExecutor(threads, "pages")
+        self._programs = ThreadPoolExecutor(program_places(threads) + REFUSING_THREADS, "programs")
+
+    def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
+        pool = self._programs if is_of_program(connection.sock) else self._pages
+        return pool.submit(handle, connection)
+
+    def shutdown(self, *, wait: bool = True) -> None:
+        for pool in (self._pages, self._programs):
+            pool.shutdown(wait=wait)
+
+
+def is_of_program(connection: socket.socket) -> bool:
+    """Whether the request that comes in asks for what programs ask for, as far as can be seen: that
+    decides which threads answer it, and nothing else.
+    """
+    try:
+        head = connection.recv(LOOK_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:  # nothing there yet, or closed
+        return False
+    _, _, target = head.partition(b" ")
+    return target.decode("latin-1").startswith(PROGRAM_PATHS)
+
+
 class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's worker with threads, which by itself waits for a request for ever."""
+    """gunicorn's worker with threads, which by itself waits for a request for ever, and has the
+    same threads for all.
+    """
+
+    def get_thread_pool(self) -> RequestThreads:
+        return RequestThreads(self.cfg.threads)
+
+    def enqueue_req(self, conn: Any) -> None:
+        """A new connection first waits for its request, for as long as one that is kept."""
+        if conn.initialized or conn.data_ready:
+            super().enqueue_req(conn)
+            return
+        conn.sock.setblocking(False)
+        conn.set_timeout()
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))
 
     def handle(self, conn: Any) -> Any:
         _until[conn.sock] = monotonic() + REQUEST_SECONDS

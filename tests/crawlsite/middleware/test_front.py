@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
@@ -22,15 +22,19 @@ from crawlsite.middleware.request_buffer import (
 )
 from tests.crawlsite.programs import PROJECT
 
-#: a web server with one thread, whose clients have half a second
+#: a web server with one thread for pages, whose clients have so many seconds
 PROGRAM = """
 from crawlsite.middleware import request_buffer
-request_buffer.REQUEST_SECONDS = 0.5
+request_buffer.REQUEST_SECONDS = {seconds}
 def echo(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [environ["wsgi.input"].read()]
 application = request_buffer.RequestBufferMiddleware(echo)
 """
+#: clients, more than that server has threads of either kind
+MANY = 4
+#: less than gunicorn's threads wait by themselves for a connection's first request
+SOON_SECONDS = 4
 
 
 def option(name: str) -> list[str]:
@@ -43,8 +47,19 @@ def option(name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("front")
-    (folder / "echo.py").write_text(PROGRAM)
+    with serving(tmp_path_factory.mktemp("front"), seconds=0.5) as port:
+        yield port
+
+
+@pytest.fixture
+def patient_server(tmp_path):
+    with serving(tmp_path, seconds=60) as port:
+        yield port
+
+
+@contextmanager
+def serving(folder, *, seconds: float):
+    (folder / "echo.py").write_text(PROGRAM.format(seconds=seconds))
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     words = [
@@ -81,6 +96,15 @@ def sending(port: int, text: str):
         yield connection
 
 
+def whole_answer(connection: socket.socket) -> bytes:
+    answer = b""
+    while not answer.endswith(b"0\r\n\r\n"):
+        piece = connection.recv(65536)
+        assert piece, "the server closed the connection"
+        answer += piece
+    return answer
+
+
 def answer_to(port: int, text: str) -> bytes:
     with sending(port, text) as connection:
         return connection.recv(65536)
@@ -102,6 +126,29 @@ def test_a_request_that_never_ends_is_cut_and_the_next_is_answered(server, begun
         assert b"200 OK" not in slow.recv(65536)
 
 
+@pytest.mark.parametrize(
+    ("slow", "prompt"), [("/", "/api/crawls"), ("/", "/metrics"), ("/api/crawls", "/")]
+)
+def test_programs_and_pages_wait_for_no_thread_of_each_other(patient_server, slow, prompt):
+    begun, request = (f"GET {path} HTTP/1.1\r\nHost: a\r\n" for path in (slow, prompt))
+    with ExitStack() as waiting:
+        for _ in range(MANY):
+            waiting.enter_context(sending(patient_server, begun))
+        with sending(patient_server, "") as connection:
+            for _ in range(2):  # the second on a connection that was kept
+                connection.sendall(f"{request}\r\n".encode())
+                assert whole_answer(connection).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_who_connects_and_says_nothing_takes_no_thread(patient_server):
+    with ExitStack() as silent:
+        for _ in range(MANY):
+            silent.enter_context(sending(patient_server, ""))
+        began = time.monotonic()
+        assert b"200 OK" in answer_to(patient_server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert time.monotonic() - began < SOON_SECONDS
+
+
 def test_a_body_that_comes_in_pieces_arrives_whole(server):
     with sending(
         server, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome"
@@ -115,12 +162,7 @@ def test_a_page_that_refreshes_each_two_seconds_keeps_its_connection(server):
     with socket.create_connection(("127.0.0.1", server), timeout=20) as connection:
         for pause in (3.5, 0):
             connection.sendall(request)
-            answer = b""
-            while not answer.endswith(b"0\r\n\r\n"):
-                piece = connection.recv(65536)
-                assert piece, "the server closed the connection"
-                answer += piece
-            assert answer.startswith(b"HTTP/1.1 200 OK")
+            assert whole_answer(connection).startswith(b"HTTP/1.1 200 OK")
             time.sleep(pause)
 
 

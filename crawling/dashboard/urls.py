@@ -35,6 +35,7 @@ app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
+    path("schedules/", schedule_views.schedules, name="schedules"),
     path("bulk/", bulk_views.bulk, name="bulk"),
     path("views/", bulk_views.keep_view, name="views"),
     path("new/", create_views.new, name="new"),

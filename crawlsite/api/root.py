@@ -15,7 +15,7 @@ from crawling.dashboard.hosts.api import hosts, search
 from crawling.dashboard.hosts.api_names import replays, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.orders.api_rules import blacklist, scoping
-from crawling.dashboard.orders.api_schedules import schedules
+from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
@@ -102,6 +102,7 @@ api.add_router("/dns-cache", dns_reports, tags=["DNS cache"])
 api.add_router("/experiments", experiments, tags=["experiments"])
 api.add_router("/health", health, tags=["health"])
 api.add_router("/alerts", alerts, tags=["alerts"])
+api.add_router("/schedules", all_schedules, tags=["crawls"])
 api.add_router("/access", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])

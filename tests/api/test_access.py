@@ -67,6 +67,7 @@ APPS = {
             "hosts",
             "search",
             "overview",
+            "schedules",
             "health",
             "disk",
         ),

@@ -7,22 +7,24 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.http import Http404
-from ninja import Body, Router, Schema, Status
+from ninja import Body, Query, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.crawls.schedules import remove_schedule, set_schedule
-from crawling.dashboard.base.api_parameters import CrawlId, may_change, may_view
+from crawling.dashboard.base.api_parameters import CrawlId, Limit, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl
-from crawling.dashboard.orders.schedule import plan_of
+from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
 from serving.access import AuthenticatedRequest
 
-schedules = Router()
+schedules, all_schedules = Router(), Router()
 TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{model}")
 TIMING["properties"]["catch_up"] = {"type": "string", "enum": ["once", "skip"], "default": "once"}
 TIMING.pop("$defs", None)
 EXAMPLE = {"cron": "30 2 * * 1-5", "time_zone": "Europe/Berlin", "catch_up": "once"}
+#: how many come before
+ListPlace = Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the page before")]
 #: read by `crawling.orders.schedules`, as every door does
 Wish = Annotated[dict[str, Any], WithJsonSchema({**TIMING, "examples": [EXAMPLE]})]
 
@@ -42,6 +44,29 @@ class ScheduleOut(Schema):
     in_words: str
     next: list[datetime] = Field(description="the next five times; none while it is switched off")
     starts: list[StartOut] = Field(description="results of the last starts, the latest first")
+
+
+class ScheduledCrawlOut(Schema):
+    crawl: int
+    name: str
+    in_words: str
+    next_at: datetime | None = Field(description="null: it is switched off")
+    last_outcome: str = Field(description="result of the last start; empty: there was none")
+    last_due_at: datetime | None
+
+
+class ScheduledCrawlPage(Schema):
+    items: list[ScheduledCrawlOut]
+    next: int | None
+
+
+@all_schedules.get("", response=ScheduledCrawlPage, summary="All schedules, the next start first")
+@may_view
+def list_all(
+    request: AuthenticatedRequest, cursor: ListPlace = 0, limit: Limit = 50
+) -> dict[str, Any]:
+    rows, following = scheduled_crawls(after=cursor, limit=limit)
+    return {"items": rows, "next": following}
 
 
 def _out(crawl: CrawlJob) -> ScheduleOut:

@@ -1,4 +1,4 @@
-"""A crawl's schedule as pages and JSON show it."""
+"""Schedules as pages and JSON show them: a crawl's own, and the list of all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Schedule, ScheduledStart
 from crawling.orders.schedules import read_timing
+from crawling.paging import cut
 
 UPCOMING, STARTS = 5, 20
 
@@ -38,3 +40,45 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
     )
     starts = list(schedule.starts.select_related("run")[:STARTS])
     return Plan(schedule.timing, timing.in_words if timing else "Unreadable", upcoming, starts)
+
+
+@dataclass(frozen=True)
+class ScheduledCrawl:
+    """A line of the list of all schedules."""
+
+    crawl: int
+    name: str
+    in_words: str
+    #: None: it is switched off
+    next_at: datetime | None
+    #: result of the last start, "" before the first
+    last_outcome: str
+    last_due_at: datetime | None
+
+
+def scheduled_crawls(*, after: int = 0, limit: int) -> tuple[list[ScheduledCrawl], int | None]:
+    """The next to start first, then those that are switched off, and where the list goes on.
+
+    after: how many come before.
+    """
+    latest = ScheduledStart.objects.filter(schedule=OuterRef("pk")).order_by("-due_at")
+    rows = (
+        Schedule.objects.filter(crawl__in=CrawlJob.objects.all())
+        .select_related("crawl")
+        .annotate(
+            last_outcome=Subquery(latest.values("outcome")[:1]),
+            last_due_at=Subquery(latest.values("due_at")[:1]),
+        )
+        .order_by(F("next_at").asc(nulls_last=True), "pk")[after : after + limit + 1]
+    )
+    found, _ = cut(list(rows), limit, lambda row: row.pk)
+    following = after + limit if len(rows) > limit else None
+    return [_scheduled(row) for row in found], following
+
+
+def _scheduled(row: Any) -> ScheduledCrawl:
+    timing, _ = read_timing(row.timing)
+    words = timing.in_words if timing else "Unreadable"
+    return ScheduledCrawl(
+        row.crawl_id, row.crawl.name, words, row.next_at, row.last_outcome or "", row.last_due_at
+    )

@@ -10,8 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 
+from allocation.wording import whole_number
 from crawling.crawls.schedules import remove_schedule, set_schedule
-from crawling.dashboard.orders.schedule import plan_of
+from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.orders.schedules import CatchUp, zones
@@ -21,6 +22,8 @@ CATCH_UP = (
     (CatchUp.ONCE, "start once for all that was missed"),
     (CatchUp.SKIP, "wait for the next time"),
 )
+#: schedules on a page, and the furthest that the list goes
+SHOWN, MOST_SCHEDULES = 100, 1_000_000
 WHEN = ("cron", "every_minutes", "time_zone", "catch_up")
 
 
@@ -97,3 +100,12 @@ def _change(request: AuthenticatedRequest, crawl: CrawlJob, form: ScheduleForm) 
         return False
     messages.success(request, "The schedule is saved.")
     return True
+
+
+@authenticated(needs="crawling.view_crawljob")
+def schedules(request: AuthenticatedRequest) -> HttpResponse:
+    """List all schedules, the next start first."""
+    after = min(whole_number(request.GET.get("after", "")) or 0, MOST_SCHEDULES)
+    rows, following = scheduled_crawls(after=after, limit=SHOWN)
+    facts = {"rows": rows, "following": following, "after": after}
+    return render(request, "crawling/schedules.html", facts)

@@ -142,3 +142,31 @@ def test_a_stopped_crawl_with_a_schedule_can_be_deleted(crawl):
         == 302
     )
     assert not Schedule.objects.exists()
+
+
+def test_all_schedules_are_listed_the_next_start_first_and_those_that_are_off_last(crawl, order):
+    fall_due(crawl)
+    start_scheduled()
+    crawls = [create_crawl(order(f"http://127.0.0.1:8900/{n}", name=f"crawl {n}")) for n in "abc"]
+    set_schedule(crawls[0], {"every_minutes": 600})
+    set_schedule(crawls[1], {"every_minutes": 60, "is_on": False})
+    set_schedule(crawls[2], {"every_minutes": 6000})
+    viewer = browser("viewer")
+    page = soup(viewer.get(reverse("crawling:schedules")))
+    rows = [row.get_text(" ", strip=True) for row in page.select("tbody tr")]
+    assert [row.split("  ")[0].split(" Every")[0] for row in rows] == [
+        "a crawl",
+        "crawl a",
+        "crawl c",
+        "crawl b",
+    ]
+    assert "switched off" in rows[-1]
+    first = viewer.get("/api/schedules?limit=3").json()
+    last = viewer.get(f"/api/schedules?limit=3&cursor={first['next']}").json()
+    assert [one["name"] for one in first["items"] + last["items"]] == [
+        "a crawl",
+        "crawl a",
+        "crawl c",
+        "crawl b",
+    ]
+    assert (last["next"], bool(first["items"][0]["last_outcome"])) == (None, True)

@@ -201,7 +201,7 @@ def _sentence(
     passed: int,
 ) -> str:
     if not returned:
-        return "Within seconds, unless another process requests the same first."
+        return "Within seconds, if no other process requests the same first."
     short = [
         j
         for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))

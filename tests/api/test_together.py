@@ -109,7 +109,7 @@ def test_how_things_stand_and_why_a_run_is_not_fetching(operator, order):
     assert operator.get("overview")["states"] == {"paused": 1}
     assert operator.get(f"crawls/{crawl.pk}/stall")["cause"] == "paused"
     host = Host.objects.get()
-    assert "it is an address" in operator.get(f"hosts/{host.pk}/name")["sentences"][0]
+    assert "the host is an address" in operator.get(f"hosts/{host.pk}/name")["sentences"][0]
     assert operator.get(f"crawls/{crawl.pk}/dns-replay?names=100")["accesses"] == 0
     assert operator.get("search?q=manual") == {"items": [], "is_more": False}
     assert operator("GET", "search?q=ma")[0] == 422

@@ -40,10 +40,12 @@ def test_pages_say_so_and_find_such_pages(run):
     listed = reverse("crawling:pages", args=[run.crawl_id])
     rows = soup(viewer.get(listed, {"unread": "1"})).select("table.fetched tbody tr")
 
-    assert [row.find("a")["href"] for row in rows] == [cut.url.url]
+    detail = reverse("crawling:page", args=[run.crawl_id, cut.pk])
+    assert [row.find("a")["href"] for row in rows] == [detail]
+    assert cut.url.url in rows[0].text
     assert TruncationReason.BROKEN.sentence in rows[0].text
     assert len(soup(viewer.get(listed)).select("table.fetched tbody tr")) == 4
-    shown = viewer.get(reverse("crawling:page", args=[run.crawl_id, cut.pk]))
+    shown = viewer.get(detail)
     assert TruncationReason.BROKEN.sentence in shown.content.decode()
 
 

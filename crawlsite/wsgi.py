@@ -3,10 +3,12 @@
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.template.loader import get_template
 
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 
@@ -18,7 +20,11 @@ KEPT_SECONDS = 60
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
 application = RequestBufferMiddleware(get_wsgi_application())
-# every view: once, before web processes are forked, and not in the first request of each
+# every view and template: once, before web processes are forked, and not in the first requests of
+# each, behind which others would wait for a thread
 import_module(settings.ROOT_URLCONF)
+for folder in map(Path, settings.TEMPLATES[0]["DIRS"]):
+    for template in sorted(folder.rglob("*.html")):
+        get_template(str(template.relative_to(folder)))
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

@@ -20,6 +20,7 @@ from crawlsite.middleware.request_buffer import (
     MOST_BYTES_OF_STRANGERS,
     RequestBufferMiddleware,
 )
+from crawlsite.settings import BASE_DIR
 from tests.crawlsite.programs import PROJECT
 
 #: a web server with one thread for pages, whose clients have so many seconds
@@ -221,3 +222,19 @@ def test_the_site_lets_so_many_download_at_a_time(django_user_model, settings):
     assert [download.status_code for download in downloads] == [200, 200, 503]
     for download in downloads:
         download.close()
+
+
+READY = """
+import crawlsite.wsgi
+from django.template import engines
+print(len(engines["django"].engine.template_loaders[0].get_template_cache))
+"""
+
+
+def test_every_template_is_compiled_before_web_processes_are_forked():
+    """Else each process compiles it in a request, and others wait for the threads meanwhile."""
+    ready = subprocess.run(  # our own program
+        [sys.executable, "-c", READY], cwd=BASE_DIR, check=True, capture_output=True, text=True
+    )
+
+    assert int(ready.stdout) >= len(list((BASE_DIR / "templates").rglob("*.html")))

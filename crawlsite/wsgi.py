@@ -3,7 +3,6 @@
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
@@ -23,8 +22,8 @@ application = RequestBufferMiddleware(get_wsgi_application())
 # every view and template: once, before web processes are forked, and not in the first requests of
 # each, behind which others would wait for a thread
 import_module(settings.ROOT_URLCONF)
-for folder in map(Path, settings.TEMPLATES[0]["DIRS"]):
-    for template in sorted(folder.rglob("*.html")):
-        get_template(str(template.relative_to(folder)))
+TEMPLATES = settings.BASE_DIR / "templates"
+for template in sorted(TEMPLATES.rglob("*.html")):
+    get_template(str(template.relative_to(TEMPLATES)))
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

@@ -18,16 +18,15 @@ ROOM_FOR_A_NUMBER = 24
 
 @dataclass(frozen=True)
 class PoolCopy:
-    """`ids` are the pool's processes in the order of the copy's rows.
-
-    `not_fetched_urls` are those that nobody's safety rests on: who keeps units in a reservation,
-    and who holds nothing and can be served only once a reservation has ended; and of a pool with
-    more than MOST_PROCESSES, those that hold nothing.
-    """
+    """A pool copied into the sandbox."""
 
     name: str
     sandbox: Sandbox
+    #: ids of the pool's processes, in the order of the sandbox's rows
     ids: tuple[int, ...]
+    #: processes on which no other's safety depends: those that keep units in a reservation, and
+    #: those that hold nothing and can be served only once a reservation has ended; in a pool with
+    #: more than MOST_PROCESSES, all that hold nothing
     left_out: tuple[ProcessRow, ...]
 
 

@@ -14,15 +14,14 @@ from allocation.wording import UnitWords, clock, listed, some
 
 @dataclass(frozen=True)
 class Party:
-    """A process as sentences need it.
-
-    `since` tells since when it holds, if known; `kept_until` that its units are reserved.
-    """
+    """A process as sentences need it."""
 
     id: int
     label: str
     allocation: Vector
+    #: when it began to hold, if known
     since: datetime | None = None
+    #: when the reservation of its units ends, if they are reserved
     kept_until: datetime | None = None
 
 
@@ -39,9 +38,7 @@ class Parties:
 
 @dataclass(frozen=True)
 class Blocker:
-    """A process that holds units of a class that is short; `kept_until` if they are reserved while
-    it pauses.
-    """
+    """A process that holds units of a class that is short."""
 
     process: int
     label: str
@@ -49,6 +46,7 @@ class Blocker:
     units: int
     amount: str = ""
     since: datetime | None = None
+    #: set if the units are reserved while the process pauses
     kept_until: datetime | None = None
 
 

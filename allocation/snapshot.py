@@ -16,16 +16,14 @@ from allocation.wording import UnitWords
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """A resource class, and its entries of capacity and Available.
-
-    `reserved` units are left to urgent starts.
-    """
+    """A resource class, and its entries of capacity and Available."""
 
     key: str
     unit: str
     sentence: str
     capacity: int
     available: int
+    #: units that are left to urgent starts
     reserved: int = 0
 
     @property
@@ -44,11 +42,7 @@ class ResourceRow:
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """A process with its rows of Max, Allocation and Need. `since` tells since when it holds.
-
-    `state` is holding, waiting, idle, or reserved: then its units are kept without a shift, until
-    `kept_until`.
-    """
+    """A process with its rows of Max, Allocation and Need."""
 
     id: int
     label: str
@@ -56,11 +50,14 @@ class ProcessRow:
     maximum: Vector
     allocation: Vector
     need: Vector
+    #: holding, waiting, idle, or reserved: its units are kept without a shift
     state: str
     epoch: int
     lease_until: datetime | None
     worker: str
+    #: when it began to hold
     since: datetime | None
+    #: when its reservation ends
     kept_until: datetime | None = None
     priority: int = 0
 
@@ -81,11 +78,7 @@ class SafeStep:
 
 @dataclass(frozen=True)
 class WaitRow:
-    """A request that waits, explained as of this moment.
-
-    position counts from 1 in the order of turns; bypassed counts how often others were granted
-    ahead of its turn. reason is `why` and the names of the `blockers`, who hold what is `short`.
-    """
+    """A request that waits, explained as of this moment."""
 
     request: UUID
     process: int
@@ -95,9 +88,12 @@ class WaitRow:
     #: the amounts in words
     asked: tuple[str, ...]
     verdict: AnyVerdict
+    #: `why`, and the names of the blockers
     reason: str
     why: str
+    #: the classes of which too little is free
     short: tuple[ShortClass, ...]
+    #: the processes that hold what is short
     blockers: tuple[Blocker, ...]
     #: who could not be sure to finish after the grant
     stuck: tuple[StuckProcess, ...]
@@ -105,7 +101,9 @@ class WaitRow:
     estimate: Estimate
     since: datetime
     deadline: datetime | None
+    #: from 1, in the order of turns
     position: int
+    #: how often others were granted ahead of its turn
     bypassed: int
 
     @property
@@ -121,13 +119,7 @@ class WaitRow:
 
 @dataclass(frozen=True)
 class BankView:
-    """A pool. `safe_sequence` is None if the state is unsafe, and then `stuck` names who could not
-    be sure to finish.
-
-    The sequence leaves out who is `reserved`, and who holds nothing and claims more than there is
-    beside the reservations (`held_off`): it is not stuck, but will be served only once a
-    reservation has ended.
-    """
+    """A pool."""
 
     id: int
     name: str
@@ -136,10 +128,15 @@ class BankView:
     resources: tuple[ResourceRow, ...]
     processes: tuple[ProcessRow, ...]
     is_safe: bool
+    #: None if the state is unsafe. Reserved and held-off processes are not in it
     safe_sequence: tuple[SafeStep, ...] | None
+    #: those that could not be sure to finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
+    #: those whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()
+    #: those that hold nothing and claim more than is free beside the reservations: they are not
+    #: stuck, but are served only once a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
 
 

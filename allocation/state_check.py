@@ -18,15 +18,15 @@ EXCEEDS_NEED = "exceeds_need"
 
 @dataclass(frozen=True)
 class StateCheck:
-    """is_safe, sequence and work tell of the state after the request was handed out, where it
-    could be; else of the state given. work has one entry more than sequence: what is free when
-    all have finished. Both are None if the state is unsafe.
-    """
+    """The state after the request was handed out, where it could be; else the state given."""
 
     #: a Verdict's value, EXCEEDS_NEED, or None where nothing was requested
     verdict: str | None
     is_safe: bool
+    #: None if the state is unsafe
     sequence: tuple[int, ...] | None
+    #: one entry more than the sequence: what is free when all have finished. None if the state is
+    #: unsafe
     work: tuple[Vector, ...] | None
     reason: str
 

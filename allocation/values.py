@@ -25,16 +25,15 @@ class NewClass:
 
 @dataclass(frozen=True)
 class RequestOutcome:
-    """Where a request stands. `reason` is a sentence, empty once granted.
-
-    `epoch` is the shift the request belongs to; None for a start that has not been granted.
-    """
+    """Where a request stands."""
 
     request_id: UUID
     state: RequestState
     verdict: AnyVerdict
     grant_id: int | None
+    #: the shift that the request belongs to; None for a start that has not been granted
     epoch: int | None
+    #: a sentence; empty once granted
     reason: str
 
     @property
@@ -73,24 +72,21 @@ class ReleaseStatus(Enum):
 class Released:
     """The answer to a release.
 
-    `amounts` by class is what came back: now, or (REPEATED) when it was first sent.
-
     STALE: the shift was over, so nothing changed; whoever sent it must stop working.
     """
 
     release_id: UUID
     status: ReleaseStatus
+    #: what came back, by class: now, or (REPEATED) when it was first sent
     amounts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """What a shift left reserved for its process.
-
-    `epoch` is what a release of the reservation names.
-    """
+    """What a shift left reserved for its process."""
 
     process: int
+    #: the one that a release of the reservation names
     epoch: int
     until: datetime
     amounts: Mapping[str, int]
@@ -145,10 +141,11 @@ class LimitsPreview:
 
 @dataclass(frozen=True)
 class ReapedShift:
-    """A shift whose lease ran out; `epoch` is the one that was lost."""
+    """A shift whose lease ran out."""
 
     process: int
     run_ref: str
+    #: the one that was lost
     epoch: int
     label: str
 

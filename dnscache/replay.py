@@ -24,11 +24,10 @@ PATENT_PURGE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class KnownLookup:
-    """What a name's look-up costs and brings; no addresses: a failure or no such name, good for
-    `ttl`.
-    """
+    """What a name's look-up costs and brings."""
 
     seconds: float
+    #: how long the answer holds, be it a failure or no such name
     ttl: int
     status: DnsStatus = DnsStatus.OK
 

@@ -20,23 +20,24 @@ class AnswerSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """An answer as it stands now; all times in seconds.
-
-    `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it
-    is, `waited` what the caller waited. `tries` counts the look-ups in a row that failed; 0 with
-    `DnsStatus.TIMEOUT`: the deadline passed before anybody was asked. `stale` tells that the
-    addresses are past their life and nobody answers (RFC 8767); nothing expired comes without it.
-    """
+    """An answer as it stands now; all times in seconds."""
 
     name: str
     status: DnsStatus
     addresses: tuple[str, ...]
+    #: what is left of the answer's life, or of the back-off after a failure
     ttl: float
+    #: since it was resolved
     age: float
     source: AnswerSource
+    #: by the caller
     waited: float
     error: str = ""
+    #: look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed before a
+    #: server was asked
     tries: int = 0
+    #: the addresses are past their life and no server answers (RFC 8767); otherwise nothing expired
+    #: is returned
     stale: bool = False
 
     @property

@@ -27,10 +27,7 @@ DEAD_BY_THEMSELVES = 3
 
 @dataclass(frozen=True)
 class CacheOverview:
-    """The last hour.
-
-    `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
-    """
+    """The last hour."""
 
     minutes: list[DnsMinute]
     used: int
@@ -39,6 +36,7 @@ class CacheOverview:
     #: how many hosts waited for their names at a time, on average. Waits are upper ends of their
     #: classes; None: longer than all
     hosts_waiting: float
+    #: the sum of the weights of what is fresh: what the cache is worth now
     threads_saved: float
     asked: int
     answered: int
@@ -236,12 +234,10 @@ def domains(*, text: str = "", after: str = "", most: int = 100) -> Sequence[Map
 
 @dataclass(frozen=True)
 class NameBranch:
-    """A name of the second level, or the registered one itself, with those below it.
-
-    `entry` is None if only those are known.
-    """
+    """A name of the second level, or the registered one itself, with those below it."""
 
     name: str
+    #: None if only those below are known
     entry: DnsEntry | None
     below: list[DnsEntry]
 

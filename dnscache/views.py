@@ -54,9 +54,10 @@ class BarSegment:
 
 @dataclass(frozen=True)
 class Bars:
-    """`most` is the height of the chart in names a minute."""
+    """The chart of look-ups."""
 
     parts: list[BarSegment]
+    #: the height of the chart, in names a minute
     most: int
     width: int = WIDTH
     height: int = HEIGHT

@@ -22,11 +22,12 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Download:
-    """A file that is made piece by piece; `length` in bytes, where it is known before."""
+    """A file that is made piece by piece."""
 
     name: str
     content_type: str
     pieces: Iterator[str] | Iterator[bytes]
+    #: in bytes, where it is known before
     length: int | None = None
 
 

@@ -1,4 +1,6 @@
-"""Public classes have unique names, made of the words of the field and of the glossary."""
+"""Public classes have unique names, made of the words of the field and of the glossary; what a
+field means stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,19 @@ def classes() -> dict[str, list[str]]:
             if isinstance(node, ast.ClassDef) and node.name not in PRESCRIBED:
                 found[node.name].append(str(path))
     return found
+
+
+def is_record(node: ast.ClassDef) -> bool:
+    """Whether the class is a data class, a named tuple or a protocol."""
+    above = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+    return any("dataclass" in each or each in {"NamedTuple", "Protocol"} for each in above)
+
+
+def explained_in_docstring(node: ast.ClassDef) -> list[str]:
+    """Return the fields that the docstring explains: it has `name` in quotes, or `name:`."""
+    text = ast.get_docstring(node) or ""
+    fields = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+    return [name for name in fields if re.search(rf"`{name}`|\b{name}: ", text)]
 
 
 def words_of(name: str) -> list[str]:
@@ -106,3 +121,21 @@ def test_a_listed_term_is_in_some_name_and_not_in_the_glossary():
     }
     assert sorted(of_the_field() - used) == []
     assert sorted(of_the_field() & of_the_glossary()) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_a_field_means_stands_beside_it_and_not_in_the_docstring(room):
+    records = [
+        (path, node)
+        for path in modules()
+        if path.parts[0] == room
+        for node in ast.walk(ast.parse((ROOT / path).read_text()))
+        if isinstance(node, ast.ClassDef) and is_record(node)
+    ]
+    away = {
+        f"{name} ({node.name}, {path})"
+        for path, node in records
+        for name in explained_in_docstring(node)
+    }
+    assert records
+    assert sorted(away) == []

@@ -66,13 +66,7 @@ class EvidenceStep:
 
 @dataclass(frozen=True)
 class PastBank:
-    """A pool after one event.
-
-    `evidence` is the decision's; `stuck` names who could not be sure to finish, as of then.
-
-    After a grant the evidence is of the state as it is shown; after a wait, of the state that the
-    grant would have made.
-    """
+    """A pool after one event."""
 
     id: int
     name: str
@@ -82,9 +76,12 @@ class PastBank:
     resources: tuple[ResourceRow, ...]
     processes: tuple[PastHolder, ...]
     waiting: tuple[PastWait, ...]
+    #: the decision's: after a grant of the state as it is shown, after a wait of the state that the
+    #: grant would have made
     evidence: tuple[EvidenceStep, ...]
     is_safe: bool
     safe_sequence: tuple[int, ...] | None
+    #: labels of the processes that could not be sure to finish, as of then
     stuck: tuple[str, ...]
     last: int
 

@@ -75,11 +75,10 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class UtilisationChart:
-    """Utilisation by class, and the number that waited; `samples` are the same in numbers, the
-    oldest first.
-    """
+    """Utilisation by class, and the number that waited."""
 
     names: tuple[str, ...]
+    #: the lines' points as numbers, the oldest first
     samples: tuple[UtilisationSample, ...]
     classes: tuple[ChartLine, ...]
     waiting: ChartLine

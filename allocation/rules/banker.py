@@ -54,14 +54,16 @@ class BankVerdict(Enum):
 
 @dataclass(frozen=True)
 class State:
-    """maximum, allocation: n x m (rows = processes), 0 <= allocation <= maximum.
+    """n processes and m classes.
 
     Raises ValueError if a shape or a bound is broken, or if a number is not an int.
     """
 
     #: length m
     available: Vector
+    #: n x m, one row a process
     maximum: Matrix
+    #: n x m; 0 <= allocation <= maximum
     allocation: Matrix
 
     def __post_init__(self) -> None:

@@ -26,11 +26,11 @@ WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 @dataclass(frozen=True)
 class HoldingTerm:
-    """How long a process goes on holding: `left` seconds by its `usual` shift, or until its
-    reservation ends (usual None).
-    """
+    """How long a process goes on holding."""
 
+    #: seconds
     left: float
+    #: seconds of a usual shift; None if a reservation holds the units, and ends after `left`
     usual: float | None = None
 
 

@@ -19,17 +19,15 @@ TURNS = {"wait_turn", "wait_reserved"}
 
 @dataclass
 class Proof:
-    """Takes a pool's events in order.
+    """Takes a pool's events in order."""
 
-    `bank` is the pool after the last of them, `decisions` how many were judged.
-
-    A naive pool promises no safety (`is_banker` is False): there only what is available and
-    declared is checked.
-    """
-
+    #: False for a naive pool, which promises no safety: there only Available and the declarations
+    #: are checked
     is_banker: bool = True
+    #: the pool after the last event
     bank: LedgerReplay = field(default_factory=LedgerReplay)
     is_safe: bool = True
+    #: how many decisions were judged
     decisions: int = 0
 
     def take(self, entry: LedgerEntry) -> None:

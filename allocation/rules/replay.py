@@ -54,21 +54,21 @@ class LedgerWait(NamedTuple):
 
 @dataclass
 class LedgerReplay:
-    """A pool as its ledger tells it, up to `version`. Finished processes are gone from it.
+    """A pool as its ledger tells it. Finished processes are gone from it."""
 
-    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need
-    not be safe, `counts` how many events of each kind there were.
-    """
-
+    #: of the last event taken
     version: int = 0
     capacity: Vector = ()
     available: Vector = ()
     in_use: Vector = ()
     claims: dict[int, Vector] = field(default_factory=dict)
     held: dict[int, Vector] = field(default_factory=dict)
+    #: processes whose units are reserved
     kept: set[int] = field(default_factory=set)
     waiting: dict[UUID, LedgerWait] = field(default_factory=dict)
+    #: whether the next change of limits may be unsafe
     overrides: bool = False
+    #: how many events of each kind there were
     counts: dict[str, int] = field(default_factory=dict)
 
     def follow(self, entry: LedgerEntry) -> None:

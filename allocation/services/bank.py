@@ -47,15 +47,17 @@ class Bank:
     """A pool whose row is locked until the transaction ends, and its processes that matter.
 
     Only processes that hold something can make a state unsafe, so only they are read, and those
-    that are named: those are whole rows, in `processes`, and whoever is changed joins them. `units`
-    says what one of each class is. Every change goes to the rows of processes, requests and grants
-    at once. Grants and releases write the pool's row and their event, too; other changes of the
-    pool and other events are written before the next grant or release, or on closing.
+    that are named. Every change goes to the rows of processes, requests and grants at once. Grants
+    and releases write the pool's row and their event, too; other changes of the pool and other
+    events are written before the next grant or release, or on closing.
     """
 
     pool: Pool
+    #: the unit of each class, by its key
     units: dict[str, str]
+    #: whole rows: those that are named, and each that is changed
     processes: dict[int, Process]
+    #: those that hold something, by id
     holders: dict[int, UnitHolder]
     available: Vector
     has_waiters: bool

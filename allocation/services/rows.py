@@ -37,15 +37,14 @@ class UnitHolder(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolSurroundings:
-    """What stands round a locked pool: the unit of each class by its key, and who matters.
+    """What stands round a locked pool."""
 
-    `holders` are those that hold something, by id; `named` are whole rows, for those that may
-    change.
-    """
-
+    #: the unit of each class, by its key
     units: dict[str, str]
     has_waiters: bool
+    #: whole rows, for those that may change
     named: dict[int, Process]
+    #: those that hold something, by id
     holders: dict[int, UnitHolder]
 
 

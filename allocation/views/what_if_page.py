@@ -24,13 +24,13 @@ from allocation.wording import whole_number
 
 @dataclass(frozen=True)
 class WhatIfView:
-    """`sandbox` is None while what was typed is no state; `asks` if the request of the draft is to
-    be answered.
-    """
+    """The what-if page as it is shown."""
 
     draft: Draft
+    #: None while what was typed is no state
     sandbox: Sandbox | None = None
     faults: tuple[FieldFault, ...] = ()
+    #: whether the draft's request is to be answered
     asks: bool = False
     shared: SharedState | None = None
     note: str = ""

@@ -24,21 +24,25 @@ class ClassText:
 
 @dataclass(frozen=True)
 class ProcessText:
-    """`maximum`, `allocation`: numbers in class order, with blanks or commas between them."""
+    """A process as it was typed."""
 
     name: str
+    #: numbers in class order, with blanks or commas between them
     maximum: str
+    #: as the maximum
     allocation: str
 
 
 @dataclass(frozen=True)
 class Draft:
-    """`process` is the name of who requests, `request` the units, as typed."""
+    """A state and a request as they were typed."""
 
     classes: tuple[ClassText, ...] = ()
     rows: tuple[ProcessText, ...] = ()
     by_total: bool = False
+    #: the name of the process that requests
     process: str = ""
+    #: the units, as typed
     request: str = ""
 
     def add_classes(self, count: int) -> Draft:

@@ -13,8 +13,9 @@ from allocation.whatif.sandbox import MOST_UNITS, Sandbox, clean_name
 
 @dataclass(frozen=True)
 class FieldFault:
-    """What is wrong with one field of the page; `field` is its id, empty if the whole is wrong."""
+    """What is wrong with one field of the page."""
 
+    #: the field's id; empty if the whole is wrong
     field: str
     sentence: str
 

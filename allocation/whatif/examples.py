@@ -10,12 +10,13 @@ from allocation.whatif.sandbox import Sandbox
 
 @dataclass(frozen=True)
 class WhatIfExample:
-    """`process` and `request`: what the source goes on to ask for."""
+    """A state from a source, and the request that the source makes of it."""
 
     key: str
     title: str
     sentence: str
     sandbox: Sandbox
+    #: the name of the process that requests
     process: str
     request: Vector
 

@@ -32,16 +32,17 @@ class SearchComparison:
 
 @dataclass(frozen=True)
 class Search:
-    """What a check compared: `looks` are the first MOST_LOOKS of its `comparisons`.
-
-    `order` are those that can finish, `work` is what is free when they have.
-    """
+    """What a check compared."""
 
     #: each process once, as first met
     looked_at: tuple[int, ...]
+    #: the processes that can finish
     order: tuple[int, ...]
+    #: the first MOST_LOOKS comparisons
     looks: tuple[SearchComparison, ...]
+    #: how many there were
     comparisons: int
+    #: what is free when those of the order have finished
     work: Vector
 
 

@@ -17,12 +17,14 @@ MOST_LETTERS = 100
 
 @dataclass(frozen=True)
 class Sandbox:
-    """classes: m names.
+    """A state whose classes and processes have names.
 
-    processes: n names. Raises ValueError, with the remedy, for one that cannot be.
+    Raises ValueError, with the remedy, for a name that is not allowed.
     """
 
+    #: m names
     classes: tuple[str, ...]
+    #: n names
     processes: tuple[str, ...]
     state: State
 

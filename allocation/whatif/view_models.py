@@ -50,14 +50,12 @@ class ComparisonLine:
 
 @dataclass(frozen=True)
 class CheckView:
-    """The answer to a safety check, or to a request if there is an `answer.verdict`.
-
-    `judged` is the state that the comparisons are about: after allocation, where the request could
-    be handed out.
-    """
+    """The answer to a safety check, or to a request if the answer has a verdict."""
 
     sandbox: Sandbox
     answer: StateCheck
+    #: the state that the comparisons are about: after allocation, where the request could be handed
+    #: out
     judged: State
     scopes: Scopes
 

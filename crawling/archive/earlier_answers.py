@@ -41,12 +41,11 @@ WHERE mine.id = ANY(%(urls)s)
 
 @dataclass(frozen=True, slots=True)
 class EarlierAnswer:
-    """An earlier answer.
+    """An earlier answer."""
 
-    `original` is the page in whose record the payload is; `digest` that of the document.
-    """
-
+    #: the page whose record has the payload
     original: Page
+    #: the document's
     digest: bytes
     etag: str
     last_modified: datetime | None
@@ -58,8 +57,9 @@ class EarlierAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """An earlier document itself, read again. `page` is the id of the page that has it."""
+    """An earlier document itself, read again."""
 
+    #: id of the page that has it
     page: int
     headers: Mapping[str, str]
     body: bytes

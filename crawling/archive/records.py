@@ -30,11 +30,12 @@ Fields: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A payload, measured; `block_digest` is that of the head and the payload together."""
+    """A payload, measured."""
 
     content: IO[bytes]
     size: int
     digest: str
+    #: of the head and the payload together
     block_digest: str
     sha256: bytes
 
@@ -61,10 +62,12 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """A record's header and block; `tail` follows `start`."""
+    """A record's header and block."""
 
     header: bytes
+    #: the beginning of the block
     start: bytes = b""
+    #: the rest of the block
     tail: IO[bytes] | None = None
 
 

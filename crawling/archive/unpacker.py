@@ -28,13 +28,12 @@ MEMORY_BYTES = 512 * 1024 * 1024
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A record as it was written. `head` and `payload` are those of the HTTP answer.
-
-    A revisit has no payload, a resource no head.
-    """
+    """A record as it was written."""
 
     header: str
+    #: the HTTP answer's; empty for a resource
     head: str
+    #: the HTTP answer's; empty for a revisit
     payload: bytes
 
 

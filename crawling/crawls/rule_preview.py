@@ -22,12 +22,12 @@ HOSTS, EXAMPLES = 10, 10
 
 @dataclass(frozen=True)
 class HostLoss:
-    """Of the `waiting` of a host so many were looked at, all of them or a sample, and `removed` of
-    these would go.
-    """
+    """What a new rule takes from one host."""
 
     host: str
+    #: how many of those looked at would go
     removed: int
+    #: how many of the waiting: all of them, or a sample
     looked_at: int
     waiting: int
 

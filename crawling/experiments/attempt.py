@@ -58,14 +58,12 @@ class AttemptLost(Exception):
 
 
 class AttemptContext(Protocol):
-    """What the attempts of an experiment under one policy have in common.
-
-    leases: process and epoch of every shift that is alive.
-    """
+    """What the attempts of an experiment under one policy have in common."""
 
     experiment: Experiment
     pool: Pool
     waits: WaitRegistry
+    #: the epoch of every shift that is alive, by process
     leases: dict[int, int]
     stopping: threading.Event
 

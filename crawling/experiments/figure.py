@@ -34,11 +34,10 @@ class FigureDot:
 
 @dataclass(frozen=True)
 class PolicyLine:
-    """One policy. `index` counts from 0 and tells the lines apart; `points` is what a polyline
-    wants.
-    """
+    """One policy."""
 
     name: str
+    #: from 0; tells the lines apart
     index: int
     dots: tuple[FigureDot, ...]
 

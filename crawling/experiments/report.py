@@ -37,13 +37,11 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class RequestResult:
-    """A request in table 1 or 2: its first try, and what came after it.
-
-    `waited_seconds` is the first try's.
-    """
+    """A request in table 1 or 2: its first try, and what came after it."""
 
     number: int
     started_at: datetime
+    #: of the first try
     waited_seconds: float
     outcome: ExperimentOutcome
     deadlocked: bool

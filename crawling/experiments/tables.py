@@ -14,13 +14,14 @@ from crawling.experiments.report import ExperimentView, PolicyResult
 
 @dataclass(frozen=True)
 class PaperRow:
-    """A row of table 3. `printed` is what the table says where that is a misprint."""
+    """A row of table 3."""
 
     policy: str
     waited: str
     waited_seconds: int
     locked: int
     percent: int
+    #: what the table says where that is a misprint
     printed: str = ""
 
 

@@ -33,10 +33,11 @@ FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - i
 
 
 class AddressTurn(NamedTuple):
-    """Seconds until the request may begin; without `is_taken`, until there are turns to be
-    taken."""
+    """When the next request to an address may begin."""
 
+    #: until the request may begin; if none was taken, until there are turns to take
     seconds: float
+    #: whether a turn was taken
     is_taken: bool
 
 

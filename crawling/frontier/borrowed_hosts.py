@@ -36,10 +36,12 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 
 @dataclass(frozen=True, slots=True)
 class BorrowedHost:
-    """A host that is ours alone until `until`, and may be fetched from after `wait_seconds`."""
+    """A host that this process alone has for some time."""
 
     name: str
+    #: until it may be fetched from
     wait_seconds: float
+    #: when the time ends
     until: datetime
 
 

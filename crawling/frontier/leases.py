@@ -153,11 +153,12 @@ WHERE shift_id = %s
 
 @dataclass(frozen=True, slots=True)
 class LeasedHost:
-    """A host that this shift alone may fetch from, after `wait_seconds`."""
+    """A host that this shift alone may fetch from."""
 
     queue_id: int
     host_id: int
     name: str
+    #: until it may be fetched from
     wait_seconds: float
     backoffs: int = 0
     #: it has answered at some time
@@ -182,12 +183,13 @@ class ReturnedHost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimedUrl:
-    """A URL in process; `attempts` counts this try."""
+    """A URL in process."""
 
     queue_id: int
     id: int
     url: str
     depth: int
+    #: this try included
     attempts: int
     rank: float
     redirects: int = 0

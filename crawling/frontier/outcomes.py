@@ -71,14 +71,13 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class UrlOutcome:
-    """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before
-    then.
-    """
+    """What became of one try at a URL."""
 
     url_id: int
     state: UrlState
     status: int
     error: str = ""
+    #: if set, it goes back to the queue, and is not tried again before then
     retry_seconds: float | None = None
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
@@ -100,7 +99,7 @@ class ArchiveLocation:
 
 @dataclass(eq=False, slots=True)
 class CapturedExchange:
-    """An exchange and what the archive wants to know besides. `place` is set once it is kept."""
+    """An exchange and what the archive wants to know besides."""
 
     url: str
     #: None where it is no link's end
@@ -115,4 +114,5 @@ class CapturedExchange:
     outlinks: Sequence[str] = ()
     #: the payload's, where it is known already
     sha256: bytes = b""
+    #: set once it is kept
     place: ArchiveLocation | None = None

@@ -11,13 +11,13 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many
-    redirects in a row.
-    """
+    """A URL that was found."""
 
     address: Address
     depth: int
+    #: id of the URL row of the page that it was found on; None: a seed
     via: int | None
+    #: how many there were in a row
     redirects: int = 0
     pattern: int | None = None
     #: the suspicious pattern that it is quarantined for
@@ -32,7 +32,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An address that a rule kept out, as it was met on the page of the URL row `via`."""
+    """An address that a rule kept out."""
 
     url: str
     rule: Rule
@@ -40,5 +40,6 @@ class Refusal:
     depth: int
     #: of that page
     hops: int
+    #: id of the URL row of the page that it was met on
     via: int | None
     links: int = 1

@@ -27,12 +27,14 @@ SAMPLES_KEPT = timedelta(days=35)
 
 @dataclass(frozen=True)
 class DiskSpace:
-    """Bytes now. `archive` are those of this machine; the database may be on another disk."""
+    """Bytes now."""
 
     machine: str
     total: int
     free: int
+    #: those of this machine
     archive: int
+    #: may be on another disk
     database: int
 
 

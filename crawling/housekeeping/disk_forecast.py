@@ -27,8 +27,9 @@ class DiskMeasurement:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Growth in bytes a day over `span`."""
+    """Growth in bytes a day."""
 
+    #: the time over which the growth was measured
     span: timedelta
     archive_a_day: float
     database_a_day: float

@@ -112,10 +112,7 @@ class Egress:
 
 @dataclass
 class Client:
-    """Shared by the threads that fetch; only its connections and sessions change.
-
-    `answer_seconds` replaces the order's longest time for one document.
-    """
+    """Shared by the threads that fetch; only its connections and sessions change."""
 
     policy: RequestPolicy
     egress: Egress
@@ -130,6 +127,7 @@ class Client:
     connections: PinnedSession = field(init=False)
     #: by host key
     sessions: dict[str, HostSession] = field(default_factory=dict)
+    #: replaces the order's longest time for one document
     answer_seconds: InitVar[float | None] = None
 
     def __post_init__(self, answer_seconds: float | None) -> None:

@@ -15,15 +15,17 @@ from crawling.web.politeness import BACKOFFS, backoff_after, delay_after, read_r
 
 @dataclass
 class HostClock:
-    """Of one visit.
+    """The clock of one visit. All times are monotonic seconds.
 
-    `configured_delay` and `politeness` are written by the shift alone, which follows the crawl's
-    order, and the rest by the thread that has the visit: neither can undo what the other wrote. All
-    times are monotonic seconds."""
+    The shift alone writes what it takes from the crawl's order, the thread that has the visit
+    writes the rest: neither can undo what the other wrote.
+    """
 
     #: when the next request may begin
     free_at: float
+    #: written by the shift alone
     configured_delay: float
+    #: written by the shift alone
     politeness: PolitenessPart
     #: robots.txt's
     asked_delay: float = 0.0

@@ -82,13 +82,11 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Stall:
-    """The verdict.
-
-    `remedy` is what an operator can do about it, empty where there is nothing to do.
-    """
+    """The verdict."""
 
     cause: StallCause
     sentence: str
+    #: what an operator can do about it; empty where there is nothing to do
     remedy: str = ""
     seconds: float | None = None
 

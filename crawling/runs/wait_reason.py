@@ -83,17 +83,18 @@ class WaitReason(NamedTuple):
 
 
 class NextHostQueue(NamedTuple):
-    """A run's host queue that is free in so many seconds.
-
-    taken_by: the other crawl that has the host leased; is_held: it waits for its name; outage: what
-    the host was found to be like when it was last tried, if it let nothing be fetched."""
+    """The host queue of a run that is free first."""
 
     run: int
     queue: int
     name: str
+    #: until it is free
     seconds: float
+    #: the other crawl that has the host leased
     taken_by: str | None
+    #: it waits for its name
     is_held: bool
+    #: what the host was found to be like when it was last tried, if it let nothing be fetched
     outage: Outage | None
 
 

@@ -111,12 +111,14 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class StatusPolicyRow:
-    """One status. `book` is empty where the book names none; `why` where both agree."""
+    """One status."""
 
     status: int
     meaning: str
+    #: what the book says; empty where the book does not name the status
     book: str
     ours: str
+    #: the reason for another choice; empty where both agree
     why: str
 
     @property

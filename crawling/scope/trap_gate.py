@@ -31,10 +31,10 @@ class TrapState(StrEnum):
 
 
 class PatternRuling(NamedTuple):
-    """A link's pattern, and what becomes of it: `trap` is the pattern that it is quarantined
-    for."""
+    """A link's pattern, and what becomes of the link."""
 
     pattern: Pattern | None = None
+    #: the pattern that it is quarantined for
     trap: Pattern | None = None
     is_banned: bool = False
 
@@ -44,12 +44,11 @@ NOTHING = PatternRuling()
 
 @dataclass
 class TrapGate:
-    """Shared by a shift's fetch threads.
+    """Shared by a shift's fetch threads."""
 
-    `states`, by a pattern's key, and `year` are the shift's to renew.
-    """
-
+    #: renewed by the shift alone
     year: int = 2026
+    #: by a pattern's key; renewed by the shift alone
     states: Mapping[int, TrapState] = field(default_factory=dict)
     _bare: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -31,13 +31,7 @@ class BadUrl(ValueError):
 
 
 class Address(NamedTuple):
-    """A URL in canonical form and the parts that the crawler asks for.
-
-    host_key: the name, with the port where it is not the scheme's own: what one politeness clock
-    counts. A name that is written with
-        the root's dot is the same host.
-    origin: scheme, name and port: what one robots.txt holds for (RFC 9309, section 2.3).
-    """
+    """A URL in canonical form and the parts that the crawler asks for."""
 
     url: str
     scheme: str
@@ -46,12 +40,16 @@ class Address(NamedTuple):
 
     @property
     def host_key(self) -> str:
+        """The name, with the port where it is not the scheme's own: what one politeness clock
+        counts. A name that is written with the root's dot is the same host.
+        """
         return (
             LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port
         )
 
     @property
     def origin(self) -> str:
+        """Scheme, name and port: what one robots.txt holds for (RFC 9309, section 2.3)."""
         return f"{self.scheme}://{self.hostname}{self._port}"
 
     @property

@@ -20,16 +20,15 @@ TIMES = ("since", "retry_at", "gives_up_at")
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What is known of it after the latest try.
-
-    status, error: of the latest; the error is a sentence.
-    """
+    """What is known of it after the latest try."""
 
     #: the first try that failed
     since: datetime
     #: how many failed in a row
     tries: int
+    #: of the latest try
     status: int
+    #: of the latest try, a sentence
     error: str
     retry_at: datetime
     #: a try that fails after this is the last

@@ -45,10 +45,9 @@ class AllowedRange:
 
 @dataclass(frozen=True)
 class DialPolicy:
-    """Which addresses a crawl may connect to: `allowed` by administrators, besides public ones, and
-    never our own services.
-    """
+    """Which addresses a crawl may connect to; never our own services."""
 
+    #: by administrators, besides public addresses
     allowed: tuple[AllowedRange, ...] = ()
     forbidden: frozenset[tuple[str, int]] = frozenset()
 
@@ -61,11 +60,11 @@ class DialPolicy:
 
 @dataclass(frozen=True)
 class Vetted:
-    """`permitted` keeps the order given, in the spelling to dial; if it is empty, `reason` says why
-    in a sentence.
-    """
+    """The addresses of a host that may be dialled."""
 
+    #: in the order given, in the spelling to dial
     permitted: tuple[str, ...]
+    #: a sentence that says why none is permitted
     reason: str = ""
 
 

@@ -25,13 +25,14 @@ MOST_EXPORTED = 100_000
 
 @dataclass(frozen=True)
 class Activity:
-    """One action. `changes` are sentences, one a field."""
+    """One action."""
 
     at: datetime
     user: str
     action: str
     kind: str
     thing: str
+    #: sentences, one a field
     changes: list[str]
 
     def as_row(self) -> dict[str, Any]:

@@ -33,11 +33,12 @@ SOON = timedelta(days=3)
 
 @dataclass(frozen=True)
 class ComponentHealth:
-    """A part of the product as the overview shows it; `detail` is for who looks closer."""
+    """A part of the product as the overview shows it."""
 
     name: str
     is_fine: bool
     sentence: str
+    #: for a reader who looks closer
     detail: str = ""
 
 

@@ -55,7 +55,7 @@ class Server:
 
 @dataclass(frozen=True)
 class SystemReport:
-    """Everything; `trouble` says why what only Redis knows is missing."""
+    """Everything that is known of the system."""
 
     at: datetime
     parts: list[ComponentHealth]
@@ -63,6 +63,7 @@ class SystemReport:
     queues: list[QueueRow]
     workers: list[WorkerRow]
     versions: dict[str, str]
+    #: why what only Redis knows is missing
     trouble: str = ""
 
 

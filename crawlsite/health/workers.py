@@ -32,7 +32,7 @@ class CurrentTask:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """A worker. done, failed: jobs since it began."""
+    """A worker."""
 
     name: str
     queues: tuple[str, ...]
@@ -42,7 +42,9 @@ class WorkerRow:
     task: CurrentTask | None
     beat: datetime | None
     began: datetime | None
+    #: jobs since it began
     done: int
+    #: jobs since it began
     failed: int
     #: bytes that it and its work process use, if it runs on this machine
     memory: int | None

@@ -49,12 +49,13 @@ class RefreshAlarmsMiddleware:
 
 
 class CachedRefresh(NamedTuple):
-    """A refresh that was rendered at `at`, by the clock of its machine, in so many seconds, when so
-    much had been changed.
-    """
+    """A rendered refresh."""
 
+    #: when it was rendered, by the clock of its machine
     at: float
+    #: seconds to render it
     took: float
+    #: how much had been changed by then
     changes: int
     content: str
     content_type: str

@@ -23,16 +23,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Account:
-    """The owner of the servers' files and processes.
-
-    With `mapped` the processes stay root's outside, but see themselves as `nobody` in a user
-    namespace of their own, without any capability: for a state directory or a .venv that only root
-    can enter.
-    """
+    """The owner of the servers' files and processes."""
 
     uid: int
     gid: int
     switch: bool = False
+    #: the processes stay root's outside, but see themselves as `nobody` in a user namespace of
+    #: their own, without any capability: for a state directory or a .venv that only root can enter
     mapped: bool = False
 
     def popen_arguments(self) -> dict[str, Any]:

@@ -18,11 +18,11 @@ RELEASE = "release"
 
 @dataclass(frozen=True)
 class Processes:
-    """`release` are the commands to run once, in order; `commands` maps the name of each process to
-    its words.
-    """
+    """The Procfile, read."""
 
+    #: the commands to run once, in order
     release: list[list[str]]
+    #: the words of each process, by its name
     commands: dict[str, list[str]]
 
 

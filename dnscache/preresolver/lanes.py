@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass(order=True, slots=True)
 class LookupJob:
-    """A name that somebody will need at `due`."""
+    """A name to look up."""
 
+    #: when it will be needed
     due: float
     name: str = field(compare=False)
 

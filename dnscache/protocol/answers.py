@@ -46,9 +46,7 @@ class DnsStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The outcome of one look-up: all that the name servers told, or why they told nothing
-    (`error`).
-    """
+    """The outcome of one look-up."""
 
     status: DnsStatus
     addresses: tuple[str, ...] = ()
@@ -57,22 +55,25 @@ class Reply:
     ttl: int = 0
     resolve_ms: int = 0
     upstream: str = ""
+    #: why the name servers told nothing
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DnsAnswer:
-    """A reply with its life: it may be served before `expires_at`, or `retry_at` after a failure.
+    """A reply with its life.
 
-    `fails` counts the look-ups in a row that failed. Addresses outlive such look-ups: the reply
-    stays, `fails` and `retry_at` tell of the trouble, and what is served meanwhile is stale.
+    Addresses outlive look-ups that fail: the reply stays, and what is served meanwhile is stale.
     """
 
     name: str
     reply: Reply
     resolved_at: float
+    #: until then it may be served
     expires_at: float
+    #: after a failure: not asked again before then
     retry_at: float | None = None
+    #: how many look-ups in a row failed
     fails: int = 0
 
     def is_fresh(self, now: float) -> bool:

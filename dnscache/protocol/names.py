@@ -42,11 +42,10 @@ class RefusedName(DnsCacheError):
 
 @dataclass(frozen=True)
 class HostName:
-    """A name as DNS is asked for it, or (`is_literal`) an address in its canonical spelling,
-    without brackets.
-    """
+    """A name as DNS is asked for it, or an address."""
 
     text: str
+    #: an address, in its canonical spelling, without brackets
     is_literal: bool
 
 
@@ -139,12 +138,12 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The names on the way to `name`; `second` is empty for a registered name itself, `third`
-    unless it lies deeper.
-    """
+    """The names on the way to a name."""
 
     first: str
+    #: empty for a registered name itself
     second: str = ""
+    #: empty unless the name lies deeper
     third: str = ""
 
     @property

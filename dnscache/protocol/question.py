@@ -41,10 +41,9 @@ _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 @dataclass(slots=True)
 class DnsQuery:
-    """`target` is the name to ask for now: at first the name itself, later what it is an alias
-    of.
-    """
+    """The state of one look-up."""
 
+    #: the name to ask for now: at first the name itself, later what it is an alias of
     target: str
     rdtype: dns.rdatatype.RdataType
     step: QueryStep = QueryStep.SILENT

@@ -41,20 +41,20 @@ _Record = tuple[str, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    """`canonical` is the name at the end of the aliases, of which there are some if `is_alias`;
-    `ttl` the least of all that counts.
+    """What a name server's response says."""
 
-    Without addresses and `has_soa` nothing says how long that holds, and `ttl` is that of the
-    aliases. With an `rcode` other than NOERROR and NXDOMAIN the server has said nothing at all.
-    With `is_referral` it only names other servers (RFC 2308, section 2.2).
-    """
-
+    #: other than NOERROR and NXDOMAIN: the server has said nothing at all
     rcode: int
+    #: the name at the end of the aliases
     canonical: str
     addresses: tuple[str, ...]
+    #: the least of all that counts; that of the aliases where neither addresses nor a SOA say how
+    #: long the answer holds
     ttl: int
+    #: there are aliases
     is_alias: bool
     has_soa: bool
+    #: it only names other servers (RFC 2308, section 2.2)
     is_referral: bool = False
 
 

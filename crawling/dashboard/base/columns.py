@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 
 class ColumnHead(NamedTuple):
-    """A column's head.
-
-    `sort`: what a click asks for, empty if it cannot be sorted by; `order`: how the rows are sorted
-    by it now.
-    """
+    """A column's head."""
 
     label: str
+    #: what a click asks for; empty if the column cannot be sorted by
     sort: str
+    #: how the rows are sorted by it now
     order: str
     is_number: bool
 

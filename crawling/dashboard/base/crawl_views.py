@@ -23,19 +23,16 @@ from crawling.runs.wait_reason import WaitReason, wait_reasons
 
 @dataclass(frozen=True)
 class CrawlView:
-    """A crawl and its latest run.
-
-    `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting.
-
-    run: the run's number among the crawl's; run_id: its id.
-    """
+    """A crawl and its latest run."""
 
     id: int
     name: str
     seeds: Sequence[str]
     tags: Sequence[str]
+    #: the run's number among the crawl's
     run: int | None
     run_id: int | None
+    #: the run's; `draft` before the first run, and `waiting` while the run waits for resources
     state: str
     reason: str
     counts: RunCounts

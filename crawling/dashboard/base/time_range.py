@@ -11,9 +11,11 @@ from django.db.models import Q
 
 @dataclass(frozen=True)
 class TimeRange:
-    """From `since` on, and before `until`; None: no bound."""
+    """A range of time; None: no bound."""
 
+    #: the first moment in it
     since: datetime | None = None
+    #: the first moment after it
     until: datetime | None = None
 
     @classmethod

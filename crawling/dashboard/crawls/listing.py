@@ -69,18 +69,15 @@ NEWEST_FIRST = "-made"
 
 @dataclass(frozen=True)
 class CrawlFilter:
-    """What the address asks for; nonsense counts as nothing.
-
-    `after`: the id of the crawl that the page before ended with.
-
-    span: of the latest run's first fetch.
-    """
+    """What the address asks for; nonsense counts as nothing."""
 
     state: str = ""
     search: str = ""
     tag: str = ""
     sort: str = NEWEST_FIRST
+    #: id of the last crawl on the page before
     after: int | None = None
+    #: of the latest run's first fetch
     span: TimeRange = ALWAYS
 
     @classmethod
@@ -106,18 +103,18 @@ def _words(query: Any, name: str) -> str:
 
 @dataclass(frozen=True)
 class Listing:
-    """One page of crawls; `following` is the id to go on after, None at the end.
-
-    `states` counts by state what search, tag and span find, states without crawls left out;
-    `matching` of them are in the state wanted. `sums`: whether what is found is few enough to be
-    sorted by counts.
-    """
+    """One page of crawls."""
 
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
+    #: id of the crawl after which the next page begins; None at the end
     following: int | None
+    #: how many crawls the search, the tag and the span find, by state; without states that have
+    #: none
     states: dict[str, int]
     found: int
+    #: how many of those found are in the state wanted
     matching: int
+    #: whether few enough are found to sort them by counts
     sums: bool
     any_at_all: bool
 

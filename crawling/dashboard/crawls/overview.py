@@ -52,19 +52,20 @@ class CrawlProblem:
 
 @dataclass(frozen=True)
 class CrawlsOverview:
-    """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the
-    numbers all.
+    """All crawls: the numbers count all, the lists have the first few of each kind.
 
-    working: crawls with a live shift. waiting: those that the state *waiting* counts. resting: all
-    others that are to work, such as those between two shifts; working + resting = queued + running
-    of `states`.
+    working + resting = queued + running.
     """
 
+    #: how many crawls each state has; without states that have none
     states: dict[str, int]
     at_work: Sequence[ActiveCrawl]
+    #: crawls with a live shift
     working: int
     idle: Sequence[IdleCrawl]
+    #: crawls that the state *waiting* counts
     waiting: int
+    #: all others that are to work, such as those between two shifts
     resting: int
     worries: Sequence[CrawlProblem]
     worried: int

@@ -43,14 +43,13 @@ COLUMNS = (
 
 
 class CrawlListRow(NamedTuple):
-    """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at
-    work, on average otherwise.
-    """
+    """A crawl in the list, the buttons it has, and its pages a second."""
 
     crawl: CrawlJob
     view: CrawlView
     verbs: list[str]
     rate: float | None
+    #: whether the rate is that of the last minutes (the crawl is at work) or the average
     is_now: bool
 
     @property

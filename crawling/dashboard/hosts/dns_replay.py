@@ -25,13 +25,11 @@ WHERE p.run_id = %s AND h.dns_name <> '' ORDER BY p.fetched_at LIMIT %s
 
 @dataclass(frozen=True)
 class Replayed:
-    """A run's accesses under each policy.
-
-    `forgotten` names are no longer in the cache, and taken to be usual.
-    """
+    """A run's accesses under each policy."""
 
     accesses: int
     names: int
+    #: names that are no longer in the cache, and are taken to be usual
     forgotten: int
     policies: dict[str, ReplayFigures]
 

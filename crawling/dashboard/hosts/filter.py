@@ -24,13 +24,13 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class HostFilter:
-    """text: part of the name.
+    """Which hosts are wanted."""
 
-    state: one of STATES, empty: any. after: the name that the page before ended with.
-    """
-
+    #: part of the name
     text: str = ""
+    #: one of STATES; empty: any
     state: str = ""
+    #: the name that the page before ended with
     after: str = ""
 
     @classmethod

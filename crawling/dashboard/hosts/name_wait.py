@@ -19,11 +19,12 @@ from dnscache.selectors import pinned_names
 
 @dataclass
 class NameWaitReason:
-    """Why a host waits. `sentences` say what holds for its name, the first being the answer."""
+    """Why a host waits."""
 
     host: str
     name: str
     entry: DnsEntry | None
+    #: what holds for its name; the first is the answer
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
     is_pinned: bool = False

@@ -25,18 +25,17 @@ CRAWLS = 100
 
 @dataclass(frozen=True)
 class HostSummary:
-    """A host and what is known of it.
-
-    `leased_by` names the crawl that is fetching from it; `trouble` what went wrong lately.
-    """
+    """A host and what is known of it."""
 
     host: Host
     addresses: Sequence[str]
     robots: str
+    #: what went wrong lately
     trouble: str
     crawls: int
     queued: int
     done: int
+    #: the name of the crawl that is fetching from it
     leased_by: str
     block: BlackListEntry | None
 

@@ -39,32 +39,31 @@ MOST_CRAWLS = 50
 
 @dataclass(frozen=True, slots=True)
 class DecisionFact:
-    """One part of the answer, whose sentence goes on with the address or the moment that is given.
+    """One part of the answer."""
 
-    about: rule, verdict, frontier, robots, duplicate, redirect, quarantine, budget.
-    is_pending: a background job will know more in a moment.
-    """
-
+    #: rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget
     about: str
+    #: goes on with the address or the moment, where one is given
     sentence: str
     url: str = ""
     at: datetime | None = None
+    #: a background job will know more in a moment
     is_pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class UrlDecision:
-    """What one crawl says of a URL. `met`: its state in the latest run; `kept out`, `never met`, or
-    `not started` where it has none.
-
-    rule, number, admits: of the rules as they stand now.
-    """
+    """What one crawl says of a URL."""
 
     crawl: CrawlJob
     run: Run | None
+    #: its state in the latest run; `kept out`, `never met` or `not started` where it has none
     met: str
+    #: of the rules as they stand now, the one that decides
     rule: str
+    #: the rule's place
     number: int
+    #: whether the rules as they stand now admit it
     admits: bool
     facts: Sequence[DecisionFact]
 
@@ -75,16 +74,17 @@ class UrlDecision:
 
 @dataclass(frozen=True, slots=True)
 class UrlDecisionFacts:
-    """What is read once for all crawls.
-
-    By crawl its latest run, by run what it knows of the URL; excepted: crawls that robots.txt does
-    not bind there."""
+    """What is read once for all crawls."""
 
     black: BlackList
     robots: Sequence[DecisionFact]
+    #: the latest run of each crawl, by the crawl's id
     runs: Mapping[int, Run]
+    #: the row of the URL, by the run's id
     rows: Mapping[int, Url]
+    #: the verdict on the URL, by the run's id
     verdicts: Mapping[int, Verdict]
+    #: crawls that robots.txt does not bind there
     excepted: frozenset[int]
 
 

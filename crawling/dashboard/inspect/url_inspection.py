@@ -19,21 +19,21 @@ MOST_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class UrlOccurrence:
-    """What became of the address in one run, and on whose page it was found there; `referrer` is
-    empty for a seed.
-    """
+    """What became of the address in one run, and the page that it was found on."""
 
     row: Url
+    #: the page's URL; empty for a seed
     referrer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`name` is what DNS is asked for, empty if nobody need be asked, and `entry` its last
-    answer."""
+    """What is known of a URL."""
 
     url: str
+    #: what DNS is asked for; empty if DNS need not be asked
     name: str
+    #: the last answer of DNS
     entry: DnsEntry | None
     answers: Sequence[UrlDecision]
     history: Sequence[UrlOccurrence]

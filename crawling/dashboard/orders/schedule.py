@@ -19,10 +19,12 @@ UPCOMING, STARTS = 5, 20
 
 @dataclass(frozen=True)
 class Plan:
-    """`timing`: the schedule's own fields. `upcoming` are in its time zone."""
+    """A crawl's schedule and its starts."""
 
+    #: the schedule's own fields
     timing: dict[str, Any]
     in_words: str
+    #: in the schedule's time zone
     upcoming: Sequence[datetime]
     starts: Sequence[ScheduledStart]
 

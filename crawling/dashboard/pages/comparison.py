@@ -80,14 +80,13 @@ class ComparingTookTooLong(CrawlError):
 
 @dataclass(frozen=True)
 class ChangeTotals:
-    """Pages of two runs by what became of them; `same` are in both, with the same status and
-    content.
-    """
+    """Pages of two runs by what became of them."""
 
     added: int = 0
     gone: int = 0
     changed: int = 0
     flipped: int = 0
+    #: in both, with the same status and content
     same: int = 0
 
     @property
@@ -105,10 +104,11 @@ class HostCounts:
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """All pages, and the hosts where most is different first; `more_hosts` are left out."""
+    """All pages, and the hosts where most is different first."""
 
     counts: ChangeTotals
     hosts: Sequence[HostCounts]
+    #: how many hosts are not in the list
     more_hosts: int
 
 
@@ -117,14 +117,13 @@ SUMMARIES = TypeAdapter(ComparisonSummary)
 
 @dataclass(frozen=True)
 class PageDifference:
-    """A page that is not the same in both runs.
-
-    `old_id`, `new_id`: the ids of its URL in each, None where it is not there.
-    """
+    """A page that is not the same in both runs."""
 
     kind: str
     url: str
+    #: id of its URL in the old run; None where it is not there
     old_id: int | None
+    #: id of its URL in the new run; None where it is not there
     new_id: int | None
     old_status: int | None
     new_status: int | None

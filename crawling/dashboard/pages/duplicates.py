@@ -33,13 +33,12 @@ class SimilarityKind(StrEnum):
 
 @dataclass(frozen=True)
 class SimilarPage:
-    """A page and the one it is like; `distance` counts the bits in which their texts' simhashes
-    differ.
-    """
+    """A page and the one it is like."""
 
     url: str
     of: str
     kind: SimilarityKind
+    #: the number of bits in which the simhashes of their texts differ
     distance: int
     title: str
     bytes: int

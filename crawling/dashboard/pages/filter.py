@@ -20,15 +20,15 @@ STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 @dataclass(frozen=True)
 class PageFilter:
-    """text: part of the address or title, in any case; empty: any.
+    """Which pages are wanted."""
 
-    status: `404`, or `4xx` for all of a kind; empty: any. span: of the fetch.
-    is_unread: those alone of which not all was read.
-    """
-
+    #: part of the address or title, in any case; empty: any
     text: str = ""
+    #: `404`, or `4xx` for all of a kind; empty: any
     status: str = ""
+    #: of the fetch
     span: TimeRange = ALWAYS
+    #: only those of which not all was read
     is_unread: bool = False
 
     def __bool__(self) -> bool:

@@ -33,30 +33,30 @@ KINDS = {UrlState.EXCLUDED: "excluded", UrlState.FAILED: "failed"}
 
 @dataclass(frozen=True, slots=True)
 class NotFetchedReason:
-    """`key` names it in addresses.
+    """Why addresses were not fetched."""
 
-    unlisted: so many of its addresses were only counted. status: of those that a try may change.
-    """
-
+    #: its name in addresses
     key: str
     kind: str
     words: str
     urls: int
+    #: how many of its addresses were only counted
     unlisted: int = 0
+    #: of those that another try may change
     status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """An address, why it is not there, and the page that it was met on first, "" for a seed.
+    """An address that was not fetched."""
 
-    id: what a list goes on after.
-    """
-
+    #: what a list goes on after
     id: int
     url: str
+    #: why it was not fetched
     sentence: str
     depth: int
+    #: the page that it was met on first; empty for a seed
     found_on: str
 
 

@@ -18,9 +18,10 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @dataclass(frozen=True)
 class PopularPage:
-    """A page that several crawls want. count: how often of late; it halves every hour."""
+    """A page that several crawls want."""
 
     url: str
+    #: how often it was wanted lately; it halves every hour
     count: float
     wanted: int
     reused: int
@@ -29,13 +30,11 @@ class PopularPage:
 
 @dataclass(frozen=True)
 class PageCache:
-    """Over all runs of crawls that may reuse pages.
-
-    saved: answers taken from other crawls, each a request that was not made.
-    """
+    """Over all runs of crawls that may reuse pages."""
 
     crawls: int
     answers: int
+    #: answers taken from other crawls; each is a request that was not made
     saved: int
     hot: Sequence[PopularPage]
 

@@ -19,13 +19,12 @@ LOOKED_AT = 2_000
 
 @dataclass(frozen=True)
 class PageSearchResult:
-    """The latest first; `is_more`: there are others.
-
-    `is_common`: so many that these may not be the latest of all.
-    """
+    """The pages found, the latest first."""
 
     pages: Sequence[Page]
+    #: there are others
     is_more: bool
+    #: so many that these may not be the latest of all
     is_common: bool = False
 
 

@@ -34,15 +34,13 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class TrapView:
-    """A pattern, what was found of it, and what is thought of it.
-
-    `reason` says why it is suspicious.
-    """
+    """A pattern, what was found of it, and what is thought of it."""
 
     key: int
     pattern: str
     state: str
     rule: str
+    #: why it is suspicious
     reason: str
     fetched: int
     fresh: int

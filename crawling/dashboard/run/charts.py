@@ -38,18 +38,18 @@ OF_ALL = """(
 
 @dataclass(frozen=True)
 class TimeSeriesPoint:
-    """What was done in the interval that begins at `at`.
+    """What was done in one interval.
 
     A retry takes failures off again, so they may be negative.
-
-    is_open: the interval is not over yet, so its sums are lower than they will be.
     """
 
+    #: when the interval begins
     at: datetime
     fetched: int
     failed: int
     discovered: int
     bytes: int
+    #: the interval is not over yet, so its sums are lower than they will be
     is_open: bool = False
 
     @property
@@ -59,10 +59,9 @@ class TimeSeriesPoint:
 
 @dataclass(frozen=True)
 class TimeSeries:
-    """Points without gaps, the oldest first, `minutes` apart; the last interval may not be over
-    yet.
-    """
+    """Points without gaps, the oldest first; the last interval may not be over yet."""
 
+    #: the length of an interval
     minutes: int
     points: tuple[TimeSeriesPoint, ...]
 

@@ -19,9 +19,10 @@ from crawling.scope.scope import Reach
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """The settings of a crawl. `run` is its latest, None before its first."""
+    """The settings of a crawl."""
 
     crawl: CrawlJob
+    #: the latest; None before the first
     run: Run | None
     claim: Sequence[str]
     """Max of each resource class."""

@@ -29,11 +29,11 @@ LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Le
 
 @dataclass(frozen=True)
 class LogFilter:
-    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any
-    case, and of a span of time.
-    """
+    """Which lines are wanted."""
 
+    #: the lowest
     level: Level = Level.INFO
+    #: part of the line or of its URL, in any case
     text: str = ""
     span: TimeRange = ALWAYS
 
@@ -99,25 +99,25 @@ def _first_id(run: Run, moment: datetime) -> int:
 
 @dataclass(frozen=True)
 class LogWindow:
-    """The latest first. `older` continues before them; None: nothing is older."""
+    """Lines of the log, the latest first."""
 
     lines: Sequence[LogLine]
+    #: where to continue before them; None: nothing is older
     older: int | None
 
 
 @dataclass(frozen=True)
 class LogTail:
-    """The oldest first.
+    """Lines of the log, the oldest first.
 
-    `following` is where to look again for what is new. `newer` continues behind them; None: nothing
-    is left.
-
-    Whoever continues goes on following from the last look that began where an earlier one said,
-    `following`: behind lines that have not settled others may still appear.
+    A reader reads all pages of one look, then looks again from where the first of them says: behind
+    lines that had not settled others may have appeared.
     """
 
     lines: Sequence[LogLine]
+    #: where to look again for what is new
     following: int
+    #: where to continue behind these lines; None: nothing is left
     newer: int | None
 
 

@@ -43,17 +43,16 @@ CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
 #: of the log's tail
 LINES = 50
-
-
 #: copies that are added up; the page of a crawl is asked for every two seconds
 MOST_COPIES = 20_000
 
 
 @dataclass(frozen=True)
 class ContentCopies:
-    """`bytes` of the first MOST_COPIES copies; `are_more`: there are others."""
+    """Pages of a run with the same content as another."""
 
     pages: int
+    #: of the first MOST_COPIES of them
     bytes: int
 
     @property
@@ -70,10 +69,11 @@ def copies_of(run: Run) -> ContentCopies:
 
 @dataclass(frozen=True)
 class RunOverview:
-    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest."""
+    """A run as its page shows it."""
 
     crawl: CrawlJob
     view: CrawlView
+    #: what can be done to the crawl now; empty for a run that is not the latest
     verbs: tuple[str, ...]
     run: Run | None = None
     runs: Sequence[Run] = ()

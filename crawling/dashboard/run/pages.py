@@ -15,9 +15,10 @@ from crawling.timed import time_limit
 
 @dataclass(frozen=True)
 class PageWindow:
-    """`older` continues before these; None: nothing is older."""
+    """Pages of a run."""
 
     pages: Sequence[Page]
+    #: where to continue before these; None: nothing is older
     older: int | None
 
 

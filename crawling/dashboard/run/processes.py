@@ -17,10 +17,11 @@ from crawling.models import Run, Shift
 
 @dataclass(frozen=True)
 class ProcessHoldings:
-    """One of a run's processes in the bank; `pool` is that of its page."""
+    """What one of a run's processes holds and waits for."""
 
     number: int
     process: int
+    #: id of the pool, which its page's address has
     pool: int
     bypass_limit: int
     holdings: list[Holding]
@@ -41,11 +42,12 @@ def dealings_of(run: Run) -> list[ProcessHoldings]:
 
 @dataclass(frozen=True)
 class FetchThreadRow:
-    """One fetch thread; `url` is "" while it has none."""
+    """One fetch thread."""
 
     process: int
     number: int
     step: str
+    #: empty while it has none
     url: str
     since: datetime
 

@@ -20,11 +20,10 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class FetchRates:
-    """Pages fetched in each of the latest minutes, the oldest first; `now` is pages a second over
-    the last minute or two.
-    """
+    """Pages fetched in each of the latest minutes, the oldest first."""
 
     minutes: Sequence[tuple[datetime, int]]
+    #: pages a second over the last minute or two
     now: float | None
 
     @property

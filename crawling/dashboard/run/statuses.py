@@ -11,18 +11,16 @@ from crawling.web.statuses import explain
 
 @dataclass(frozen=True)
 class StatusRow:
-    """How many URLs ended so.
-
-    `kind` names its colour; `start` and `width` its place on a bar of 100.
-
-    percent: with one decimal, so rounded that the rows add up to 100.0.
-    """
+    """How many URLs ended so."""
 
     state: str
     status: int
     urls: int
+    #: where the row begins on a bar of 100
     start: float
+    #: its length on that bar
     width: float
+    #: with one decimal, so rounded that the rows add up to 100.0
     percent: float
 
     @property

@@ -34,15 +34,16 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 @dataclass
 class PatternWorth:
-    """Of one pattern: the latest texts that were new, whether each of the latest pages led to
-    more of its kind, and the pages that its row does not count yet.
-    """
+    """What pages of one pattern brought lately."""
 
     pattern: Pattern
+    #: simhashes of the latest texts that were new
     texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
     #: those of too few letters for a simhash
     short_texts: deque[bytes] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    #: whether each of the latest pages led to more of its kind
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
+    #: pages that its row does not count yet
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False

@@ -10,10 +10,13 @@ from crawling.orders.sections.politeness import PolitenessPart
 
 @dataclass(frozen=True, slots=True)
 class RequestsSpent:
-    """Requests that a host got in the minute and in the day of `at`, by UTC; None: none ever."""
+    """Requests that a host got."""
 
+    #: the last of them; None: there were none
     at: datetime | None = None
+    #: in the minute of the last, by UTC
     in_minute: int = 0
+    #: in the day of the last, by UTC
     in_day: int = 0
 
     def plus_one(self, now: datetime) -> RequestsSpent:

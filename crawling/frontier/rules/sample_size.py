@@ -11,11 +11,11 @@ SURE = 1.96
 
 @dataclass(frozen=True)
 class SampleShare:
-    """`hits` of `looked_at`, which were drawn from `total` without regard to what is asked of them,
-    or are all of them.
-    """
+    """How many of a sample have a property."""
 
+    #: how many have it
     hits: int
+    #: drawn from all without regard to the property, or all of them
     looked_at: int
     total: int
 

@@ -54,30 +54,29 @@ class ReadingRules:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """A document as it came; `charset` is the one that the server named."""
+    """A document as it came."""
 
     body: bytes
     url: str
     content_type: str
+    #: the one that the server named
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a document says.
-
-    `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it
-    prefers.
-    """
+    """What a document says."""
 
     title: str = ""
     charset: str = ""
     links: list[Address] = field(default_factory=list)
+    #: what a reader sees of it, up to MOST_TEXT characters
     text: str = ""
     author: str = ""
     description: str = ""
     language: str = ""
+    #: the address that it prefers
     canonical: str = ""
     #: its content is made by scripts, which are not run here
     needs_browser: bool = False

@@ -40,16 +40,15 @@ class ProxyRoute:
 
 
 class ConnectionSite(NamedTuple):
-    """What tells one line from another: a site that moves gets a new one.
-
-    proxy: its URL with its address, or "". is_pinned: the address is dialled, or told to the proxy;
-    only a proxy that an administrator trusts gets the name instead.
-    """
+    """What tells one line from another: a site that moves gets a new one."""
 
     origin: str
     address: str
     port: int
+    #: its URL with its address; empty without a proxy
     proxy: str
+    #: the address is dialled, or told to the proxy; only a proxy that an administrator trusts gets
+    #: the name instead
     is_pinned: bool
 
     @property

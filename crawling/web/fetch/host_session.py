@@ -23,12 +23,10 @@ from crawling.web.fetch.cookies import Cookies
 
 @dataclass
 class HostSession:
-    """Used by whoever has the host, which is one fetch thread at a time.
-
-    challenges: of the latest 401 of each of its origins (RFC 9110, section 11.5), by origin.
-    """
+    """Used by the fetch thread that has the host; it is one at a time."""
 
     cookies: Cookies | None = None
+    #: of the latest 401 of each of its origins (RFC 9110, section 11.5), by origin
     challenges: dict[str, str] = field(default_factory=dict)
     is_logged_in: bool = False
     _digest: tuple[str, HTTPDigestAuth] | None = field(default=None, repr=False)

@@ -48,28 +48,30 @@ class ReusedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """status: HTTP's, or a negative FetchStatus with the reason in `error`. The body is decoded.
+    """The outcome of a request."""
 
-    http_status: HTTP's own whatever became of the body; 0 without an answer.
-    is_of_robots: it is the answer for robots.txt that stands for the document's.
-    exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be
-    closed. unchanged_since: id of the earlier page whose body and headers these are, since the
-    server says that they still hold. reused: the page of another crawl, or of an earlier run, that
-    this answer was.
-    is_stale: a kept connection was closed before the answer, so that nothing is known, and asking
-    again is no second try.
-    """
-
+    #: HTTP's, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: decoded
     body: bytes = b""
     seconds: float = 0.0
+    #: the reason for a negative status
     error: str = ""
+    #: HTTP's own, whatever became of the body; 0 without an answer
     http_status: int = 0
+    #: it is the answer for robots.txt that stands for the document's
     is_of_robots: bool = False
+    #: the bytes themselves, of an answer that came whole, if they are to be kept; the receiver
+    #: closes it
     exchange: Exchange | None = None
+    #: id of the earlier page whose body and headers these are, since the server says that they
+    #: still hold
     unchanged_since: int | None = None
+    #: the page of another crawl, or of an earlier run, that served as the answer
     reused: ReusedAnswer | None = None
+    #: a kept connection was closed before the answer, so nothing is known, and asking again is no
+    #: second try
     is_stale: bool = False
 
     def close(self) -> None:
@@ -107,16 +109,16 @@ class RequestOptions:
     """What a request is beside its URL and headers.
 
     The defaults are those of every request that an order says nothing of.
-
-    timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the
-    host's, sent and kept. hidden: names, in small letters, of headers whose values no record may
-    have.
     """
 
+    #: for connecting, and for the answer to begin
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
+    #: through a proxy
     way: ProxyRoute | None = None
+    #: the host's, sent and kept
     cookies: Cookies | None = None
+    #: names, in small letters, of headers whose values no record may have
     hidden: frozenset[str] = frozenset()
 
     @property

@@ -35,10 +35,11 @@ def report_step(step: FetchStep, url: str | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ThreadProgress:
-    """`since` is seconds of the clock on the wall, which other machines understand."""
+    """What a fetch thread does now."""
 
     step: FetchStep
     url: str
+    #: seconds by the wall clock, which other machines understand
     since: float
 
 

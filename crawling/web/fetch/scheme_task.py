@@ -12,24 +12,24 @@ from crawling.web.addresses import Address
 
 @dataclass(frozen=True, slots=True)
 class FetchTask:
-    """One fetch. `dial` is the vetted address of a scheme that goes to a host; `may_dial` says of
-    another port there whether it is one.
-
-    secret: user:password of the order for the host, or empty. directories: those that
-    administrators allow. received: is told each piece's size, and may wait. is_cut: whether
-    everything is to end.
-    """
+    """One fetch."""
 
     address: Address
+    #: the vetted address of a scheme that goes to a host
     dial: str
     max_bytes: int
+    #: is told each piece's size, and may wait
     received: Callable[[int], None]
+    #: whether another port of that address is allowed
     may_dial: Callable[[int], bool]
     connect_seconds: float
     read_seconds: float
     document_seconds: float
+    #: user:password of the order for the host, or empty
     secret: str = ""
+    #: those that administrators allow
     directories: Sequence[str] = ()
+    #: whether everything is to end
     is_cut: Callable[[], bool] = lambda: False
 
 

@@ -40,31 +40,30 @@ RECEIVED = slice(128, 136)
 
 
 class TransferLimits(NamedTuple):
-    """answer_seconds: the longest to wait for one whole answer; answer_bytes: the most to take of
-    it, heads included; read_seconds: the longest between two pieces; first_byte_seconds: until it
-    begins; most: bytes of the body that are wanted."""
+    """What one answer may take at the most."""
 
-    # a server that sends a little every few seconds, be it headers or body, holds no thread for
-    # ever
+    #: for one whole answer: a server that sends a little every few seconds, be it headers or body,
+    #: must not hold a thread for ever
     answer_seconds: float = 60.0
-    # nor one that sends without end what never becomes a body: answers of status 100, trailers
+    #: of one answer, heads included: a server may send without end what never becomes a body, such
+    #: as answers of status 100 and trailers
     answer_bytes: int = 64 * 1024 * 1024
+    #: between two pieces
     read_seconds: float = 5.0
+    #: until the answer begins
     first_byte_seconds: float = 5.0
+    #: bytes of the body that are wanted
     most: int = sys.maxsize
 
 
 @dataclass(eq=False, slots=True)
 class TransferWatch:
-    """Counts what comes, and ends what goes on for too long or without end.
-
-    What we do between two pieces, `received` waiting, is not the server's fault.
-    """
+    """Counts what comes, and ends what goes on for too long or without end."""
 
     limits: TransferLimits
     #: whether everything is to end
     is_cut: Callable[[], bool]
-    #: is told how many bytes came, and may wait
+    #: is told how many bytes came, and may wait; that time is not counted against the server
     received: Callable[[int], None]
     #: bytes that came, heads included
     count: int = field(default=0, init=False)

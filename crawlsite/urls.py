@@ -27,7 +27,7 @@ urlpatterns = [
     path("alerts/", include("crawling.dashboard.alerts.urls")),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
-    path("api/", api.urls),
+    path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),

@@ -1,4 +1,4 @@
-"""`/api/dns`: what DNS said."""
+"""`/api/v1/dns`: what DNS said."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,5 +1,5 @@
-"""`/api/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/dns` is left to names,
-of which one may be `stats`.
+"""`/api/v1/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/v1/dns` is left to
+names, of which one may be `stats`.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

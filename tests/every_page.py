@@ -36,7 +36,7 @@ NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/document/",
     "crawls/<int:pk>/archive/<int:number>/",
     "login/",
-    "api/",
+    "api/v1/",
 }
 ROUTES_OF_PAGES = sorted(
     route

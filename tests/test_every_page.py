@@ -149,7 +149,15 @@ def test_every_page_of_a_crawl_tells_that_it_is_paused(values, boss):
 
 @pytest.mark.parametrize(
     "address",
-    ["/login/", "/admin/", "/admin/login/", "/api/docs", "/api/pools", "/healthz", "/no/such/page"],
+    [
+        "/login/",
+        "/admin/",
+        "/admin/login/",
+        "/api/v1/docs",
+        "/api/v1/pools",
+        "/healthz",
+        "/no/such/page",
+    ],
 )
 def test_whatever_else_is_answered_has_the_policy_too(values, boss, address):
     client = Client()

@@ -1,5 +1,5 @@
-"""`/api/pools/{id}/events` and `/api/pools/{id}/as-of/{version}`: the ledger, and the bank as it
-was after any event of it.
+"""`/api/v1/pools/{id}/events` and `/api/v1/pools/{id}/as-of/{version}`: the ledger, and the bank
+as it was after any event of it.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -1,5 +1,5 @@
-"""`PATCH /api/pools/{id}` and what stands below it: limits, edited while crawls run, and what would
-come of it.
+"""`PATCH /api/v1/pools/{id}` and what stands below it: limits, edited while crawls run, and what
+would come of it.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

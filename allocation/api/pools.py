@@ -1,4 +1,4 @@
-"""`/api/pools`: the bank as it stands."""
+"""`/api/v1/pools`: the bank as it stands."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

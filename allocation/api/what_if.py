@@ -1,4 +1,4 @@
-"""`POST /api/pools/{id}/what-if`: what would become of a request, tried on a copy of the live
+"""`POST /api/v1/pools/{id}/what-if`: what would become of a request, tried on a copy of the live
 pool."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -1,6 +1,6 @@
 """A state as a file, in JSON or CSV, and back. Pure.
 
-JSON is an object as `/api/banker/check` takes it. CSV has a line for Available, and two for each
+JSON is an object as `/api/v1/banker/check` takes it. CSV has a line for Available, and two for each
 process:
 
 process,kind,A,B
@@ -75,7 +75,7 @@ def read_file(data: bytes) -> Sandbox:
 
 
 def to_json(sandbox: Sandbox) -> str:
-    """An object as `/api/banker/check` takes it, with a line for each process."""
+    """An object as `/api/v1/banker/check` takes it, with a line for each process."""
     state = sandbox.state
     values = (sandbox.classes, state.available, sandbox.processes, state.maximum, state.allocation)
     return (

@@ -171,7 +171,7 @@ def order_crawls(web: int, token: str, seeds: Sequence[str]) -> None:
         call(
             connection,
             token,
-            "/api/crawls",
+            "/api/v1/crawls",
             {"name": f"many {series} {number}", "seeds": [seed], "delay_seconds": 0},
             creating,
         )
@@ -179,7 +179,7 @@ def order_crawls(web: int, token: str, seeds: Sequence[str]) -> None:
     ]
     report_calls("create", creating)
     for crawl in crawls:
-        call(connection, token, f"/api/crawls/{crawl['id']}/start", {}, starting)
+        call(connection, token, f"/api/v1/crawls/{crawl['id']}/start", {}, starting)
     report_calls("start", starting)
 
 

@@ -84,7 +84,7 @@ def begin(told: dict[str, Any]) -> Scene:
         cookies.append(f"sessionid={client.cookies['sessionid'].value}")
     program = User.objects.create_user("program")
     program.groups.add(group)
-    paths = ["/api/crawls", f"/api/crawls/{crawls[0].pk}", "/api/pools"]
+    paths = ["/api/v1/crawls", f"/api/v1/crawls/{crawls[0].pk}", "/api/v1/pools"]
     return Scene(
         told["port"],
         pages,

@@ -1,4 +1,4 @@
-"""`/api/experiments`: make experiments of the experiment, and read what came of them."""
+"""`/api/v1/experiments`: make experiments of the experiment, and read what came of them."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

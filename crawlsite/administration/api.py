@@ -1,4 +1,6 @@
-"""`/api/access`, `/api/users` and `/api/activity`: what the administration pages show and do."""
+"""`/api/v1/access`, `/api/v1/users` and `/api/v1/activity`: what the administration pages show and
+do.
+"""
 
 # No postponed annotations here: ninja reads them.
 

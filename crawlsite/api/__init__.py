@@ -1,4 +1,4 @@
-"""The JSON that programs use, under `/api/`: the root, log-in, errors and description.
+"""The JSON that programs use, under `/api/v1/`: the root, log-in, errors and description.
 
 The endpoints stand in the apps.
 """

@@ -76,6 +76,8 @@ OF_BODIES = {
     "model_attributes_type": "must be an object of fields and their values",
 }
 API_PREFIX = "/api/"
+#: where the endpoints of this version are
+API_ROOT = f"{API_PREFIX}v1/"
 
 
 def add_error_handlers(api: NinjaAPI) -> None:
@@ -146,8 +148,10 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     return response
 
 
-def _problem(response: HttpResponse) -> dict[str, str]:
+def _problem(path: str, response: HttpResponse) -> dict[str, str]:
     detail = f"{HTTPStatus(response.status_code).description or response.reason_phrase}."
+    if not path.startswith(API_ROOT):
+        detail = f"{detail} The endpoints are under {API_ROOT}; {API_ROOT}docs lists them."
     if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
         return {"detail": detail}
     number = current_id()
@@ -172,7 +176,7 @@ class JsonErrorMiddleware:
             request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
         )
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
-            response.content = json.dumps(_problem(response))
+            response.content = json.dumps(_problem(request.path, response))
             response["Content-Type"] = "application/json; charset=utf-8"
             response["Content-Length"] = str(len(response.content))  # it was that of Django's page
         return response

@@ -1,4 +1,4 @@
-"""`/api/health`: servers, queues, workers, disk, clock and versions."""
+"""`/api/v1/health`: servers, queues, workers, disk, clock and versions."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -15,13 +15,13 @@ from crawlsite.api.errors import API_PREFIX
 
 
 class NoSuchEndpoint(Exception):
-    """No endpoint has this path; /api/docs lists those there are."""
+    """No endpoint has this path; /api/v1/docs lists those there are."""
 
 
 def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpResponseBase:
     """The answer of an endpoint.
 
-    address: path and query, as `/api/crawls?q=x`. Raises NoSuchEndpoint.
+    address: path and query, as `/api/v1/crawls?q=x`. Raises NoSuchEndpoint.
     """
     path, _, query = address.partition("?")
     payload = b"" if body is None else json.dumps(body).encode()

@@ -1,4 +1,4 @@
-"""`/api/preferences`: how one likes the pages to look and behave."""
+"""`/api/v1/preferences`: how one likes the pages to look and behave."""
 
 # No postponed annotations here: ninja reads them.
 

@@ -1,5 +1,5 @@
-"""The root of the JSON: `/api/`, with its description at `/api/openapi.json` and a page to try it
-at `/api/docs`.
+"""The root of the JSON: `/api/v1/`, with its description at `/api/v1/openapi.json` and a page to
+try it at `/api/v1/docs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`/api/tokens`: one's own tokens."""
+"""`/api/v1/tokens`: one's own tokens."""
 
 # No postponed annotations here: ninja reads them.
 

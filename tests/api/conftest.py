@@ -36,7 +36,7 @@ class Program:
     def __call__(self, method: str, path: str, body: object = None, **headers: str):
         answer = self.client.generic(
             method,
-            f"/api/{path}",
+            f"/api/v1/{path}",
             "" if body is None else json.dumps(body),
             content_type="application/json",
             headers={**self.headers, **headers},

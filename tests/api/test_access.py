@@ -22,40 +22,44 @@ from tests.api.conftest import SEED, Program
 
 #: what an endpoint asks for, if not by its method
 SPECIAL = {
-    ("post", "/api/crawls"): "crawling.add_crawljob",
-    ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
-    ("post", "/api/crawls/{crawl_id}/scope-test"): "crawling.view_crawljob",
-    ("post", "/api/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
-    ("post", "/api/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
-    ("delete", "/api/crawls/{crawl_id}/robots-exceptions/{number}"): "crawling.add_robotsexception",
-    ("get", "/api/blacklist"): "crawling.view_crawljob",
-    ("post", "/api/blacklist"): "crawling.add_blacklistentry",
-    ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
-    ("post", "/api/experiments"): "crawling.add_crawljob",
-    ("get", "/api/hosts/{host_id}/name"): "dnscache.view_dnsentry",
-    ("get", "/api/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
-    ("post", "/api/drafts/scope-test"): "crawling.add_crawljob",
-    ("post", "/api/drafts/check"): "crawling.add_crawljob",
-    ("post", "/api/drafts/fetch-test"): "crawling.add_crawljob",
-    ("get", "/api/drafts/fetch-test/{number}"): "crawling.add_crawljob",
-    ("post", "/api/crawls/{crawl_id}/template"): "crawling.add_crawljob",
-    ("post", "/api/templates/{template_id}/crawls"): "crawling.add_crawljob",
-    ("post", "/api/hosts/{host_id}/block"): "crawling.add_blacklistentry",
-    ("delete", "/api/hosts/{host_id}/block"): "crawling.delete_blacklistentry",
-    ("put", "/api/identity"): "crawling.change_identity",
+    ("post", "/api/v1/crawls"): "crawling.add_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/scope-test"): "crawling.view_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
+    (
+        "delete",
+        "/api/v1/crawls/{crawl_id}/robots-exceptions/{number}",
+    ): "crawling.add_robotsexception",
+    ("get", "/api/v1/blacklist"): "crawling.view_crawljob",
+    ("post", "/api/v1/blacklist"): "crawling.add_blacklistentry",
+    ("delete", "/api/v1/blacklist/{number}"): "crawling.delete_blacklistentry",
+    ("post", "/api/v1/experiments"): "crawling.add_crawljob",
+    ("get", "/api/v1/hosts/{host_id}/name"): "dnscache.view_dnsentry",
+    ("get", "/api/v1/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
+    ("post", "/api/v1/drafts/scope-test"): "crawling.add_crawljob",
+    ("post", "/api/v1/drafts/check"): "crawling.add_crawljob",
+    ("post", "/api/v1/drafts/fetch-test"): "crawling.add_crawljob",
+    ("get", "/api/v1/drafts/fetch-test/{number}"): "crawling.add_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/template"): "crawling.add_crawljob",
+    ("post", "/api/v1/templates/{template_id}/crawls"): "crawling.add_crawljob",
+    ("post", "/api/v1/hosts/{host_id}/block"): "crawling.add_blacklistentry",
+    ("delete", "/api/v1/hosts/{host_id}/block"): "crawling.delete_blacklistentry",
+    ("put", "/api/v1/identity"): "crawling.change_identity",
     **dict.fromkeys(
-        (("post", "/api/tokens"), ("delete", "/api/tokens/{token_id}")), "crawling.view_crawljob"
+        (("post", "/api/v1/tokens"), ("delete", "/api/v1/tokens/{token_id}")),
+        "crawling.view_crawljob",
     ),
     **dict.fromkeys(
-        (("post", "/api/views"), ("delete", "/api/views/{view_id}")), "crawling.view_crawljob"
+        (("post", "/api/v1/views"), ("delete", "/api/v1/views/{view_id}")), "crawling.view_crawljob"
     ),
-    ("put", "/api/preferences"): "crawling.view_crawljob",
-    ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
-    ("post", "/api/banker/check"): "allocation.view_pool",
-    ("post", "/api/dns-cache/flush"): "dnscache.delete_dnsentry",
-    ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
-    ("get", "/api/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
-    ("get", "/api/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
+    ("put", "/api/v1/preferences"): "crawling.view_crawljob",
+    ("delete", "/api/v1/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
+    ("post", "/api/v1/banker/check"): "allocation.view_pool",
+    ("post", "/api/v1/dns-cache/flush"): "dnscache.delete_dnsentry",
+    ("post", "/api/v1/pools/{pool_id}/what-if"): "allocation.view_pool",
+    ("get", "/api/v1/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
+    ("get", "/api/v1/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
 }
 APPS = {
     **dict.fromkeys(
@@ -104,7 +108,7 @@ def endpoints():
 
 
 def permission(method, path):
-    return SPECIAL.get((method, path)) or APPS[path.split("/")[2]].format(VERBS[method])
+    return SPECIAL.get((method, path)) or APPS[path.split("/")[3]].format(VERBS[method])
 
 
 def example(schema):
@@ -123,7 +127,7 @@ def example(schema):
 def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, method, path, body):
     crawl = create_crawl(order(SEED))
     address = (
-        path.removeprefix("/api/")
+        path.removeprefix("/api/v1/")
         .replace("{crawl_id}", str(crawl.pk))
         .replace("{pool_id}", "1")
         .replace("{name}", "example.org")
@@ -147,9 +151,9 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{user_id}", "1")
     )
     address += {
-        "/api/url": "?u=http://a.test/",
-        "/api/search": "?q=manual",
-        "/api/crawls/{crawl_id}/reports/changes": "?against=1",
+        "/api/v1/url": "?u=http://a.test/",
+        "/api/v1/search": "?q=manual",
+        "/api/v1/crawls/{crawl_id}/reports/changes": "?against=1",
     }.get(path, "")
     asked = permission(method, path)
 
@@ -177,13 +181,13 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
     }
 
     assert len(bodies) == 37
-    assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
-    assert programs["operator"]("POST", "experiments", bodies["post /api/experiments"])[0] == 201
-    status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
+    assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
+    assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
+    status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])
     assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
     (pool,) = programs["viewer"].get("pools")["items"]
     status, answer = programs["viewer"](
-        "POST", f"pools/{pool['id']}/what-if", bodies["post /api/pools/{pool_id}/what-if"]
+        "POST", f"pools/{pool['id']}/what-if", bodies["post /api/v1/pools/{pool_id}/what-if"]
     )
     assert (status, answer["verdict"], answer["safe_sequence"]) == (
         200,
@@ -202,7 +206,7 @@ def test_a_browser_changes_things_by_its_session_only_with_the_csrf_token(people
     status, problem = browser("POST", f"crawls/{crawl.pk}/start")
     assert (status, "X-CSRFToken" in problem["detail"]) == (403, True)
 
-    client.get("/api/docs")
+    client.get("/api/v1/docs")
     token = client.cookies["csrftoken"].value
     assert browser("POST", f"crawls/{crawl.pk}/start", **{"X-CSRFToken": token})[0] == 200
 
@@ -276,15 +280,17 @@ def test_the_description_and_its_page_are_for_those_who_log_in_and_load_nothing_
     people, programs
 ):
     client = Client()
-    assert client.get("/api/docs").url == "/login/?next=/api/docs"
-    assert client.get("/api/openapi.json").status_code == 302
+    assert client.get("/api/v1/docs").url == "/login/?next=/api/v1/docs"
+    assert client.get("/api/v1/openapi.json").status_code == 302
     assert (
-        client.get("/api/openapi.json", headers=programs["viewer"].headers).json()["info"]["title"]
+        client.get("/api/v1/openapi.json", headers=programs["viewer"].headers).json()["info"][
+            "title"
+        ]
         == "crawlsite"
     )
 
     client.force_login(people["viewer"])
-    page = client.get("/api/docs").content.decode()
+    page = client.get("/api/v1/docs").content.decode()
     assert "/static/ninja/swagger-ui-bundle.js" in page
     assert "://" not in page
     assert '"validatorUrl": "none"' in page
@@ -310,7 +316,7 @@ def test_what_is_no_request_at_all_is_answered_in_json_too(operator, method, pat
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "nonsense"), ("PUT", "crawls")])
 def test_an_answer_in_json_states_its_own_length(client, method, path):
-    answer = client.generic(method, f"/api/{path}")
+    answer = client.generic(method, f"/api/v1/{path}")
 
     assert (answer["Content-Type"], int(answer["Content-Length"])) == (
         "application/json; charset=utf-8",
@@ -348,3 +354,11 @@ def test_a_body_that_is_too_big_is_refused(operator, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
 
     assert operator("POST", "crawls", {"name": "x" * 2000})[0] == 413
+
+
+def test_an_address_of_before_versions_names_the_root_of_this_one(client):
+    answer = client.get("/api/crawls")
+
+    assert answer.status_code == 404
+    assert "under /api/v1/" in answer.json()["detail"]
+    assert "under" not in client.get("/api/v1/nothing").json()["detail"]

@@ -39,7 +39,7 @@ def test_who_is_told_to_wait_is_told_so_again_without_a_query(
 
     caplog.clear()
     with CaptureQueriesContext(connection) as queries:
-        answer = program.client.get("/api/pools", headers=program.headers)
+        answer = program.client.get("/api/v1/pools", headers=program.headers)
 
     assert (answer.status_code, answer.headers["Retry-After"], len(queries)) == (429, "50", 0)
     assert "ask again in 50 s" in answer.json()["detail"]
@@ -62,14 +62,14 @@ def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(
     settings.WEB_THREADS = 2
     slow, request = Slow(), RequestFactory()
     gate = AdmissionMiddleware(
-        lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page")
+        lambda one: slow(one) if one.path == "/api/v1/crawls" else HttpResponse("page")
     )
     answers = []
-    first = Thread(target=lambda: answers.append(gate(request.get("/api/crawls"))))
+    first = Thread(target=lambda: answers.append(gate(request.get("/api/v1/crawls"))))
     first.start()
     assert slow.began.wait(30)
 
-    refused = gate(request.get("/api/pools"))
+    refused = gate(request.get("/api/v1/pools"))
     page = gate(request.get("/crawls/"))
     slow.may_end.set()
     first.join()
@@ -77,18 +77,18 @@ def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(
     assert (refused.status_code, refused["Retry-After"]) == (503, "1")
     assert page.content == b"page"
     assert answers[0].content == b"done"
-    assert gate(request.get("/api/pools")).content == b"page"
+    assert gate(request.get("/api/v1/pools")).content == b"page"
 
 
 def test_a_program_that_has_a_place_waits_for_its_turn(settings):
     settings.WEB_THREADS = 8
     slow, request, served = Slow(), RequestFactory(), []
     gate = AdmissionMiddleware(
-        lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page")
+        lambda one: slow(one) if one.path == "/api/v1/crawls" else HttpResponse("page")
     )
     threads = [
         Thread(target=lambda path=path: served.append(gate(request.get(path)).content))
-        for path in ("/api/crawls", "/api/pools")
+        for path in ("/api/v1/crawls", "/api/v1/pools")
     ]
     threads[0].start()
     assert slow.began.wait(30)
@@ -122,7 +122,7 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy):
 
     def view(one):
         clock[0] += 0.1
-        if one.path == "/api/crawls":
+        if one.path == "/api/v1/crawls":
             gate(request.get("/metrics"))  # another asks meanwhile
         return HttpResponse("done")
 
@@ -132,8 +132,8 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy):
     gate._places.acquire()  # one is left
     clock[0] += admission.LOOK_SECONDS
 
-    gate(request.get("/api/crawls"))
-    gate(request.get("/api/pools"))
+    gate(request.get("/api/v1/crawls"))
+    gate(request.get("/api/v1/pools"))
 
     assert slept == [0.0, pytest.approx(0.4)]
 
@@ -143,7 +143,7 @@ def test_a_program_that_asks_for_one_thing_after_the_other_does_not_rest(busy):
     gate = AdmissionMiddleware(lambda one: HttpResponse("done"))
 
     for _ in range(3):
-        gate(RequestFactory().get("/api/pools"))
+        gate(RequestFactory().get("/api/v1/pools"))
 
     assert slept == [0.0, 0.0, 0.0]
 
@@ -190,4 +190,4 @@ def test_pages_never_rest(busy, monkeypatch):
 
 def test_a_stranger_without_a_token_is_not_taken_for_another(two_a_minute, programs):
     assert [programs["viewer"]("GET", "pools")[0] for _ in range(3)] == [200, 200, 429]
-    assert Client().get("/api/pools").status_code == 401
+    assert Client().get("/api/v1/pools").status_code == 401

@@ -1,4 +1,4 @@
-"""`/api/alerts`."""
+"""`/api/v1/alerts`."""
 
 from __future__ import annotations
 

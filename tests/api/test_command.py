@@ -29,10 +29,10 @@ def printed(*words, **options):
 
 
 def test_an_order_is_made_edited_and_read_as_json(boss, order):
-    made = json.loads(printed("POST", "/api/crawls", json.dumps(order(SEED))))
-    printed("PATCH", f"/api/crawls/{made['id']}", '{"max_pages": 7}')
+    made = json.loads(printed("POST", "/api/v1/crawls", json.dumps(order(SEED))))
+    printed("PATCH", f"/api/v1/crawls/{made['id']}", '{"max_pages": 7}')
 
-    assert json.loads(printed("GET", f"/api/crawls/{made['id']}"))["order"]["max_pages"] == 7
+    assert json.loads(printed("GET", f"/api/v1/crawls/{made['id']}"))["order"]["max_pages"] == 7
     assert {entry.user for entry in LogEntry.objects.all()} == {boss}
 
 
@@ -40,27 +40,27 @@ def test_a_body_is_read_from_a_file(boss, order, tmp_path):
     (tmp_path / "order.json").write_text(json.dumps(order(SEED, name="from a file")))
 
     assert (
-        json.loads(printed("POST", "/api/crawls", f"@{tmp_path / 'order.json'}"))["name"]
+        json.loads(printed("POST", "/api/v1/crawls", f"@{tmp_path / 'order.json'}"))["name"]
         == "from a file"
     )
     for wrong in ("{", f"@{tmp_path / 'missing.json'}"):
         with pytest.raises(CommandError, match=r"no JSON|No such file"):
-            printed("POST", "/api/crawls", wrong)
+            printed("POST", "/api/v1/crawls", wrong)
 
 
 def test_whoever_asks_may_do_what_the_role_may(boss, people, order):
     crawl = create_crawl(order(SEED))
 
     with pytest.raises(CommandError, match=r"403: .*permission"):
-        printed("DELETE", f"/api/crawls/{crawl.pk}", user="viewer")
+        printed("DELETE", f"/api/v1/crawls/{crawl.pk}", user="viewer")
     with pytest.raises(CommandError, match="no active user 'nobody at all'"):
-        printed("GET", "/api/crawls", user="nobody at all")
+        printed("GET", "/api/v1/crawls", user="nobody at all")
 
 
 def test_an_error_is_a_sentence_and_a_status(boss, order):
     with pytest.raises(CommandError, match=r"404: There is no crawl 999\."):
-        printed("POST", "/api/crawls/999/start")
-    for path in ("/api/nothing", "/crawls/", "/healthz", "nonsense"):
+        printed("POST", "/api/v1/crawls/999/start")
+    for path in ("/api/v1/nothing", "/crawls/", "/healthz", "nonsense"):
         with pytest.raises(CommandError, match="no endpoint"):
             printed("GET", path)
 
@@ -69,11 +69,11 @@ def test_a_list_is_printed_to_its_end_a_line_each(boss, order):
     for number in range(3):
         create_crawl(order(f"http://127.0.0.1:{8900 + number}/", name=f"crawl {number}"))
 
-    lines = printed("GET", "/api/crawls?limit=1&sort=name", all=True).splitlines()
+    lines = printed("GET", "/api/v1/crawls?limit=1&sort=name", all=True).splitlines()
 
     assert [json.loads(line)["name"] for line in lines] == ["crawl 0", "crawl 1", "crawl 2"]
     with pytest.raises(CommandError, match="is no list"):
-        printed("GET", "/api/overview", all=True)
+        printed("GET", "/api/v1/overview", all=True)
 
 
 def readable():
@@ -87,9 +87,8 @@ def readable():
 
 @pytest.mark.parametrize("path", readable())
 def test_the_command_is_told_what_a_program_is_told(boss, client, path):
-    address = (
-        f"{path}?{ {'/api/url': 'u=http://a.test/', '/api/search': 'q=manual'}.get(path, '') }"
-    )
+    query = {"/api/v1/url": "u=http://a.test/", "/api/v1/search": "q=manual"}.get(path, "")
+    address = f"{path}?{query}"
     client.force_login(boss)
 
     inside, outside = ask("GET", address, user=boss), client.get(address)

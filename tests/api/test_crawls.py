@@ -82,7 +82,7 @@ def test_the_command_line_says_the_same(operator, worker):
 )
 def test_a_body_that_is_no_order_is_refused_in_a_sentence(operator, body, status):
     answer = operator.client.post(
-        "/api/crawls", body, content_type="application/json", headers=operator.headers
+        "/api/v1/crawls", body, content_type="application/json", headers=operator.headers
     )
 
     assert answer.status_code == status

@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/…`: extracted rows, duplicates and traps."""
+"""`/api/v1/crawls/{id}/…`: extracted rows, duplicates and traps."""
 
 import pytest
 

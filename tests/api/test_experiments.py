@@ -1,4 +1,4 @@
-"""`/api/experiments`: start an experiment, and read it."""
+"""`/api/v1/experiments`: start an experiment, and read it."""
 
 from __future__ import annotations
 

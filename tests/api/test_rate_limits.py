@@ -27,7 +27,7 @@ def test_who_asks_too_often_is_told_when_to_come_back_and_others_are_served(
     three_a_minute, programs, monkeypatch
 ):
     assert [programs["viewer"]("GET", "pools")[0] for _ in range(4)] == [200, 200, 200, 429]
-    answer = programs["viewer"].client.get("/api/pools", headers=programs["viewer"].headers)
+    answer = programs["viewer"].client.get("/api/v1/pools", headers=programs["viewer"].headers)
     assert answer.headers["Retry-After"] == "50"
     assert "ask again in 50 s" in answer.json()["detail"]
     assert programs["operator"]("GET", "pools")[0] == 200

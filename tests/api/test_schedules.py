@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/schedule`."""
+"""`/api/v1/crawls/{id}/schedule`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def token(people, order, settings):
 )
 def test_nothing_that_is_sent_breaks_anything(token, examples):
     headers = {"Authorization": f"Bearer {token}"}
-    description = openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)
+    description = openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application(), headers=headers)
 
     operations = [found.ok() for found in description.get_all_operations()]
 

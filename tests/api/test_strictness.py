@@ -9,7 +9,7 @@ from tests.api.conftest import SEED
 
 #: an edit judges the parts of an order one after the other, by the rules of a new one; a preview
 #: looks at filters only
-ELSEWHERE = {("patch", "/api/crawls/{crawl_id}"), ("post", "/api/crawls/{crawl_id}/preview")}
+ELSEWHERE = {("patch", "/api/v1/crawls/{crawl_id}"), ("post", "/api/v1/crawls/{crawl_id}/preview")}
 WRONG = {"integer": True, "number": True}
 
 
@@ -49,7 +49,7 @@ def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
             asked += len(body)
             told = " ".join(
                 programs["administrator"](
-                    method.upper(), path.removeprefix("/api/").format(**ids), body
+                    method.upper(), path.removeprefix("/api/v1/").format(**ids), body
                 )[1].get("errors", {})
             )
             taken += [f"{method} {path}: {name}" for name in body if name not in told]

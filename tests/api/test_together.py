@@ -93,7 +93,7 @@ def test_an_order_is_tested_before_it_is_a_crawl(operator, make_site):
 
     status, asked = operator("POST", "drafts/fetch-test", order)
     assert (status, asked["state"]) == (202, "waiting")
-    place = asked["result"].removeprefix("/api/")
+    place = asked["result"].removeprefix("/api/v1/")
     assert operator.get(place) == {"state": "waiting", "trouble": "", "items": []}
     answer_inquiry(Inquiry.objects.get().pk)
     tried = operator.get(place)

@@ -33,17 +33,17 @@ def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_
     user = user_of("operator")
     user.set_password("a long password")
     user.save()
-    page = browse(None, "/api/docs")
+    page = browse(None, "/api/v1/docs")
 
     page.get_by_label("User name").fill("operator")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()
 
     expect(page.get_by_role("heading", name=re.compile("crawlsite"))).to_be_visible()
-    assert page.url.endswith("/api/docs")
+    assert page.url.endswith("/api/v1/docs")
     for group in page.locator(".opblock-tag").all():
         group.click()
-    paths = page.request.get("/api/openapi.json").json()["paths"]
+    paths = page.request.get("/api/v1/openapi.json").json()["paths"]
     expect(page.locator(".opblock")).to_have_count(sum(len(methods) for methods in paths.values()))
     for block in page.locator(".opblock").all():
         expect(block.locator(".opblock-summary-description")).not_to_be_empty()
@@ -53,16 +53,16 @@ def test_an_operator_asks_and_changes_something_from_the_page_with_the_session_a
     make_web, operator
 ):
     crawl = make_crawl("Library", make_web().url)
-    operator.goto("/api/docs")
+    operator.goto("/api/v1/docs")
 
-    block = tried(operation(operator, "crawls", "get", "/api/crawls"))
+    block = tried(operation(operator, "crawls", "get", "/api/v1/crawls"))
     block.get_by_role("button", name="Execute").click()
     expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(
         re.compile("^200")
     )
     expect(block.locator(".live-responses-table")).to_contain_text('"Library"')
 
-    block = tried(operation(operator, "control", "post", "/api/crawls/{crawl_id}/start"))
+    block = tried(operation(operator, "control", "post", "/api/v1/crawls/{crawl_id}/start"))
     block.get_by_placeholder("crawl_id").fill(str(crawl.pk))
     block.get_by_role("button", name="Execute").click()
     expect(block.locator(".live-responses-table .response .response-col_status")).to_have_text(
@@ -73,7 +73,7 @@ def test_an_operator_asks_and_changes_something_from_the_page_with_the_session_a
 
 def test_a_program_that_is_not_logged_in_gets_its_refusal_as_json(browse):
     page = browse(None)
-    answer = page.request.get("/api/crawls", headers={"Accept": "text/html"})
+    answer = page.request.get("/api/v1/crawls", headers={"Accept": "text/html"})
 
     assert answer.status == 401
     assert answer.headers["content-type"].startswith("application/json")

@@ -37,9 +37,9 @@ def test_the_command_of_a_page_is_copied(operator, pool):
     operator.context.grant_permissions(["clipboard-read", "clipboard-write"])
     operator.goto("/health/")
     operator.get_by_text("This page on the command line").click()
-    operator.get_by_role("button", name="Copy manage.py api GET /api/health").click()
+    operator.get_by_role("button", name="Copy manage.py api GET /api/v1/health").click()
 
-    expect(operator.get_by_role("button", name="Copy manage.py api GET /api/health")).to_have_text(
-        "copied"
-    )
-    assert clipboard(operator) == "manage.py api GET /api/health"
+    expect(
+        operator.get_by_role("button", name="Copy manage.py api GET /api/v1/health")
+    ).to_have_text("copied")
+    assert clipboard(operator) == "manage.py api GET /api/v1/health"

@@ -74,7 +74,7 @@ def test_a_wrong_identity_is_refused_at_its_field_and_what_was_typed_stays(roles
 def test_a_program_that_sets_the_name_alone_leaves_the_purpose(roles):
     set_identity("bot", "mailto:bot@example.org", purpose="Archive.", addresses="192.0.2.1")
     answer = browser("operator").put(
-        "/api/identity",
+        "/api/v1/identity",
         {"product_token": "newbot", "contact_url": "mailto:bot@example.org"},
         content_type="application/json",
     )
@@ -107,16 +107,16 @@ def test_a_wrong_rule_is_refused_in_its_own_form(administrator):
 
 def test_programs_allow_and_remove(administrator):
     made = administrator.post(
-        "/api/access/shared", {"network": "203.0.113.0/24"}, content_type="application/json"
+        "/api/v1/access/shared", {"network": "203.0.113.0/24"}, content_type="application/json"
     )
     wrong = administrator.post(
-        "/api/access/shared", {"network": "x", "colour": "red"}, content_type="application/json"
+        "/api/v1/access/shared", {"network": "x", "colour": "red"}, content_type="application/json"
     )
 
     assert (made.status_code, made.json()["rule"]) == (201, "203.0.113.0/24")
     assert (wrong.status_code, list(wrong.json()["errors"])) == (422, ["colour"])
-    gone = administrator.delete(f"/api/access/shared/{made.json()['id']}")
-    left = administrator.get("/api/access").json()["items"]
+    gone = administrator.delete(f"/api/v1/access/shared/{made.json()['id']}")
+    left = administrator.get("/api/v1/access").json()["items"]
     assert (gone.status_code, [one for one in left if one["kind"] == "shared"]) == (204, [])
 
 
@@ -202,9 +202,9 @@ def test_only_a_superuser_changes_a_superuser(administrator):
 
 def test_programs_create_and_change_users(administrator):
     made = administrator.post(
-        "/api/users", {"name": "ada", "role": "viewer"}, content_type="application/json"
+        "/api/v1/users", {"name": "ada", "role": "viewer"}, content_type="application/json"
     ).json()
-    path = f"/api/users/{made['id']}"
+    path = f"/api/v1/users/{made['id']}"
     changed = administrator.patch(path, {"is_active": False}, content_type="application/json")
     new = administrator.post(f"{path}/password").json()
 
@@ -228,7 +228,7 @@ def test_actions_are_filtered_by_user_and_text_and_exported(administrator):
     file = administrator.get("/administration/activity.csv", asked)
     [row] = csv.DictReader(io.StringIO(b"".join(file.streaming_content).decode()))
     assert (row["action"], row["object"], row["changes"]) == ("created", "eve", "role: – → viewer")
-    [item] = administrator.get("/api/activity", asked).json()["items"]
+    [item] = administrator.get("/api/v1/activity", asked).json()["items"]
     assert (item["object"], item["changes"]) == ("eve", ["role: – → viewer"])
 
 

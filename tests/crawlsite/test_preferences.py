@@ -21,7 +21,7 @@ def test_it_is_two_seconds_until_somebody_chooses_and_then_theirs_alone():
     assert viewer.post("/account/refresh/", {"refresh_seconds": "15"}).status_code == 204
 
     assert (chosen(viewer), chosen(operator)) == ("15", "2")
-    assert viewer.get("/api/preferences").json()["refresh_seconds"] == 15
+    assert viewer.get("/api/v1/preferences").json()["refresh_seconds"] == 15
 
 
 def look(client):
@@ -54,9 +54,9 @@ def test_a_program_chooses_too_and_off_is_a_choice():
     viewer = browser("viewer")
 
     wanted = {"refresh_seconds": 0, "theme": "dark", "density": "compact"}
-    answer = viewer.put("/api/preferences", wanted, content_type="application/json")
+    answer = viewer.put("/api/v1/preferences", wanted, content_type="application/json")
 
-    assert answer.json() == wanted == viewer.get("/api/preferences").json()
+    assert answer.json() == wanted == viewer.get("/api/v1/preferences").json()
 
     assert chosen(viewer) == "0"
 

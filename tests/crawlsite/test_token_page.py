@@ -19,7 +19,8 @@ PAGE = "/account/tokens/"
 
 def opens(token: str) -> bool:
     return (
-        Client().get("/api/crawls", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        Client().get("/api/v1/crawls", headers={"Authorization": f"Bearer {token}"}).status_code
+        == 200
     )
 
 

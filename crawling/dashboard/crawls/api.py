@@ -1,4 +1,4 @@
-"""`/api/crawls`: list, make, look at, edit and delete crawls."""
+"""`/api/v1/crawls`: list, make, look at, edit and delete crawls."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

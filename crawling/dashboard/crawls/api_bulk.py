@@ -1,5 +1,5 @@
-"""`/api/bulk`, `/api/views`, `/api/drafts/…`: many crawls at once, saved views of the list, and
-orders before they are crawls.
+"""`/api/v1/bulk`, `/api/v1/views`, `/api/v1/drafts/…`: many crawls at once, saved views of the
+list, and orders before they are crawls.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -237,7 +237,7 @@ def fetch_test(
     inquiry, mistakes = request_test_fetch(order, by=request.user)
     if inquiry is None:
         raise BadOrder(mistakes)
-    here = f"/api/drafts/fetch-test/{inquiry.pk}"
+    here = f"/api/v1/drafts/fetch-test/{inquiry.pk}"
     response["Location"], response["Retry-After"] = here, RETRY_AFTER
     return Status(202, {"state": inquiry.state, "result": here})
 

@@ -1,5 +1,5 @@
-"""`/api/overview`, `/api/identity` and `/api/crawls/{id}/stall`: how things stand, and who we say
-we are.
+"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/stall`: how things stand, and
+who we say we are.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

@@ -295,7 +295,7 @@ def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
 
 
 def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
-    """The crawls wanted; as csv or jsonl. Each as `/api/crawls` has it."""
+    """The crawls wanted; as csv or jsonl. Each as `/api/v1/crawls` has it."""
     return row_file("crawls", kind, _crawls(wanted))
 
 

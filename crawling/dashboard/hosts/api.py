@@ -1,5 +1,5 @@
-"""`/api/hosts`: every host that any crawl has met, to look at and to block for all; `/api/search`:
-pages of all crawls.
+"""`/api/v1/hosts`: every host that any crawl has met, to look at and to block for all;
+`/api/v1/search`: pages of all crawls.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

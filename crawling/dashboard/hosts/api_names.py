@@ -1,5 +1,5 @@
-"""`/api/hosts/{id}/name` and `/api/crawls/{id}/dns-replay`: why a host waits for its name, and what
-a run would have cost other caches.
+"""`/api/v1/hosts/{id}/name` and `/api/v1/crawls/{id}/dns-replay`: why a host waits for its name,
+and what a run would have cost other caches.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

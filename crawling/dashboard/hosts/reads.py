@@ -146,7 +146,7 @@ def visitors_of(host: Host) -> list[VisitingCrawl]:
 
 
 def hosts_file(wanted: HostFilter, kind: str) -> Download:
-    """The hosts wanted; as csv or jsonl. Each as `/api/hosts` has it."""
+    """The hosts wanted; as csv or jsonl. Each as `/api/v1/hosts` has it."""
     return row_file("hosts", kind, map(host_row, _hosts(wanted)))
 
 

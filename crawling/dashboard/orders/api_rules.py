@@ -1,5 +1,5 @@
-"""`/api/blacklist` and what `/api/crawls/{id}/…` says of a crawl's rules: tests of them, their
-revisions, exceptions from robots.txt.
+"""`/api/v1/blacklist` and what `/api/v1/crawls/{id}/…` says of a crawl's rules: tests of them,
+their revisions, exceptions from robots.txt.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's

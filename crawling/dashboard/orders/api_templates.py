@@ -1,4 +1,6 @@
-"""`/api/templates` and `/api/crawls/{id}/template`: orders that are kept to make crawls from."""
+"""`/api/v1/templates` and `/api/v1/crawls/{id}/template`: orders that are kept to make crawls
+from.
+"""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses
+"""`/api/v1/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses
 look like a trap's.
 """
 

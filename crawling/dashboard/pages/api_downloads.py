@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/pages/…`: pages as files."""
+"""`/api/v1/crawls/{id}/pages/…`: pages as files."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

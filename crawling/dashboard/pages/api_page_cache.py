@@ -1,4 +1,4 @@
-"""`/api/page-cache`: what reusing other crawls' pages has spared."""
+"""`/api/v1/page-cache`: what reusing other crawls' pages has spared."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,5 +1,5 @@
-"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has
-not got.
+"""`/api/v1/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run
+has not got.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -178,7 +178,7 @@ def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
     is_in_both = row.old_id is not None and row.new_id is not None
     return {
         **asdict(row),
-        "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}"
+        "diff": f"/api/v1/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}"
         if is_in_both
         else None,
     }
@@ -205,7 +205,7 @@ def changed_text(
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
     if inquiry.is_open:
         response["Retry-After"] = RETRY_AFTER
-        here = f"/api/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
+        here = f"/api/v1/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
         return Status(202, {"state": inquiry.state, "result": here})
     if inquiry.why_failed:
         raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")

@@ -20,19 +20,19 @@ from crawlsite.api.internal_client import NoSuchEndpoint, ask
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 EPILOG = """examples:
-  manage.py api GET /api/crawls?state=failed
-  manage.py api GET /api/crawls/3/pages?status=404 --all
-  manage.py api POST /api/hosts/7/block '{"reason": "asked for by its owner"}'
-  manage.py api PATCH /api/crawls/3 @changes.json --user alice
+  manage.py api GET /api/v1/crawls?state=failed
+  manage.py api GET /api/v1/crawls/3/pages?status=404 --all
+  manage.py api POST /api/v1/hosts/7/block '{"reason": "asked for by its owner"}'
+  manage.py api PATCH /api/v1/crawls/3 @changes.json --user alice
 
-/api/docs, in the dashboard, lists the endpoints with an example of each body.
+/api/v1/docs, in the dashboard, lists the endpoints with an example of each body.
 The exit status is 1 where the answer is an error.
 """
 
 
 class Command(BaseCommand):
     help = (
-        "Ask an endpoint of /api/ without a token, as an administrator or any user, and print "
+        "Ask an endpoint of /api/v1/ without a token, as an administrator or any user, and print "
         "its JSON."
     )
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("method", choices=METHODS)
-        parser.add_argument("path", help="with its query, such as /api/crawls?q=manual")
+        parser.add_argument("path", help="with its query, such as /api/v1/crawls?q=manual")
         parser.add_argument("body", nargs="?", help="JSON, or @FILE that holds some")
         parser.add_argument(
             "--user",
@@ -102,7 +102,7 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
         answer = ask(method, path, user=who, body=sent)
     except NoSuchEndpoint as error:
         raise CommandError(
-            f"There is no endpoint {error}; /api/docs, in the dashboard, lists those there are."
+            f"There is no endpoint {error}; /api/v1/docs, in the dashboard, lists those there are."
         ) from error
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
         raise CommandError(f"{answer.status_code}: {_detail(answer)}")

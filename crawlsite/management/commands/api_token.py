@@ -16,7 +16,7 @@ from crawlsite.tokens import LONGEST_NAME, make_token
 
 class Command(BaseCommand):
     help = (
-        "Make a token by which a program uses /api/ as a user, and print it once; nobody can "
+        "Make a token by which a program uses /api/v1/ as a user, and print it once; nobody can "
         "read it again."
     )
 

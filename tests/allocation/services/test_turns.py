@@ -103,7 +103,9 @@ def test_page_tells_the_same_as_the_answer(crowd, make_process, admin_client):
     assert (wait.verdict, wait.reason, wait.position) == (QueueVerdict.WAIT_TURN, told.reason, 2)
     assert bank_view(pool.pk).waiting[0].bypassed == 1
     assert "the turn of big" in admin_client.get(pool.get_absolute_url()).content.decode()
-    assert admin_client.get(f"/api/pools/{pool.pk}").json()["waiting"][1]["verdict"] == "wait_turn"
+    assert (
+        admin_client.get(f"/api/v1/pools/{pool.pk}").json()["waiting"][1]["verdict"] == "wait_turn"
+    )
 
 
 @pytest.mark.parametrize("stop", ["cancel", "finish"])

@@ -173,7 +173,7 @@ def test_a_file_that_lacks_its_end_breaks_off_rather_than_look_whole(run):
 def test_programs_have_the_same_files(run, tmp_path):
     operator, viewer = browser("operator"), browser("viewer")
     page = Page.objects.get(url__url__endswith="/first")
-    root = f"/api/crawls/{run.crawl_id}/pages"
+    root = f"/api/v1/crawls/{run.crawl_id}/pages"
 
     rows = b"".join(viewer.get(f"{root}/rows?format=csv&status=404").streaming_content).decode()
     one = b"".join(operator.get(f"{root}/{page.pk}/warc").streaming_content)

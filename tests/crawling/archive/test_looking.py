@@ -193,7 +193,7 @@ def test_a_page_of_another_crawl_or_of_a_lost_file_is_told_so(run):
 
 
 def test_json_says_where_a_page_is(run):
-    items = browser("viewer").get(f"/api/crawls/{run.crawl_id}/pages").json()["items"]
+    items = browser("viewer").get(f"/api/v1/crawls/{run.crawl_id}/pages").json()["items"]
 
     assert {item["warc_file"] for item in items} == {files_of(run)[0].name}
     assert len({item["warc_offset"] for item in items}) == len(items) == 6

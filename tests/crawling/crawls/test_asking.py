@@ -323,7 +323,7 @@ def test_the_form_takes_secrets_and_no_page_gives_them_back(pool, loopback):
             f"/crawls/{crawl.pk}/settings/",
             f"/crawls/new/?clone={crawl.pk}",
             f"/crawls/{crawl.pk}/",
-            f"/api/crawls/{crawl.pk}",
+            f"/api/v1/crawls/{crawl.pk}",
         )
     ]
     assert not any(SECRET in page or crawl.fetching["sealed"] in page for page in shown)

@@ -66,12 +66,12 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
 
     operator, left = browser("operator"), rows()
     assert (left["Url"] > 0, left["CrawlJob"]) == (True, 1)
-    assert operator.get("/api/crawls").json()["items"] == []
-    assert operator.get("/api/search?q=Lost").json()["items"] == []
+    assert operator.get("/api/v1/crawls").json()["items"] == []
+    assert operator.get("/api/v1/search?q=Lost").json()["items"] == []
     addresses = [
         reverse("crawling:crawl", args=[goes.pk]),
         reverse("crawling:page", args=[goes.pk, url]),
-        f"/api/crawls/{goes.pk}",
+        f"/api/v1/crawls/{goes.pk}",
     ]
     assert {operator.get(address).status_code for address in addresses} == {404}
     assert Schedule.objects.get().next_at is None

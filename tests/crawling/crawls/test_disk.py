@@ -80,7 +80,7 @@ def test_the_overview_tells_the_day_or_why_it_cannot(db):
     DiskSample.objects.update(at=timezone.now() - timedelta(days=2))
 
     part = disk()
-    told = browser("viewer").get("/api/disk").json()
+    told = browser("viewer").get("/api/v1/disk").json()
 
     assert f"full about {timezone.now() + timedelta(days=2):%Y-%m-%d}" in part.sentence
     assert "A day, over the last 2 days: archive" in part.detail

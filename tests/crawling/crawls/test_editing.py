@@ -131,7 +131,7 @@ def test_the_page_edits_without_showing_secrets_or_losing_them(client, crawl):
 def test_json_and_the_command_edit_the_same_fields(client, crawl, tmp_path, capsys):
     client.force_login(User.objects.create_superuser("boss"))
     said = client.patch(
-        f"/api/crawls/{crawl.pk}",
+        f"/api/v1/crawls/{crawl.pk}",
         {"max_kib_a_second": 64, "cookies": True},
         content_type="application/json",
     ).json()
@@ -158,7 +158,7 @@ def test_an_edit_that_says_on_what_it_is_based_never_overwrites_another(client, 
     client.force_login(User.objects.create_superuser("boss"))
 
     def patch(**fields):
-        answer = client.patch(f"/api/crawls/{crawl.pk}", fields, content_type="application/json")
+        answer = client.patch(f"/api/v1/crawls/{crawl.pk}", fields, content_type="application/json")
         return answer.status_code, answer.json()
 
     first, second = patch(max_pages=5, revision=1), patch(max_pages=9, revision=1)
@@ -182,7 +182,7 @@ def test_an_edit_that_says_nothing_of_what_it_is_based_on_sets_its_own_fields_al
     client.force_login(User.objects.create_superuser("boss"))
     edit_crawl(crawl, {"max_pages": 5, "max_depth": 3})
 
-    client.patch(f"/api/crawls/{crawl.pk}", {"max_depth": 4}, content_type="application/json")
+    client.patch(f"/api/v1/crawls/{crawl.pk}", {"max_depth": 4}, content_type="application/json")
 
     crawl.refresh_from_db()
     assert (crawl.max_pages, crawl.max_depth) == (5, 4)

@@ -134,7 +134,7 @@ def test_the_page_tells_it_before_saving_and_keeps_what_was_typed(frontier):
 
 
 def test_a_program_gets_the_figures_and_mistakes_by_field(frontier):
-    viewer, path = browser("viewer"), f"/api/crawls/{frontier.run.crawl_id}/preview"
+    viewer, path = browser("viewer"), f"/api/v1/crawls/{frontier.run.crawl_id}/preview"
 
     told = viewer.post(path, FIELDS, content_type="application/json").json()
 

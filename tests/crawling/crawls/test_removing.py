@@ -75,7 +75,7 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
 
     assert rows() != before
     operator = browser("operator")
-    assert operator.get(f"/api/crawls/{first.crawl_id}/runs").json()["items"][0]["number"] == 1
+    assert operator.get(f"/api/v1/crawls/{first.crawl_id}/runs").json()["items"][0]["number"] == 1
     assert (
         operator.get(reverse("crawling:crawl", args=[first.crawl_id]) + "?run=2").status_code == 404
     )
@@ -261,7 +261,7 @@ def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_
 
 def test_programs_and_the_command_line_do_the_same(two, capsys):
     first, _, _ = two
-    operator, root = browser("operator"), f"/api/crawls/{first.crawl_id}"
+    operator, root = browser("operator"), f"/api/v1/crawls/{first.crawl_id}"
 
     put = operator.put(
         f"{root}/retention", {"keep_runs": 5}, content_type="application/json"

@@ -161,8 +161,8 @@ def test_all_schedules_are_listed_the_next_start_first_and_those_that_are_off_la
         "crawl b",
     ]
     assert "switched off" in rows[-1]
-    first = viewer.get("/api/schedules?limit=3").json()
-    last = viewer.get(f"/api/schedules?limit=3&cursor={first['next']}").json()
+    first = viewer.get("/api/v1/schedules?limit=3").json()
+    last = viewer.get(f"/api/v1/schedules?limit=3&cursor={first['next']}").json()
     assert [one["name"] for one in first["items"] + last["items"]] == [
         "a crawl",
         "crawl a",

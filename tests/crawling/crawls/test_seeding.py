@@ -209,7 +209,7 @@ def test_an_operator_adds_them_on_a_page_that_keeps_what_was_typed(frontier, cra
 
 
 def test_programs_and_the_command_line_do_the_same(crawl, capsys):
-    operator, path = browser("operator"), f"/api/crawls/{crawl.pk}/seeds"
+    operator, path = browser("operator"), f"/api/v1/crawls/{crawl.pk}/seeds"
     done = operator.post(
         path, {"seeds": ["http://a.test/new", "http://a.test/"]}, content_type="application/json"
     ).json()

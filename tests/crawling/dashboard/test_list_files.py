@@ -80,7 +80,7 @@ def test_each_line_is_the_crawl_that_json_has_of_the_same_query(operator, crawls
     lines = listed(operator, reverse("crawling:crawls-file", args=["jsonl"]), **query)
 
     assert [line["name"] for line in lines] == ["Bees", "Begun", "Busy"]
-    told = operator.get("/api/crawls", query).json()["items"]
+    told = operator.get("/api/v1/crawls", query).json()["items"]
     assert [without_times(line) for line in lines] == [without_times(crawl) for crawl in told]
     page = soup(operator.get(reverse("crawling:crawls"), query))
     assert [link["href"].partition("?")[2] for link in page.select("a[href*='list.']")] == [
@@ -145,7 +145,7 @@ def test_the_list_of_hosts_as_a_file_is_what_its_page_and_json_find(operator, ho
     [blocked] = listed(operator, lines, state="blocked")
     assert (blocked["name"], blocked["blocked"]) == ("d.test", "asked for")
     assert [blocked["id"]] == [
-        one["id"] for one in operator.get("/api/hosts", {"state": "blocked"}).json()["items"]
+        one["id"] for one in operator.get("/api/v1/hosts", {"state": "blocked"}).json()["items"]
     ]
 
 

@@ -126,7 +126,7 @@ def test_crawls_are_found_by_when_they_began_and_counted_so(operator, order):
     page = operator.get(
         reverse(LIST), {"since": "2026-01-01T12:00", "until": "2026-01-01T14:00+01:00"}
     )
-    late = operator.get("/api/crawls?since=2026-01-01T12:30:00Z").json()["items"]
+    late = operator.get("/api/v1/crawls?since=2026-01-01T12:30:00Z").json()["items"]
 
     assert (names(page), [crawl["name"] for crawl in late]) == (["Noon"], ["Late"])
     assert soup(page).select_one("nav.tabs a").get_text(" ", strip=True) == "all 1"

@@ -186,9 +186,9 @@ def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(
     ]
     assert [
         row["id"]
-        for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()[
-            "items"
-        ]
+        for row in viewer.get(
+            f"/api/v1/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z"
+        ).json()["items"]
     ] == [lines[0].pk]
     assert (
         viewer.get(address, {"since": "2027-01-01"}).status_code
@@ -216,7 +216,7 @@ def test_all_that_the_filter_lets_through_is_had_as_a_file_a_line_each(
 
 
 def test_a_program_follows_by_a_cursor_that_is_never_at_its_end(viewer, run):
-    get, path = viewer.get, f"/api/crawls/{run.crawl_id}/log"
+    get, path = viewer.get, f"/api/v1/crawls/{run.crawl_id}/log"
     first = get(f"{path}?after=0&limit=6").json()
     rest = get(f"{path}?after={first['next']}").json()
     write(run.pk, "line 10")

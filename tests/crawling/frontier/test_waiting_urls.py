@@ -187,7 +187,7 @@ def test_a_viewer_looks_and_finds_no_buttons(frontier):
 
 
 def test_programs_do_the_same(frontier):
-    operator, path = browser("operator"), f"/api/crawls/{frontier.run.crawl_id}/frontier"
+    operator, path = browser("operator"), f"/api/v1/crawls/{frontier.run.crawl_id}/frontier"
 
     first = operator.get(f"{path}?limit=3").json()
     rest = operator.get(f"{path}?limit=3&cursor={first['next']}").json()

@@ -132,7 +132,7 @@ def test_each_fetch_threads_shows_its_step_and_since_when_until_its_shift_ends(
         wait_for(lambda: shown.extend(Shift.objects.get(ended_at=None).fetch_threads) or shown)
         client.force_login(admin_user)
         shown.append(client.get(f"/crawls/{crawl.pk}/").content.decode())
-        shown.append(client.get(f"/api/crawls/{crawl.pk}/fetch-threads").json())
+        shown.append(client.get(f"/api/v1/crawls/{crawl.pk}/fetch-threads").json())
         connections.close_all()  # of the web server's thread
         return 200, {}, "x"
 

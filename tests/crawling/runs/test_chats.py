@@ -100,10 +100,10 @@ def test_an_operator_sends_a_test_from_the_page_and_sees_the_answer(slack, serve
 
 
 def test_a_program_sends_a_test(slack):
-    answer = browser("administrator").post(f"/api/alerts/{slack.pk}/test")
+    answer = browser("administrator").post(f"/api/v1/alerts/{slack.pk}/test")
 
     assert (answer.status_code, answer.json()["event"]) == (202, "test")
-    assert browser("viewer").post(f"/api/alerts/{slack.pk}/test").status_code == 403
+    assert browser("viewer").post(f"/api/v1/alerts/{slack.pk}/test").status_code == 403
 
 
 def test_a_listener_that_is_switched_off_is_sent_no_test(slack, django_user_model):

@@ -50,7 +50,8 @@ def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, plac
     browser, base = log_in(product, password)
     eventually(
         lambda: (
-            sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/crawls").json()["items"]) > 5
+            sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/v1/crawls").json()["items"])
+            > 5
         ),
         60,
     )
@@ -79,10 +80,10 @@ def judge_restored(browser: requests.Session, base: str, product: Supervisor) ->
     """The crawls are there, go on, and their pages can be looked at as they were fetched, those
     from before and those from after.
     """
-    crawls = browser.get(f"{base}/api/crawls").json()["items"]
+    crawls = browser.get(f"{base}/api/v1/crawls").json()["items"]
     assert {crawl["name"] for crawl in crawls} == {"Demo: the library", "Demo: the shop"}
     crawl = max(crawls, key=lambda one: one["fetched"])
-    before = browser.get(f"{base}/api/crawls/{crawl['id']}/pages").json()["items"]
+    before = browser.get(f"{base}/api/v1/crawls/{crawl['id']}/pages").json()["items"]
     assert before
     eventually(lambda: all_fetched(browser, base) > sum(one["fetched"] for one in crawls), 90)
     for page in [page for page in before if page["title"]][:2]:
@@ -92,4 +93,4 @@ def judge_restored(browser: requests.Session, base: str, product: Supervisor) ->
 
 
 def all_fetched(browser: requests.Session, base: str) -> int:
-    return sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/crawls").json()["items"])
+    return sum(crawl["fetched"] for crawl in browser.get(f"{base}/api/v1/crawls").json()["items"])

@@ -62,10 +62,10 @@ def test_a_worker_is_shown_with_the_crawl_that_it_has_in_hand(viewer, worker, or
     row = page.select_one("table tbody tr")
     assert f"process {os.getpid()}" in row.get_text()
     assert row.find("a", href=reverse("crawling:crawl", args=[run.crawl_id])).get_text() == "Atlas"
-    shifts = viewer.get("/api/health").json()["queues"][0]
+    shifts = viewer.get("/api/v1/health").json()["queues"][0]
     assert (shifts["name"], shifts["length"]) == ("shifts", 2)
     assert shifts["oldest"]
-    [told] = viewer.get("/api/health").json()["workers"]
+    [told] = viewer.get("/api/v1/health").json()["workers"]
     assert told["task"]["crawl"] == run.crawl_id
     assert told["memory"] > 1_000_000
 
@@ -87,6 +87,6 @@ def test_a_redis_that_does_not_answer_is_told_and_the_rest_is_there(viewer, monk
 def test_a_job_that_ended_a_moment_ago_and_is_not_kept_is_no_error(viewer, worker):
     worker.set_current_job_id("alerts")
 
-    [told] = viewer.get("/api/health").json()["workers"]
+    [told] = viewer.get("/api/v1/health").json()["workers"]
     assert told["task"] is None
     assert viewer.get(HEALTH).status_code == 200

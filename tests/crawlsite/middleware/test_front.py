@@ -128,7 +128,7 @@ def test_a_request_that_never_ends_is_cut_and_the_next_is_answered(server, begun
 
 
 @pytest.mark.parametrize(
-    ("slow", "prompt"), [("/", "/api/crawls"), ("/", "/metrics"), ("/api/crawls", "/")]
+    ("slow", "prompt"), [("/", "/api/v1/crawls"), ("/", "/metrics"), ("/api/v1/crawls", "/")]
 )
 def test_programs_and_pages_wait_for_no_thread_of_each_other(patient_server, slow, prompt):
     begun, request = (f"GET {path} HTTP/1.1\r\nHost: a\r\n" for path in (slow, prompt))

@@ -51,7 +51,7 @@ def test_the_page_of_a_fault_says_what_to_quote(broken, lines):
 
 
 def test_json_of_a_fault_says_what_to_quote(broken):
-    answer = broken.get("/api/crawls")
+    answer = broken.get("/api/v1/crawls")
 
     assert (answer.status_code, answer.json()["request_id"]) == (500, answer[HEADER])
     assert answer[HEADER] in answer.json()["detail"]

@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/checkpoints`: see a crawl's checkpoints, and ask for one."""
+"""`/api/v1/crawls/{id}/checkpoints`: see a crawl's checkpoints, and ask for one."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

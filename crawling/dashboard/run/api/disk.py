@@ -1,4 +1,4 @@
-"""`/api/disk`: how full the disk of the archive is, and when it will be full."""
+"""`/api/v1/disk`: how full the disk of the archive is, and when it will be full."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

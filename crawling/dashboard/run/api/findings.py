@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/…`: what a run has found."""
+"""`/api/v1/crawls/{id}/…`: what a run has found."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/frontier`: what waits, and what an operator's hand does to it."""
+"""`/api/v1/crawls/{id}/frontier`: what waits, and what an operator's hand does to it."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/…`: one run deleted, and which runs are kept."""
+"""`/api/v1/crawls/{id}/…`: one run deleted, and which runs are kept."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

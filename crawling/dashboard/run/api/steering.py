@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/VERB`: what an operator does to a crawl."""
+"""`/api/v1/crawls/{id}/VERB`: what an operator does to a crawl."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

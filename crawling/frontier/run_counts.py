@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
 from django.db import connection
@@ -13,23 +13,29 @@ from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import Shift, UrlState
 
 
-@dataclass(frozen=True, slots=True)
-class FetchCounts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartCounts:
+    """The counts that charts show over time; its fields are the columns of `MinuteTotal`."""
+
+    #: answers, whatever their status
+    fetched: int = 0
+    failed: int = 0
+    #: URLs that became known
+    discovered: int = 0
+    #: received
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCounts(ChartCounts):
     """Counts of a run, of a minute, or what is added to both.
 
     Its fields are the columns of `RunTotal` and `RunCount`. A retry takes off what no longer
     counts, so what is added may be negative.
     """
 
-    #: URLs that became known
-    discovered: int = 0
-    #: answers, whatever their status
-    fetched: int = 0
     succeeded: int = 0
-    failed: int = 0
     excluded: int = 0
-    #: received
-    bytes: int = 0
     #: URLs that look like a trap and wait for an operator
     quarantined: int = 0
     #: of the answers, those whose content another page of the run had first
@@ -39,6 +45,7 @@ class FetchCounts:
 
 
 COUNTED = tuple(field.name for field in fields(FetchCounts))
+CHARTED = tuple(field.name for field in fields(ChartCounts))
 _COLUMNS = ", ".join(COUNTED)
 _VALUES = ", ".join(f"%({name})s::bigint" for name in COUNTED)
 _ADDED = ", ".join(f"{name} = c.{name} + excluded.{name}" for name in COUNTED)
@@ -56,9 +63,15 @@ ON CONFLICT (run_id, process_number, minute) DO UPDATE SET {_ADDED}
 RETURNING failed
 """  # noqa: S608  # constants
 
+
+def sums_of(names: Iterable[str]) -> str:
+    """SQL for the sum of each of these counts, under its own name."""
+    return ", ".join(f"sum({name})::bigint AS {name}" for name in names)
+
+
 SUM_UP = f"""
 INSERT INTO crawling_runtotal (run_id, {_COLUMNS})
-SELECT run_id, {", ".join(f"sum({name})" for name in COUNTED)} FROM crawling_runcount
+SELECT run_id, {sums_of(COUNTED)} FROM crawling_runcount
 WHERE run_id = %s GROUP BY run_id
 """  # noqa: S608  # constants
 

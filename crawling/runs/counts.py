@@ -11,7 +11,7 @@ from crawling.frontier.run_counts import COUNTED, FetchCounts
 from crawling.models import HostQueue, RunTotal, Url, UrlState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunCounts(FetchCounts):
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined."""
 

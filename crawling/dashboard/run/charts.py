@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 from django.utils import timezone
 
+from crawling.frontier.run_counts import CHARTED, ChartCounts, sums_of
 from crawling.models import Run
 from serving.downloads import Download, row_file
 
@@ -18,26 +19,25 @@ from serving.downloads import Download, row_file
 SPANS = {1: 1, 24: 15}
 #: a chart of a run has at most so many points
 POINTS = 240
-SERIES = ("fetched", "failed", "discovered", "bytes")
+_COLUMNS = ", ".join(CHARTED)
 
-SUMS = """
-SELECT date_bin(%(step)s::interval, minute, %(origin)s),
-    sum(fetched)::bigint, sum(failed)::bigint, sum(discovered)::bigint, sum(bytes)::bigint
-FROM {rows} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
+SUMS = f"""
+SELECT date_bin(%(step)s::interval, minute, %(origin)s), {sums_of(CHARTED)}
+FROM {{rows}} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
 GROUP BY 1
-"""
+"""  # noqa: S608  # constants
 OF_A_RUN = "(SELECT * FROM crawling_runcount WHERE run_id = %(run)s)"
 #: minutes that were summed up, and the counts of those since then
-OF_ALL = """(
-    SELECT minute, fetched, failed, discovered, bytes FROM crawling_minutetotal
+OF_ALL = f"""(
+    SELECT minute, {_COLUMNS} FROM crawling_minutetotal
     UNION ALL
-    SELECT minute, fetched, failed, discovered, bytes FROM crawling_runcount
+    SELECT minute, {_COLUMNS} FROM crawling_runcount
     WHERE minute > coalesce((SELECT max(minute) FROM crawling_minutetotal), '-infinity')
-)"""
+)"""  # noqa: S608  # constants
 
 
-@dataclass(frozen=True)
-class TimeSeriesPoint:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSeriesPoint(ChartCounts):
     """What was done in one interval.
 
     A retry takes failures off again, so they may be negative.
@@ -45,10 +45,6 @@ class TimeSeriesPoint:
 
     #: when the interval begins
     at: datetime
-    fetched: int
-    failed: int
-    discovered: int
-    bytes: int
     #: the interval is not over yet, so its sums are lower than they will be
     is_open: bool = False
 
@@ -113,10 +109,10 @@ def _chart(
                 "run": run.pk if run else None,
             },
         )
-        sums = {at: rest for at, *rest in cursor.fetchall()}
+        sums = {at: dict(zip(CHARTED, counts, strict=True)) for at, *counts in cursor.fetchall()}
     length = int((until - first) / step) + 1
     moments = [first + i * step for i in range(length)]
-    points = [TimeSeriesPoint(at, *sums.get(at, (0, 0, 0, 0))) for at in moments]
+    points = [TimeSeriesPoint(at=at, **sums.get(at, {})) for at in moments]
     if goes_on:
         points[-1] = replace(points[-1], is_open=True)
     return TimeSeries(minutes, tuple(points))
@@ -126,7 +122,7 @@ def chart_file(stem: str, chart: TimeSeries) -> Download:
     """The numbers behind a chart as a table."""
     rows = (
         {"from": point.at, "minutes": chart.minutes}
-        | {name: getattr(point, name) for name in SERIES}
+        | {name: getattr(point, name) for name in CHARTED}
         for point in chart.points
     )
     return row_file(stem, "csv", rows)

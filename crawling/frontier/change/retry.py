@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from django.db import connection
 
+from crawling.frontier.run_counts import FetchCounts, add_counts
 from crawling.models import UrlState
 
 #: URLs in one transaction
@@ -32,22 +33,13 @@ WITH slice AS (
     FROM (SELECT status, count(*) AS n FROM back GROUP BY status) counted
     WHERE c.run_id = %(run)s AND c.state = '{UrlState.FAILED}' AND c.status = counted.status
 ), pages AS (
-    DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
-), less AS (
-    SELECT -(SELECT count(*) FROM back) AS failed, -count(*) AS fetched,
-        -coalesce(sum(bytes), 0) AS bytes FROM pages
-), total AS (
-    UPDATE crawling_runtotal t SET failed = t.failed + less.failed,
-        fetched = t.fetched + less.fetched, bytes = t.bytes + less.bytes
-    FROM less WHERE t.run_id = %(run)s
-), counts AS (
-    INSERT INTO crawling_runcount AS c (run_id, process_number, minute, failed, fetched, bytes)
-    SELECT %(run)s, 0, date_trunc('minute', clock_timestamp()), failed, fetched, bytes FROM less
-    ON CONFLICT (run_id, process_number, minute) DO UPDATE
-    SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched,
-        bytes = c.bytes + excluded.bytes
+    DELETE FROM crawling_page p USING back WHERE p.url_id = back.id
+    RETURNING p.bytes, p.unchanged_since, p.duplicate_of, p.reused_from
 )
-SELECT count(*) FROM back
+SELECT (SELECT count(*) FROM back), count(*),
+    coalesce(sum(bytes) FILTER (WHERE unchanged_since IS NULL), 0)::bigint,
+    count(duplicate_of), count(reused_from)
+FROM pages
 """  # noqa: S608 - the states are constants
 
 
@@ -75,5 +67,10 @@ def requeue_failed(
             "limit": SLICE,
         }
         cursor.execute(RETRY, values)
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
+        failed, fetched, size, duplicate, reused = cursor.fetchone()
+        if failed:
+            less = FetchCounts(
+                failed=-failed, fetched=-fetched, bytes=-size, duplicate=-duplicate, reused=-reused
+            )
+            add_counts(cursor, run_id, less)
+    return int(failed)

@@ -4,22 +4,38 @@ names what it adds.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import re
+from dataclasses import asdict, fields, replace
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut, UrlCountsOut
+from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.findings import minutes
-from crawling.frontier.run_counts import COUNTED, FetchCounts, add_counts, sum_up
-from crawling.models import RunCount, RunTotal
+from crawling.frontier.change.retry import requeue_failed
+from crawling.frontier.run_counts import CHARTED, COUNTED, FetchCounts, add_counts, sum_up
+from crawling.housekeeping.minute_totals import total_minutes
+from crawling.models import MinuteTotal, RunCount, RunTotal
 from crawling.runs.counts import RunCounts, counts_of
-from tests.crawling.frontiers import Frontier
+from crawlsite.env import BASE_DIR
+from tests.crawling.frontier.test_contents import answer
+from tests.crawling.frontiers import Frontier, outcome
 
 pytestmark = pytest.mark.django_db
 
 #: each another number, so that none can stand in another's column
 EACH = FetchCounts(**{name: number for number, name in enumerate(COUNTED, 1)})
+
+
+#: SQL or Django's methods that write a table of counts
+WRITES = re.compile(
+    r"(?:INSERT INTO|UPDATE|DELETE FROM|COPY) crawling_(?:runtotal|runcount|minutetotal)\b"
+    r"|\b(?:RunTotal|RunCount|MinuteTotal)(?:\.objects[^=;]*?\.(?:bulk_)?(?:update|create)\w*)?\("
+)
+WRITERS = {"crawling/frontier/run_counts.py", "crawling/housekeeping/minute_totals.py"}
 
 
 def columns(model, *beside: str) -> set[str]:
@@ -29,6 +45,7 @@ def columns(model, *beside: str) -> set[str]:
 def test_tables_and_json_have_the_counts_that_there_are():
     assert columns(RunTotal) == set(COUNTED)
     assert columns(RunCount, "id", "process_number", "minute") == set(COUNTED)
+    assert columns(MinuteTotal, "minute") == set(CHARTED)
     assert set(FetchCountsOut.model_fields) == set(COUNTED)
     assert set(UrlCountsOut.model_fields) == {field.name for field in fields(RunCounts)}
 
@@ -62,3 +79,47 @@ def test_totals_are_the_sums_of_the_minutes(run):
         sum_up(cursor, run.pk)
 
     assert RunTotal.objects.filter(run=run).values(*COUNTED).get() == before
+
+
+def test_counts_by_minute_and_their_chart_have_each_count_in_its_place(run):
+    over = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=10)
+    RunCount.objects.filter(run=run).update(minute=over)
+
+    total_minutes()
+
+    twice = {name: 2 * getattr(EACH, name) for name in CHARTED}
+    assert MinuteTotal.objects.values(*CHARTED).get() == twice
+    [point] = [point for point in chart_of_all(1).points if point.fetched]
+    assert {name: getattr(point, name) for name in CHARTED} == twice
+
+
+def test_a_retry_takes_off_all_that_the_failed_answers_counted_for():
+    frontier = Frontier()
+    frontier.sow("a.test/1", "a.test/2", "a.test/3", "a.test/4")
+    first, copy, reused, same = frontier.claim()
+    frontier.record(
+        outcome(first, "f", answer=answer(b"one")),
+        outcome(copy, "f", answer=answer(b"one")),
+        outcome(reused, "f", answer=replace(answer(b"two"), reused_from=7)),
+        outcome(same, "f", answer=replace(answer(b"three"), unchanged_since=7)),
+    )
+    before = counts_of([frontier.run.pk])[frontier.run.pk]
+    assert (before.fetched, before.duplicate, before.reused, before.bytes) == (4, 1, 1, 9)
+
+    assert requeue_failed(frontier.run.pk) == 4
+
+    assert counts_of([frontier.run.pk])[frontier.run.pk] == RunCounts(discovered=4, queued=4)
+    frontier.check()
+
+
+def test_counts_are_written_in_one_place_and_summed_up_in_another():
+    sources = [
+        path
+        for package in ("allocation", "crawling", "crawlsite", "dnscache", "serving")
+        for path in (BASE_DIR / package).rglob("*.py")
+        if not {"migrations", "models"} & set(path.parts)
+    ]
+    writers = {
+        str(path.relative_to(BASE_DIR)) for path in sources if WRITES.search(path.read_text())
+    }
+    assert writers == WRITERS

@@ -4,10 +4,11 @@ permissions that endpoints about crawls need.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from ninja import Path, Query
-from pydantic import AwareDatetime, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime, WithJsonSchema
 
 from crawling.crawls.revisions import EDITABLE
 from crawling.orders.order import CrawlOrder
@@ -29,8 +30,19 @@ Cursor = Annotated[
 ]
 Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
-Since = Annotated[AwareDatetime | None, Query(description="from this moment on")]
-Until = Annotated[AwareDatetime | None, Query(description="before this moment")]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """PostgreSQL takes no offset of sixteen hours or more; pydantic takes up to a day."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must be between the years 1 and 9999, in UTC") from error
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Since = Annotated[Moment | None, Query(description="from this moment on")]
+Until = Annotated[Moment | None, Query(description="before this moment")]
 RunNumber = Annotated[
     int | None,
     Query(

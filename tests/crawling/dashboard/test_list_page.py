@@ -133,6 +133,22 @@ def test_crawls_are_found_by_when_they_began_and_counted_so(operator, order):
     assert names(operator.get(reverse(LIST), {"since": "2027-01-01"})) == []
 
 
+@pytest.mark.parametrize(
+    ("since", "status"),
+    [
+        ("5034-10-24T22:39:30-16:01", 200),
+        ("2026-01-01T00:00:00+23:59", 200),
+        ("0001-01-01T00:00:00+01:00", 422),
+        ("9999-12-31T23:59:59-01:00", 422),
+    ],
+)
+def test_any_offset_from_utc_is_taken_and_a_moment_of_no_year_is_refused(operator, since, status):
+    answer = operator.get("/api/v1/crawls", {"since": since})
+
+    assert answer.status_code == status
+    assert status == 200 or "years 1 and 9999" in answer.json()["errors"]["since"]
+
+
 def test_columns_sort_both_ways_and_say_so(operator, three):
     assert names(operator.get(reverse(LIST))) == ["Caught", "Busy", "Atlas"]
     rising = operator.get(reverse(LIST), {"sort": "name"})

@@ -240,7 +240,7 @@ class Url(models.Model):
                 fields=["run", "pattern", "id"], condition=Q(state="t"), name="urls_quarantined"
             ),
             models.Index(
-                fields=["run", "status"],
+                fields=["run", "state", "status", "id"],
                 condition=Q(state__in=["f", "x"]),
                 name="urls_that_ended_badly",
             ),

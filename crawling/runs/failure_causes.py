@@ -11,6 +11,8 @@ from crawling.models import Run, RunStatusCount, UrlState
 from crawling.web.statuses import explain
 
 SAMPLES = 3
+#: the states whose URLs have a cause
+NOT_FETCHED = (UrlState.FAILED, UrlState.EXCLUDED)
 
 SAMPLE_URLS = f"""
 SELECT cause.state, cause.status, u.id, u.url, u.error
@@ -18,7 +20,8 @@ FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
 CROSS JOIN LATERAL (
     SELECT id, url, error FROM crawling_url
     WHERE run_id = %s AND status = cause.status AND state = cause.state
-        AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
+        AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}')
+    ORDER BY id LIMIT %s
 ) u
 """  # noqa: S608 - the states are constants
 
@@ -33,11 +36,12 @@ class UrlSample(NamedTuple):
 
 @dataclass(frozen=True)
 class FailureCause:
-    """URLs that ended with one state and status, and some of them."""
+    """URLs that ended with one state and status."""
 
     state: str
     status: int
     urls: int
+    #: the first of them
     samples: list[UrlSample] = field(default_factory=list)
 
     @property
@@ -59,14 +63,17 @@ class FailureCause:
         return self.samples[0].url if self.samples else ""
 
 
+def causes_without_samples(run: Run, *, most: int | None = None) -> list[FailureCause]:
+    """The commonest causes, all or so many; failures before exclusions."""
+    counts = RunStatusCount.objects.filter(run=run, state__in=NOT_FETCHED, urls__gt=0)
+    rows = counts.order_by("state", "-urls", "status")[:most]
+    return [FailureCause(row.state, row.status, row.urls) for row in rows]
+
+
 def failure_causes(run: Run, *, most: int) -> list[FailureCause]:
-    """The commonest causes, failures before exclusions."""
-    counts = RunStatusCount.objects.filter(
-        run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED], urls__gt=0
-    ).order_by("state", "-urls", "status")
+    """The commonest causes with samples of their URLs, failures before exclusions."""
     causes = {
-        (row.state, row.status): FailureCause(row.state, row.status, row.urls)
-        for row in counts[:most]
+        (cause.state, cause.status): cause for cause in causes_without_samples(run, most=most)
     }
     if causes:
         states, statuses = zip(*causes, strict=True)

@@ -90,6 +90,19 @@ def test_hosts_tell_what_is_queued_and_who_has_them(operator, order):
     ]
 
 
+def test_hosts_go_on_after_the_cursor_though_its_row_is_gone(operator, order):
+    crawl = create_crawl(order(*(f"http://127.0.0.{n}:8900/" for n in (1, 2, 3))))
+    run = start_run(crawl)
+    first = operator.get(f"crawls/{crawl.pk}/hosts?limit=2")
+    run.urls.filter(queue=first["next"]).delete()
+    run.queues.filter(pk=first["next"]).delete()
+
+    rest = operator.get(f"crawls/{crawl.pk}/hosts?cursor={first['next']}")
+
+    assert [host["name"] for host in first["items"]] == ["127.0.0.1:8900", "127.0.0.2:8900"]
+    assert [host["name"] for host in rest["items"]] == ["127.0.0.3:8900"]
+
+
 def test_the_log_is_newest_first_and_found_by_level_and_text(operator, run):
     write(run.pk, "slow", level=Level.WARNING, url="http://a.test/slow")
     write(run.pk, "broken", level=Level.ERROR)

@@ -13,7 +13,6 @@ from django.db.models import QuerySet
 from crawling.models import (
     Page,
     Run,
-    RunStatusCount,
     TrapPattern,
     Url,
     UrlState,
@@ -22,13 +21,13 @@ from crawling.models import (
 )
 from crawling.paging import cut
 from crawling.runs.counts import counts_of
+from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import REASONS
 from crawling.web.statuses import explain
 
 CHUNK = 500
 HELD, COPY = "held", "copy"
-KINDS = {UrlState.EXCLUDED: "excluded", UrlState.FAILED: "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +88,15 @@ def reasons_of(run: Run) -> list[NotFetchedReason]:
 
 def _by_status(run: Run) -> list[NotFetchedReason]:
     """What failed or was excluded."""
-    statuses = RunStatusCount.objects.filter(run=run, state__in=KINDS, urls__gt=0).order_by(
-        "state", "-urls", "status"
-    )
     return [
         NotFetchedReason(
-            f"{row.state}{row.status}",
-            KINDS[UrlState(row.state)],
-            explain(row.status),
-            row.urls,
-            status=_may(row),
+            f"{cause.state}{cause.status}",
+            UrlState(cause.state).label,
+            cause.sentence,
+            cause.urls,
+            status=cause.status if cause.may_retry else None,
         )
-        for row in statuses
+        for cause in causes_without_samples(run)
     ]
 
 
@@ -123,10 +119,6 @@ def _by_counts(run: Run) -> list[NotFetchedReason]:
             )
         )
     return found
-
-
-def _may(row: RunStatusCount) -> int | None:
-    return row.status if row.state == UrlState.FAILED else None
 
 
 def not_fetched_urls(
@@ -171,7 +163,7 @@ def _kept_out(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
 
 def _ended(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
     state, status = key[:1], key[1:]
-    if state not in KINDS or not status.removeprefix("-").isdecimal() or len(status) > 5:
+    if state not in NOT_FETCHED or not status.removeprefix("-").isdecimal() or len(status) > 5:
         return iter(())
     rows = _after(Url.objects.filter(run=run, state=state, status=int(status)), after, limit)
     return (

@@ -107,18 +107,24 @@ def hosts_page(
 ) -> tuple[list[HostQueue], int | None]:
     """So many of these, from wherever the queue of the id `after` stands by now, and the id to go
     on after.
+
+    In the order of finding, ids alone say where to go on: the queue of the id need not be there.
     """
     queues = hosts_of(run, text=text, sort=sort)
-    last = queues.filter(pk=after).first() if after is not None else None
-    if last is not None:
-        queues = queues.filter(_beyond(last, sort))
+    if after is not None:
+        queues = queues.filter(_beyond(run, after, sort))
     return page_of(queues, most)
 
 
-def _beyond(last: HostQueue, sort: str) -> Q:
+def _beyond(run: Run, after: int, sort: str) -> Q:
     """What follows in the order of `hosts_of`: by the key, then those with most done, then the
     first met.
     """
+    if sort == FOUND_FIRST:
+        return Q(pk__gt=after)
+    last = run.queues.select_related("host").filter(pk=after).first()
+    if last is None:
+        return Q()
     key = SORTS[sort.removeprefix("-")]
     value = last.host.name if key == "host__name" else getattr(last, key)
     next_value = Q(**{f"{key}__{'lt' if sort.startswith('-') else 'gt'}": value})

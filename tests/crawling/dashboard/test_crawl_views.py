@@ -9,7 +9,7 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views
 from crawling.frontier.leases import lease_hosts
-from crawling.models import CrawlJob, Host, RunCount
+from crawling.models import CrawlJob, Host, RunCount, Url
 from crawling.runs.failure_causes import failure_causes
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontiers import Frontier, outcome
@@ -111,3 +111,15 @@ def test_failures_are_grouped_by_their_cause(make_site, crawl_to_the_end):
         (404, "404 Not Found", 2),
         (-8, "The site's robots.txt forbids this page.", 1),
     ]
+
+
+def test_samples_of_a_cause_are_those_found_first_whatever_was_written_last(db):
+    frontier = Frontier()
+    frontier.sow(*(f"a.test/{n}" for n in range(5)))
+    frontier.record(*(outcome(url, "f", status=404) for url in frontier.claim()))
+    for url in frontier.run.urls.order_by("-pk"):
+        Url.objects.filter(pk=url.pk).update(error="moves the row in its table")
+
+    [cause] = failure_causes(frontier.run, most=5)
+
+    assert [sample.url for sample in cause.samples] == [f"http://a.test/{n}" for n in range(3)]

@@ -13,20 +13,6 @@ from crawling.sealed_text import seal, unseal
 from crawling.web.secret_headers import MASK
 
 SEALED = "sealed"
-#: what people read before a field's value
-NAMES = {
-    "headers": "Headers",
-    "cookies": "Cookies",
-    "credentials": "User names",
-    "proxy": "Proxy",
-    "connect_seconds": "Longest to connect",
-    "first_byte_seconds": "Longest to the first byte",
-    "read_seconds": "Longest between pieces",
-    "document_seconds": "Longest for a document",
-    "posts": "Posted",
-    "login_url": "Logs in at",
-    "login_fields": "Filled in there",
-}
 
 
 def column_of(part: FetchingPart) -> dict[str, Any]:
@@ -87,18 +73,3 @@ def change_asking(crawl: CrawlJob, values: Mapping[str, Any]) -> dict[str, tuple
     if changed:
         crawl.fetching = column_of(before.model_copy(update=changed))
     return {name: (seen[name], crawl.fetching[name]) for name in changed}
-
-
-def describe_fetching(crawl: CrawlJob) -> list[tuple[str, str]]:
-    """What the crawl does otherwise than usual, as (name, value) for people."""
-    fields, usual = shown(crawl), FetchingPart().masked()
-    changed = {name: value for name, value in fields.items() if value != usual[name]}
-    return [(NAMES[name], _format_value(value)) for name, value in changed.items()]
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {text}" for name, text in value.items())
-    if isinstance(value, float):
-        return f"{value:g} s"
-    return "kept" if value is True else str(value)

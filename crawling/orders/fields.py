@@ -59,6 +59,8 @@ class Question:
     meaning: str
     #: beside the form's field; empty: the form asks in a way of its own, or not at all
     label: str = ""
+    #: before the value where an order is shown; empty: the label. Values of one heading share a row
+    heading: str = ""
     #: under the form's field
     help: str = ""
     #: of a number on the form; None: that of the order

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from pydantic import BaseModel
 
 from allocation.selectors import format_amounts
-from crawling.crawls.fetching_section import describe_fetching
-from crawling.dashboard.run.rules import rules_in_words
+from crawling.crawls.fetching_section import shown
 from crawling.models import CrawlJob, RobotsException, Run
+from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.ranking import Order
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
+from crawling.orders.sections.thresholds import ThresholdsPart
 from crawling.runs.grants import default_pool
 from crawling.scope.scope import Reach
+
+#: units by the last word of a field's name
+UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": " %"}
 
 
 @dataclass(frozen=True)
@@ -24,8 +34,8 @@ class CrawlSettings:
     crawl: CrawlJob
     #: the latest; None before the first
     run: Run | None
+    #: Max of each resource class
     claim: Sequence[str]
-    """Max of each resource class."""
 
     @property
     def scope_in_words(self) -> str:
@@ -37,13 +47,19 @@ class CrawlSettings:
 
     @property
     def asks(self) -> list[tuple[str, str]]:
-        """How it asks, where that is not as usual."""
-        return describe_fetching(self.crawl)
+        """How it asks, where that is not as usual; secrets as they may be seen."""
+        return set_fields(FetchingPart, shown(self.crawl))
 
     @property
     def rules_in_words(self) -> list[tuple[str, str]]:
         """What filters and finer limits say, where they say anything."""
-        return rules_in_words(self.crawl)
+        thresholds = self.crawl.thresholds
+        has_one = thresholds.get("max_error_percent") or thresholds.get("min_free_bytes")
+        return [
+            *set_fields(FiltersPart, self.crawl.filters),
+            *set_fields(BudgetPart, self.crawl.budget),
+            *set_fields(ThresholdsPart, thresholds, always={"at_threshold"} if has_one else ()),
+        ]
 
     @property
     def exceptions(self) -> list[RobotsException]:
@@ -68,6 +84,34 @@ class CrawlSettings:
     @property
     def importance(self) -> list[tuple[str, str]]:
         return importance_of(self.crawl)
+
+
+def set_fields(
+    part: type[BaseModel], values: Mapping[str, Any], *, always: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Heading and value in words of each field that is not as usual, or is `always` told."""
+    told: dict[str, list[str]] = {}
+    for one in fields_of(part):
+        value = values.get(one.name, one.default)
+        if value != one.default or one.name in always:
+            heading = one.question.heading or one.question.label
+            told.setdefault(heading, []).append(_in_words(one, value))
+    return [(heading, ", ".join(words)) for heading, words in told.items()]
+
+
+def _in_words(one: OrderField, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {text}" for name, text in value.items())
+    if value is None or isinstance(value, bool):
+        return {None: "never", True: "yes", False: "no"}[value]
+    if isinstance(value, str):
+        return dict(one.question.choices).get(value, value)
+    unit = one.name.rpartition("_")[2]
+    if unit == "bytes":
+        return filesizeformat(value)
+    return (f"{value:,}" if isinstance(value, int) else f"{value:g}") + UNITS.get(unit, "")
 
 
 def settings_of(crawl: CrawlJob) -> CrawlSettings:

@@ -12,6 +12,7 @@ from crawling.orders.fields import MEGABYTES, MINUTES, Bytes, Count, Question
 MEASURES = ("pages", "bytes", "seconds")
 #: more hosts of one domain than nearly every organisation has
 MOST_HOSTS = 200
+SOFT, HOST_SOFT, HOST_MAX = "Soft limit", "Soft limit on each host", "Limit on each host"
 FROM_ITS_FIRST_PAGE = "From the host's first page on."
 
 
@@ -25,6 +26,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Soft limit: pages",
+            heading=SOFT,
             help="After that no new address is let in.",
             meaning="pages of the crawl after which no new URL is let in",
             above="At a soft limit no new address is let in, and what is known is finished; at a "
@@ -35,6 +37,7 @@ class BudgetPart(BaseModel):
         Bytes | None,
         Question(
             label="Soft limit: MB",
+            heading=SOFT,
             meaning="bytes of documents after which no new URL is let in",
             unit=MEGABYTES,
         ),
@@ -43,6 +46,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Soft limit: minutes",
+            heading=SOFT,
             meaning="seconds since the first fetch after which no new URL is let in",
             unit=MINUTES,
         ),
@@ -51,6 +55,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Soft limit per host: pages",
+            heading=HOST_SOFT,
             meaning="pages of a host after which no new URL of it is let in",
             above="",
         ),
@@ -59,6 +64,7 @@ class BudgetPart(BaseModel):
         Bytes | None,
         Question(
             label="Soft limit per host: MB",
+            heading=HOST_SOFT,
             meaning="bytes of a host's documents after which no new URL of it is let in",
             unit=MEGABYTES,
         ),
@@ -67,6 +73,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Soft limit per host: minutes",
+            heading=HOST_SOFT,
             help=FROM_ITS_FIRST_PAGE,
             meaning="seconds since a host's first page after which no new URL of it is let in",
             unit=MINUTES,
@@ -76,6 +83,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Pages a host",
+            heading=HOST_MAX,
             help="After that nothing more is fetched there.",
             meaning="pages of a host after which nothing more is fetched there",
             above="",
@@ -85,6 +93,7 @@ class BudgetPart(BaseModel):
         Bytes | None,
         Question(
             label="Megabytes a host",
+            heading=HOST_MAX,
             meaning="bytes of a host's documents after which nothing more is fetched there",
             unit=MEGABYTES,
         ),
@@ -93,6 +102,7 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Minutes a host",
+            heading=HOST_MAX,
             help=FROM_ITS_FIRST_PAGE,
             meaning="seconds since a host's first page after which nothing more is fetched there",
             unit=MINUTES,

@@ -96,6 +96,7 @@ class FetchingPart(BaseModel):
         bool,
         Question(
             label="Keep cookies",
+            heading="Cookies kept",
             help="Each host's own, for one run; off, none is ever sent.",
             meaning="keep each host's cookies for the run and send them back",
             option="--cookies",
@@ -106,6 +107,7 @@ class FetchingPart(BaseModel):
         Field(max_length=100, repr=False),
         Question(
             label="User names and passwords",
+            heading="User names",
             help="One host a line, like example.org user:password; given when the host asks "
             "(Basic or Digest).",
             meaning="host and user:password, given when the host asks, and by http or ftp only "
@@ -117,6 +119,7 @@ class FetchingPart(BaseModel):
         Annotated[str, Field(max_length=4096)] | None,
         Question(
             label="Page with a form to log in",
+            heading="Logs in at",
             help="Filled in before the first page of its host, once a shift.",
             meaning="the page with the form to log in, which is filled in before the first page "
             "of its host",
@@ -128,6 +131,7 @@ class FetchingPart(BaseModel):
         Field(max_length=50, repr=False),
         Question(
             label="…and what to fill in",
+            heading="Filled in there",
             help="One field a line, by its name in the form, like user=me.",
             meaning="what is filled in on the page of login_url, by field",
         ),
@@ -137,6 +141,7 @@ class FetchingPart(BaseModel):
         Field(max_length=1000, repr=False),
         Question(
             label="Addresses to post to",
+            heading="Posted",
             help="One a line: the address, a space, and what is posted, like "
             "https://example.org/search q=books. It is not shown again; the archive has it as it "
             "was sent.",
@@ -163,6 +168,7 @@ class FetchingPart(BaseModel):
         Seconds,
         Question(
             label="Connecting",
+            heading="Longest to connect",
             help="TLS included.",
             meaning="the longest wait for a connection",
             above="The longest waits, in seconds:",
@@ -172,6 +178,7 @@ class FetchingPart(BaseModel):
         Seconds,
         Question(
             label="First byte",
+            heading="Longest to the first byte",
             help="From the request on.",
             meaning="the longest wait for the beginning of an answer",
         ),
@@ -180,6 +187,7 @@ class FetchingPart(BaseModel):
         Seconds,
         Question(
             label="Next piece",
+            heading="Longest between pieces",
             help="From the piece before.",
             meaning="the longest wait between two pieces of an answer",
         ),
@@ -188,6 +196,7 @@ class FetchingPart(BaseModel):
         Seconds,
         Question(
             label="Whole document",
+            heading="Longest for a document",
             help="All its waits together.",
             meaning="the longest time for all of one document",
         ),

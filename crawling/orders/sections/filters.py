@@ -43,6 +43,7 @@ class FiltersPart(BaseModel):
         Bytes | None,
         Question(
             label="Megabytes a document",
+            heading="Largest document",
             help="Of larger ones nothing is kept.",
             meaning="of larger documents no more is read, and nothing is kept",
             unit=MEGABYTES,
@@ -52,6 +53,7 @@ class FiltersPart(BaseModel):
         Expressions,
         Question(
             label="Only addresses that hold one of these expressions",
+            heading="Only addresses with",
             help="One regular expression (RE2) a line, like /manual/|/faq/.",
             meaning="only addresses that hold one such expression",
             option="--include",
@@ -62,6 +64,7 @@ class FiltersPart(BaseModel):
         Expressions,
         Question(
             label="No addresses that hold one of these expressions",
+            heading="No addresses with",
             help="One a line, like \\.zip$ or [?&]print=1. They win over the others.",
             meaning="no addresses that hold this expression",
             option="--exclude",
@@ -73,6 +76,7 @@ class FiltersPart(BaseModel):
         Field(max_length=MOST_EXPRESSIONS),
         Question(
             label="Only documents of these types",
+            heading="Only types",
             help="One a line, like text/html or image/*; of others only the answer's head is read.",
             meaning="of documents, like `text/html` or `image/*`; of others only the answer's "
             "head is read",

@@ -25,6 +25,7 @@ class ThresholdsPart(BaseModel):
         Percent | None,
         Question(
             label="Failed URLs, per cent",
+            heading="Threshold of failed URLs",
             help=f"Of those of the last minutes, if they are {LEAST_ENDED} or more. Empty: any.",
             meaning="per cent of failures, of the URLs that came to an end within error_minutes, "
             f"at least {LEAST_ENDED}; more, and the run does what at_threshold says",
@@ -36,6 +37,7 @@ class ThresholdsPart(BaseModel):
         Minutes,
         Question(
             label="The last minutes",
+            heading="Failures counted over",
             help="So many count for the share of failed URLs.",
             meaning="the last minutes, which count for the share of failures",
         ),
@@ -44,6 +46,7 @@ class ThresholdsPart(BaseModel):
         Bytes | None,
         Question(
             label="Free disk, megabytes",
+            heading="Threshold of free disk",
             help="Less on the worker's archive disk is too little. Empty: any.",
             meaning="what the worker's archive disk must have free; less, and the run does what "
             "at_threshold says",
@@ -54,6 +57,7 @@ class ThresholdsPart(BaseModel):
         Minutes | None,
         Question(
             label="Minutes of waiting",
+            heading="Alert while it waits, after",
             help="After so long a wait for resources an alert is sent. 0: never.",
             meaning="of waiting for resources, after which an alert is sent",
             none="0",
@@ -63,6 +67,7 @@ class ThresholdsPart(BaseModel):
         Literal["pause", "stop"],
         Question(
             label="Past either of these",
+            heading="Past a threshold",
             meaning="what the run does past a threshold: pause or stop",
             choices=(
                 ("pause", "pause until an operator resumes it"),

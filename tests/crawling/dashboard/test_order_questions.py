@@ -11,7 +11,13 @@ from crawling.crawls.creation import create_crawl
 from crawling.dashboard.management.orders import add_order_arguments, given_fields
 from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
 from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
+from crawling.dashboard.run.crawl_settings import settings_of
+from crawling.orders.fields import fields_of
 from crawling.orders.order import FIELDS, CrawlOrder
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.sections.thresholds import ThresholdsPart
 from tests.crawling.dashboard.test_form_sections import CAPACITY
 from tests.crawling.pages import browser, soup
 
@@ -116,6 +122,31 @@ def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order):
     asked = {**OTHERWISE, "priority": 5}
     made = CrawlOrder(**{**again, "seeds": [SEED], "name": "Atlas"})
     assert {name: getattr(made, name) for name in asked} == asked
+
+
+def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(order):
+    page = settings_of(create_crawl(order(SEED, **{**OTHERWISE, **SECRET, "priority": 5})))
+
+    told = dict([*page.rules_in_words, *page.asks])
+
+    parts = (FiltersPart, BudgetPart, ThresholdsPart, FetchingPart)
+    asked = [one.question for part in parts for one in fields_of(part)]
+    assert set(told) == {question.heading or question.label for question in asked}
+    assert told["Soft limit"] == "5 pages, 512.0\xa0KB, 30 s"
+    assert told["Threshold of failed URLs"] == "50 %"
+    assert told["Past a threshold"] == "stop; its pages are kept"
+    assert told["Alert while it waits, after"] == "never"
+    assert told["Longest for a document"] == "4.5 s"
+    assert "s3cret" not in str(told)
+
+
+def test_a_threshold_is_told_with_what_the_run_does_past_it(order):
+    page = settings_of(create_crawl(order(SEED, max_error_percent=50)))
+
+    assert page.rules_in_words == [
+        ("Threshold of failed URLs", "50 %"),
+        ("Past a threshold", "pause until an operator resumes it"),
+    ]
 
 
 def test_secrets_are_typed_anew_in_a_copy_and_masked_in_an_edit(order):

@@ -11,6 +11,7 @@ from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview import numbers, overview
 from crawlsite.preferences import keep_look, keep_refresh
+from crawlsite.shared_report import report
 from crawlsite.tokens import revoke, tokens
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
@@ -27,6 +28,7 @@ urlpatterns = [
     path("alerts/", include("crawling.dashboard.alerts.urls")),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
+    path("shared/<slug:token>/", report, name="shared-report"),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

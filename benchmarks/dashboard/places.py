@@ -174,7 +174,10 @@ def _values(filled: Filled) -> dict[str, Any]:
         "deed": "pin",
         "key": 50,
         "experiment_id": Experiment.objects.latest("pk").pk,
-        **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id", "rule_id"), 1),
+        **dict.fromkeys(
+            ("template_id", "token_id", "view_id", "listener_id", "rule_id", "link_id"), 1
+        ),
+        "token": "unknown",
         "user_id": 1,
         "delivery": 1,
         "delivery_id": 1,

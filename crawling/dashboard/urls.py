@@ -27,6 +27,7 @@ from crawling.dashboard.run.views import (
     frontier,
     log,
     runs,
+    share_links,
     steering,
 )
 from crawling.dashboard.run.views import page as crawl
@@ -53,6 +54,8 @@ urlpatterns = [
     path("<int:pk>/runs/<int:number>/delete/", deletion.delete_run, name="run-delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/settings/", crawl.settings, name="settings"),
+    path("<int:pk>/share/", share_links.share, name="share"),
+    path("<int:pk>/share/<int:number>/revoke/", share_links.revoke, name="share-revoke"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
     path("<int:pk>/pages/<int:url>/", archive_views.page, name="page"),
     path("<int:pk>/pages/<int:url>/content/", archive_views.content, name="page-content"),

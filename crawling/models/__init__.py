@@ -33,6 +33,7 @@ from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
+from crawling.models.share_links import ShareLink
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "SavedView",
     "Schedule",
     "ScheduledStart",
+    "ShareLink",
     "SharedNetwork",
     "Shift",
     "TrapPattern",

@@ -18,6 +18,8 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 #: of answers: who has their values is taken for the crawl
 SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
 PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
+#: a URL's user name and password, whichever there are
+USER_INFORMATION = re.compile(r"(?<=//)[^/?#]*@")
 
 
 def masked_url(url: str) -> str:

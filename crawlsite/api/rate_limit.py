@@ -23,6 +23,8 @@ MINUTE = 60
 #: of these an address may send so many in a minute: tokens that open nothing are guesses or
 #: leftovers
 WRONG_TOKENS = 30
+#: pages behind share links that an address may open in a minute, whether there is such a link
+SHARED_REPORTS = 60
 
 
 class RequestsAMinute(BaseThrottle):
@@ -77,6 +79,11 @@ def count_wrong_token(request: HttpRequest) -> None:
     """Raises Throttled once the address has sent too many in this minute."""
     if _counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
         raise Throttled(wait=seconds_left())
+
+
+def exceeds_shared_reports(request: HttpRequest) -> bool:
+    """Whether its address has opened too many share links in this minute; counts this one."""
+    return _counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS
 
 
 def _token(request: HttpRequest) -> str | None:

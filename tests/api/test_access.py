@@ -41,6 +41,8 @@ SPECIAL = {
     ("post", "/api/v1/drafts/check"): "crawling.add_crawljob",
     ("post", "/api/v1/drafts/fetch-test"): "crawling.add_crawljob",
     ("get", "/api/v1/drafts/fetch-test/{number}"): "crawling.add_crawljob",
+    ("get", "/api/v1/crawls/{crawl_id}/share-links"): "crawling.change_crawljob",
+    ("delete", "/api/v1/crawls/{crawl_id}/share-links/{link_id}"): "crawling.change_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/template"): "crawling.add_crawljob",
     ("post", "/api/v1/templates/{template_id}/crawls"): "crawling.add_crawljob",
     ("post", "/api/v1/hosts/{host_id}/block"): "crawling.add_blacklistentry",
@@ -148,6 +150,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{new_id}", "1")
         .replace("{kind}", "networks")
         .replace("{rule_id}", "1")
+        .replace("{link_id}", "1")
         .replace("{user_id}", "1")
     )
     address += {
@@ -180,7 +183,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 37
+    assert len(bodies) == 38
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -19,6 +19,7 @@ from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.older_spellings import command_first
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.dashboard.management.seeds import add_seeds_arguments, add_to_crawl
+from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
@@ -34,6 +35,7 @@ EPILOG = """examples:
   ./crawl add NAME https://example.org/more/
   ./crawl edit NAME --delay 2 --file changes.json
   ./crawl clone NAME --name COPY
+  ./crawl share NAME --days 7
   ./crawl delete NAME
 
 `./crawl COMMAND --help` lists the options of a command.
@@ -90,6 +92,9 @@ class Command(BaseCommand):
         edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
         clone = add("clone", "create a draft with the same order", self._clone)
         clone.add_argument("--name", help="default: the name of the original and a number")
+        add_share_arguments(
+            add("share", "create, list or revoke links that show its report", self._share)
+        )
         add("delete", "delete a crawl with all runs, pages and archive files", self._delete)
 
     def handle(self, **options: Any) -> None:
@@ -144,6 +149,9 @@ class Command(BaseCommand):
 
     def _clone(self, options: dict[str, Any]) -> None:
         self._report(crawl_verbs.clone(find_crawl(options["crawl"]), options), options)
+
+    def _share(self, options: dict[str, Any]) -> None:
+        self.stdout.write(share(find_crawl(options["crawl"]), options))
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])

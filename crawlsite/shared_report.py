@@ -1,0 +1,46 @@
+"""The page behind a share link: one crawl's report for people without an account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_safe
+
+from crawling.crawls.share_links import shared_crawl
+from crawling.dashboard.run.shared_report import shared_report
+from crawlsite.api.rate_limit import exceeds_shared_reports, seconds_left
+
+#: neither kept by caches, nor listed by search engines; the address is a secret, so no page that
+#: is reached from here learns it
+HEADERS = {
+    "Cache-Control": "private, no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
+
+
+@require_safe
+@sensitive_variables("token")
+def report(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the report that the token opens, to anybody, and to each the same.
+
+    One that is unknown, expired, revoked or of a deleted crawl is answered alike.
+    """
+    if exceeds_shared_reports(request):
+        answer = _page("shared/too_many.html", {}, status=429)
+        answer["Retry-After"] = str(seconds_left())
+        return answer
+    link = shared_crawl(token)
+    if link is None:
+        return _page("shared/nothing.html", {}, status=404)
+    facts = {"report": shared_report(link.crawl), "expires_at": link.expires_at}
+    return _page("shared/report.html", facts)
+
+
+def _page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:
+    """Rendered without the request: whoever is logged in gets neither places nor messages here."""
+    return HttpResponse(render_to_string(template, dict(facts)), status=status, headers=HEADERS)

@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-import django_rq
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections, transaction
@@ -25,13 +24,12 @@ from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.errors import CheckpointTrouble
 from crawling.models import Checkpoint, Run
 from crawling.models.jobs import WORKING_STATES
+from crawling.rq_jobs import CHECKPOINT
 
 logger = logging.getLogger(__name__)
 
-QUEUE = "background"
-TAKE = "crawling.checkpoints.checkpoint_store.take_asked"
-#: RQ ends one that goes on for so long; one that was asked for before that is not waited for
-LONGEST = timedelta(hours=1)
+#: one that was asked for before that is not waited for: its job is over
+LONGEST = timedelta(seconds=CHECKPOINT.seconds)
 
 
 def ask_checkpoint(run: Run, *, by: User | None = None) -> Checkpoint:
@@ -58,15 +56,8 @@ def ask_checkpoint(run: Run, *, by: User | None = None) -> Checkpoint:
 
 
 def _enqueue(checkpoint: Checkpoint) -> None:
-    job_id, timeout = f"checkpoint-{checkpoint.pk}", int(LONGEST.total_seconds())
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(
-            TAKE,
-            args=(checkpoint.pk,),
-            job_id=job_id,
-            timeout=timeout,
-            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
-        )
+        CHECKPOINT.enqueue(checkpoint.pk)
     except RedisError as error:
         checkpoint.delete()
         raise CheckpointTrouble(

@@ -8,7 +8,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-import django_rq
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.functions import Now
@@ -20,14 +19,11 @@ from crawling.dryrun.held_units import finish_moment
 from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
+from crawling.rq_jobs import INQUIRY
 from crawling.sealed_text import seal, unseal
 
-QUEUE = "background"
-ANSWER = "crawling.dryrun.inquiry_answers.answer_inquiry"
 #: an answer is kept for so long, and serves who asks the same again
 KEPT = timedelta(hours=1)
-#: seconds in which the job must be over; RQ ends it then
-JOB_SECONDS = 90
 #: an answer that is larger is not kept, as JSON in bytes
 MOST_BYTES = 4 * 1024 * 1024
 #: No more are open at a time. A job of the commonest kind takes a tenth of a second, so that the
@@ -104,14 +100,6 @@ def tidy_inquiries() -> None:
 
 def _enqueue(inquiry: Inquiry) -> None:
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(
-            ANSWER,
-            args=(inquiry.pk,),
-            job_id=f"inquiry-{inquiry.pk}",
-            timeout=JOB_SECONDS,
-            result_ttl=60,
-            failure_ttl=3600,
-            at_front=True,
-        )
+        INQUIRY.enqueue(inquiry.pk)
     except RedisError:
         settle(inquiry, trouble=NO_QUEUE)

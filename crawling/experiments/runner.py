@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
-import django_rq
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections, transaction
 from redis.exceptions import RedisError
@@ -20,11 +18,8 @@ from crawling.experiments.policy_run import PolicyRun
 from crawling.experiments.synthetic_web import serve_web
 from crawling.experiments.workload import Workload, make_workload
 from crawling.models.experiments import Experiment, ExperimentPolicy, ExperimentState
+from crawling.rq_jobs import EXPERIMENT
 
-QUEUE = "background"
-RUN_EXPERIMENT = "crawling.experiments.runner.run_queued"
-#: RQ ends an experiment that goes on for so long
-LONGEST_SECONDS = 60 * 60
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {
     "both": (ExperimentPolicy.NAIVE, ExperimentPolicy.BANKER),
@@ -89,13 +84,7 @@ def start_experiment(
 
 def _enqueue(experiment: Experiment) -> None:
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(
-            RUN_EXPERIMENT,
-            args=(experiment.pk,),
-            job_id=f"experiment-{experiment.pk}",
-            timeout=LONGEST_SECONDS,
-            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
-        )
+        EXPERIMENT.enqueue(experiment.pk)
     except RedisError as error:
         store.break_off(experiment)
         raise NoBackgroundWorker from error

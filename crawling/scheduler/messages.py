@@ -14,13 +14,22 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.exceptions import DuplicateJobError
-from rq.executions import Execution
-from rq.job import Job, JobStatus
+from rq.job import JobStatus
 from rq.worker_registration import clean_worker_registry
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
-from crawling.models import Delivery
+from crawling.models import Checkpoint, Delivery, Inquiry
+from crawling.models.experiments import Experiment, ExperimentState
+from crawling.rq_jobs import (
+    BACKGROUND,
+    CHECKPOINT,
+    EXPERIMENT,
+    INQUIRY,
+    is_in_hand,
+    remove,
+    waits,
+)
 from crawling.runs.grants import RUN_REF
 from crawling.runs.lost_shifts import shift_was_reaped
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
@@ -31,16 +40,9 @@ QUEUE = "shifts"
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
 GRACE_SECONDS = 5 * 60
-ALERT_QUEUE = "background"
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
-#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
-#: every ten minutes
-SILENT_WORKER = timedelta(seconds=90)
-#: a worker takes a job off the queue and begins it within milliseconds; one that was killed in
-#: between leaves it there
-ON_ITS_WAY = timedelta(seconds=5)
 
 
 def live_workers() -> int:
@@ -146,14 +148,35 @@ def resend() -> None:
         enqueue_shift(process, epoch, leave_started=False)
 
 
+def resend_background() -> None:
+    """Queue the background jobs again whose rows nobody took up."""
+    now = timezone.now()
+    late = now - RESEND_AFTER
+    for job, rows in (
+        (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
+        (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
+        (
+            CHECKPOINT,
+            Checkpoint.objects.filter(
+                taken_at=None,
+                trouble="",
+                asked_at__lt=late,
+                asked_at__gt=now - timedelta(seconds=CHECKPOINT.seconds),
+            ),
+        ),
+    ):
+        for pk in rows.order_by("pk").values_list("pk", flat=True):
+            job.enqueue_if_lost(pk)
+
+
 def wake_courier() -> None:
     """Queue one job for all that is due, if none waits or works already."""
     if not Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
         return
-    queue = django_rq.get_queue(ALERT_QUEUE)
+    queue = django_rq.get_queue(BACKGROUND)
     job = queue.fetch_job(ALERT_JOB)
     if job is not None:
-        if waits(queue, job) or _is_in_hand(job):
+        if waits(queue, job) or is_in_hand(job):
             return
         remove(job)  # left over from a worker that was killed
     try:
@@ -167,43 +190,3 @@ def wake_courier() -> None:
         )
     except DuplicateJobError:
         return  # somebody else was faster
-
-
-def _is_in_hand(job: Job) -> bool:
-    """Whether a worker that lives is at it."""
-    status, heard_at = job.get_status(), job.last_heartbeat
-    return (
-        status == JobStatus.STARTED
-        and heard_at is not None
-        and timezone.now() - heard_at < SILENT_WORKER
-    )
-
-
-def waits(queue: Queue, job: Job) -> bool:
-    """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
-
-    What the job says of itself is not enough, since a worker that is killed before it begins
-    changes nothing of that."""
-    if job.get_status() != JobStatus.QUEUED:
-        return False
-    if queue.get_job_position(job.id) is not None:
-        return True
-    taken, this_time = queue.intermediate_queue, f"{job.id}@{job.enqueued_at}"
-    taken.set_first_seen(this_time)
-    seen = taken.get_first_seen(this_time)
-    return job.id in taken.get_job_ids() and seen is not None and timezone.now() - seen < ON_ITS_WAY
-
-
-def remove(job: Job) -> None:
-    """Delete a job whose worker may be lost.
-
-    RQ's own way raises ValueError for a minute, once it has let expire what it knows of the
-    execution and not yet forgotten that there was one."""
-    for execution_id in job.execution_registry.get_execution_ids():
-        with job.connection.pipeline() as pipeline:
-            Execution(id=execution_id, job_id=job.id, connection=job.connection).delete(
-                job, pipeline
-            )
-            pipeline.execute()
-    job.delete()
-    Queue(job.origin, job.connection).intermediate_queue.remove(job.id)

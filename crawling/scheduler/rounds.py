@@ -41,7 +41,13 @@ from crawling.scheduler.duties import (
     start_due_crawls,
 )
 from crawling.scheduler.leader import Leadership
-from crawling.scheduler.messages import deliver_other_messages, deliver_starts, resend, wake_courier
+from crawling.scheduler.messages import (
+    deliver_other_messages,
+    deliver_starts,
+    resend,
+    resend_background,
+    wake_courier,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +82,7 @@ def duties() -> list[Duty]:
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
+        Duty(resend_background, 10.0),
         Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),

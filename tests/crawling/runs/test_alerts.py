@@ -27,8 +27,9 @@ from crawling.alerts.wording import WAITS, read_listener, signature, try_again_a
 from crawling.crawls.creation import create_crawl, new_run, start_run
 from crawling.errors import BadOrder
 from crawling.models import AllowedNetwork, Delivery, Listener
+from crawling.rq_jobs import BACKGROUND, SILENT_WORKER
 from crawling.runs.steering import stop
-from crawling.scheduler.messages import ALERT_QUEUE, SILENT_WORKER, wake_courier
+from crawling.scheduler.messages import wake_courier
 from tests.crawling.pages import browser, soup
 from tests.crawling.raw import serve_raw
 
@@ -207,7 +208,7 @@ def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started
 
 
 def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(started):
-    queue = django_rq.get_queue(ALERT_QUEUE)
+    queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()
     wake_courier()
     job = queue.fetch_job("alerts")
@@ -229,7 +230,7 @@ def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(star
 
 
 def test_the_scheduler_wakes_the_background_worker_once(started):
-    queue = django_rq.get_queue(ALERT_QUEUE)
+    queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()
 
     wake_courier()

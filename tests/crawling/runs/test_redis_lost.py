@@ -1,6 +1,7 @@
 """AC8: Redis loses everything.
 
-What was granted is sent again, or taken back and asked for again, and the crawl ends.
+What was granted is sent again, or taken back and asked for again, and the crawl ends. Background
+jobs are queued again.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ from datetime import timedelta
 
 import django_rq
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
+from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.models import Page, Run
+from crawling.dryrun.inquiries import ask
+from crawling.experiments.runner import start_experiment
+from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
+from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
-from crawling.scheduler.messages import QUEUE, RESEND_AFTER
+from crawling.rq_jobs import BACKGROUND
+from crawling.scheduler.messages import QUEUE, RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
 from tests.crawling.runs.test_kill import ladder
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
@@ -48,6 +57,67 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
 
 
 def test_an_open_grant_is_sent_again_within_a_minute_by_the_times_that_are_shipped():
-    [every] = [duty.every_seconds for duty in duties() if duty.do.__name__ == "resend"]
+    times = {duty.do.__name__: duty.every_seconds for duty in duties()}
 
-    assert RESEND_AFTER + timedelta(seconds=every) <= timedelta(seconds=60)
+    for name in ("resend", "resend_background"):
+        assert RESEND_AFTER + timedelta(seconds=times[name]) <= timedelta(seconds=60)
+
+
+@pytest.fixture
+def background(transactional_db, pool, order, settings, tmp_path):
+    """An experiment, a test fetch and a checkpoint that were asked for a minute ago; the names of
+    their jobs.
+    """
+    django_rq.get_queue(BACKGROUND).connection.flushdb()
+    settings.CHECKPOINT_DIR = tmp_path / "checkpoints"
+    operator = User.objects.create(username="operator")
+    experiment = start_experiment(
+        policy="naive", requests=1, bound_seconds=0.3, seed=1, by=operator
+    )
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    inquiry = ask(
+        InquiryKind.TEST_FETCH, {"order": {"seeds": crawl.seeds}, "answers": {}}, by=operator
+    )
+    checkpoint = ask_checkpoint(start_run(crawl), by=operator)
+    ago = timezone.now() - timedelta(minutes=1)
+    Experiment.objects.update(created_at=ago)
+    Inquiry.objects.update(asked_at=ago)
+    Checkpoint.objects.update(asked_at=ago)
+    return sorted(
+        [f"experiment-{experiment.pk}", f"inquiry-{inquiry.pk}", f"checkpoint-{checkpoint.pk}"]
+    )
+
+
+def test_background_jobs_that_redis_lost_are_queued_again_once(background):
+    queue = django_rq.get_queue(BACKGROUND)
+    assert sorted(queue.job_ids) == background
+    queue.connection.flushdb()
+
+    resend_background()
+    resend_background()
+
+    assert sorted(queue.job_ids) == background
+
+
+def test_background_jobs_that_failed_early_are_queued_again_but_a_checkpoint_is_not(background):
+    queue = django_rq.get_queue(BACKGROUND)
+    for job_id in background:
+        job = queue.fetch_job(job_id)
+        queue.remove(job)
+        job.set_status(JobStatus.FAILED)
+
+    resend_background()
+
+    assert sorted(queue.job_ids) == [name for name in background if "checkpoint" not in name]
+
+
+def test_background_jobs_of_rows_that_were_taken_up_are_not_queued_again(background):
+    Experiment.objects.update(state=ExperimentState.RUNNING)
+    Inquiry.objects.update(began_at=timezone.now())
+    Checkpoint.objects.update(taken_at=timezone.now())
+    queue = django_rq.get_queue(BACKGROUND)
+    queue.connection.flushdb()
+
+    resend_background()
+
+    assert queue.job_ids == []

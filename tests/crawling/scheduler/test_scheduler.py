@@ -15,6 +15,7 @@ from rq.job import JobStatus
 from allocation.models import Outbox, Process
 from allocation.services import finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
+from crawling import rq_jobs
 from crawling.crawls import creation
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
@@ -68,6 +69,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "rejudge_after_edits",
         "remove_rows",
         "resend",
+        "resend_background",
         "settle_leftovers",
         "start_due_crawls",
         "start_scheduled",
@@ -135,7 +137,7 @@ def test_a_start_whose_worker_was_killed_before_it_began_is_sent_again(run, queu
     resend()
     assert queue.jobs == []  # it may be about to begin
 
-    monkeypatch.setattr(messages, "ON_ITS_WAY", timedelta(0))
+    monkeypatch.setattr(rq_jobs, "ON_ITS_WAY", timedelta(0))
     resend()
     assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
     assert queue.intermediate_queue.get_job_ids() == []

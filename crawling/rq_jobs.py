@@ -1,0 +1,126 @@
+"""Jobs of RQ that stand for a row: queued once, found again, removed.
+
+What RQ itself says of a job is not enough: Redis may have lost it, or a killed worker may have left
+it behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import django_rq
+from django.conf import settings
+from django.utils import timezone
+from rq import Queue
+from rq.executions import Execution
+from rq.job import Job, JobStatus
+
+BACKGROUND = "background"
+#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
+#: every ten minutes
+SILENT_WORKER = timedelta(seconds=90)
+#: a worker takes a job off the queue and begins it within milliseconds; one that was killed in
+#: between leaves it there
+ON_ITS_WAY = timedelta(seconds=5)
+
+
+@dataclass(frozen=True)
+class RowJob:
+    """A kind of background job of which each does what one row asks for. It must be harmless when
+    run twice.
+    """
+
+    #: what the ids of its jobs begin with
+    name: str
+    #: what RQ calls with the row's key, as a dotted path
+    function: str
+    #: RQ ends one that goes on for so long
+    seconds: int
+    #: somebody waits for it on a page
+    at_front: bool = False
+    #: a job that failed before it took up its row is queued again
+    retried: bool = True
+
+    def enqueue(self, pk: int) -> None:
+        """Raises RedisError."""
+        _queue().enqueue_call(
+            self.function,
+            args=(pk,),
+            job_id=self._id(pk),
+            timeout=self.seconds,
+            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
+            at_front=self.at_front,
+        )
+
+    def enqueue_if_lost(self, pk: int) -> bool:
+        """Queue the job again unless a worker will come to it, or is at it. Raises RedisError."""
+        queue = _queue()
+        job = queue.fetch_job(self._id(pk))
+        if job is not None:
+            is_kept = job.get_status() == JobStatus.FAILED and not self.retried
+            if is_kept or waits(queue, job) or is_in_hand(job):
+                return False
+            remove(job)
+        self.enqueue(pk)
+        return True
+
+    def _id(self, pk: int) -> str:
+        return f"{self.name}-{pk}"
+
+
+EXPERIMENT = RowJob("experiment", "crawling.experiments.runner.run_queued", seconds=60 * 60)
+INQUIRY = RowJob(
+    "inquiry", "crawling.dryrun.inquiry_answers.answer_inquiry", seconds=90, at_front=True
+)
+#: one that needs more than there is would fail again and again
+CHECKPOINT = RowJob(
+    "checkpoint",
+    "crawling.checkpoints.checkpoint_store.take_asked",
+    seconds=60 * 60,
+    retried=False,
+)
+
+
+def _queue() -> Queue:
+    return django_rq.get_queue(BACKGROUND)
+
+
+def is_in_hand(job: Job) -> bool:
+    """Whether a worker that lives is at it."""
+    status, heard_at = job.get_status(), job.last_heartbeat
+    return (
+        status == JobStatus.STARTED
+        and heard_at is not None
+        and timezone.now() - heard_at < SILENT_WORKER
+    )
+
+
+def waits(queue: Queue, job: Job) -> bool:
+    """Whether a worker will come to the job: it is in the queue, or was taken off it just now.
+
+    What the job says of itself is not enough, since a worker that is killed before it begins
+    changes nothing of that."""
+    if job.get_status() != JobStatus.QUEUED:
+        return False
+    if queue.get_job_position(job.id) is not None:
+        return True
+    taken, this_time = queue.intermediate_queue, f"{job.id}@{job.enqueued_at}"
+    taken.set_first_seen(this_time)
+    seen = taken.get_first_seen(this_time)
+    return job.id in taken.get_job_ids() and seen is not None and timezone.now() - seen < ON_ITS_WAY
+
+
+def remove(job: Job) -> None:
+    """Delete a job whose worker may be lost.
+
+    RQ's own way raises ValueError for a minute, once it has let expire what it knows of the
+    execution and not yet forgotten that there was one."""
+    for execution_id in job.execution_registry.get_execution_ids():
+        with job.connection.pipeline() as pipeline:
+            Execution(id=execution_id, job_id=job.id, connection=job.connection).delete(
+                job, pipeline
+            )
+            pipeline.execute()
+    job.delete()
+    Queue(job.origin, job.connection).intermediate_queue.remove(job.id)

@@ -17,7 +17,7 @@ OPERATE = (
     "crawling.change_crawljob",
     "crawling.delete_crawljob",
     "crawling.change_identity",
-    "crawling.add_blacklistentry",
+    "crawling.add_blocklistentry",
     "dnscache.change_dnsentry",
 )
 #: sets limits, networks and users; in the admin site
@@ -31,7 +31,7 @@ ADMINISTER = (
         for what in ("alloweddirectory", "sharednetwork", "trustedproxy")
         for verb in ("view", "add", "change", "delete")
     ),
-    "crawling.delete_blacklistentry",
+    "crawling.delete_blocklistentry",
     "crawling.add_robotsexception",
     "crawling.view_listener",
     "crawling.change_listener",

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.crawls.blacklist import add_entry
+from crawling.crawls.blocklist import add_entry
 from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.saved_views import save_view

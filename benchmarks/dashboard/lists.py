@@ -100,7 +100,7 @@ INSERT INTO crawling_orderrevision (crawl_id, number, changes, at)
 SELECT %(crawl)s, n + 1, '{"delay_seconds": [1, 2]}', now() FROM generate_series(1, 2000) n
 """,
     """
-INSERT INTO crawling_blacklistentry (kind, text, reason, created_at)
+INSERT INTO crawling_blocklistentry (kind, text, reason, created_at)
 SELECT 'host', 'bad' || n || '.example', 'Asked for by its owner.', now()
 FROM generate_series(1, %(rows)s / 10) n
 """,

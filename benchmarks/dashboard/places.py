@@ -73,7 +73,7 @@ QUERIES = {
     "api/v1/crawls/<crawl_id>/frontier": ("q=3abc", "place=quarantined"),
     "crawls/<int:pk>/compare/": ("kind=changed", "host=%(host_name)s"),
     "crawls/url/": ("u=%(address)s",),
-    "crawls/blacklist/": ("page=90",),
+    "crawls/blocklist/": ("page=90",),
     "crawls/new/": ("clone=%(crawl)s", "template=1"),
     "hosts/": ("q=site5", "q=zzzzzz", "blocked=1", "after=www5", "q=www1&after=www5"),
     "api/v1/hosts": ("q=site5",),

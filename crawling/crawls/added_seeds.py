@@ -88,7 +88,7 @@ def _checked(
     """Those that are no seeds yet. Raises BadSeeds."""
     filters, seeds = filters_of(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
-    mistakes = mistakes + [sentence for address in new if (sentence := _black(filters, address))]
+    mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
     if len(seeds) + len(new) > MAX_SEEDS:
         mistakes.append(
             f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are taken; make "
@@ -102,7 +102,7 @@ def _checked(
     return new
 
 
-def _black(filters: UrlFilters, address: Address) -> str:
+def _blocked(filters: UrlFilters, address: Address) -> str:
     ruling = filters.judge(address, depth=0, is_seed=True)
     return "" if ruling.admits else f"{address.url}: {ruling.sentence}"
 

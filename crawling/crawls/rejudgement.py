@@ -28,13 +28,13 @@ ANYHOW_SECONDS = 30.0
 
 EDITS = """
 SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
-FROM crawling_blacklistentry
+FROM crawling_blocklistentry
 """
 #: `rules_key` in SQL
 BEHIND = """
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
     (SELECT '.' || count(*) || '.' || count(removed_at) AS listed
-     FROM crawling_blacklistentry) entries
+     FROM crawling_blocklistentry) entries
 WHERE r.is_latest AND r.state IN ('queued', 'running', 'pausing', 'paused', 'stopping')
   AND r.judged_by IS DISTINCT FROM c.revision || entries.listed
 ORDER BY r.id

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.crawls.blacklist import reason_errors
+from crawling.crawls.blocklist import reason_errors
 from crawling.errors import BadOrder, NotFound
 from crawling.models import CrawlJob, Level, RobotsException
 from crawling.run_log import write

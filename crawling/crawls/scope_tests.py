@@ -8,7 +8,7 @@ from typing import Any
 
 from crawling.crawls.clones import order_of
 from crawling.crawls.creation import part_of
-from crawling.frontier.admit.crawl_rules import black_list, filters_of
+from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of
 from crawling.frontier.due_queues import seeds_of
 from crawling.models import CrawlJob
 from crawling.orders.order import CrawlOrder, read_order
@@ -37,7 +37,7 @@ class RuleCheck:
 def filters_of_order(order: CrawlOrder) -> UrlFilters:
     """The rules that would hold for a crawl of this order."""
     scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
-    return UrlFilters.of_order(scope, black_list(), part_of(order, FiltersPart))
+    return UrlFilters.of_order(scope, current_blocklist(), part_of(order, FiltersPart))
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:

@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from crawling.dashboard.crawls import bulk_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.orders import (
-    blacklist_views,
+    blocklist_views,
     create_views,
     schedule_views,
     scope_views,
@@ -40,9 +40,9 @@ urlpatterns = [
     path("bulk/", bulk_views.bulk, name="bulk"),
     path("views/", bulk_views.keep_view, name="views"),
     path("new/", create_views.new, name="new"),
-    path("url/", blacklist_views.url, name="url"),
-    path("blacklist/", blacklist_views.blacklist, name="blacklist"),
-    path("blacklist/<int:number>/remove/", blacklist_views.remove, name="blacklist-remove"),
+    path("url/", blocklist_views.url, name="url"),
+    path("blocklist/", blocklist_views.blocklist, name="blocklist"),
+    path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
     path("check/", create_views.check, name="check"),
     path("<int:pk>/scope/check/", scope_views.check, name="scope-check"),
     path("test-scope/", scope_views.test_scope, name="test-scope"),

@@ -31,7 +31,7 @@ from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
-from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
+from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
 from crawling.models.share_links import ShareLink
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
@@ -41,7 +41,7 @@ __all__ = [
     "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
-    "BlackListEntry",
+    "BlocklistEntry",
     "Checkpoint",
     "CookieJar",
     "CrawlJob",

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
 from crawling.orders.fields import format_value
-from crawling.scope.blacklist import BlacklistKind
+from crawling.scope.blocklist import BlocklistKind
 
 
 class OrderRevision(models.Model):
@@ -49,7 +49,7 @@ class OrderRevision(models.Model):
         ]
 
 
-class BlackListEntry(models.Model):
+class BlocklistEntry(models.Model):
     """What no crawl may fetch.
 
     Rows are never changed but to be removed, and then stay: so their numbers name a state of the
@@ -57,7 +57,7 @@ class BlackListEntry(models.Model):
     """
 
     kind = models.CharField(
-        max_length=10, choices=[(kind.value, kind.value) for kind in BlacklistKind]
+        max_length=10, choices=[(kind.value, kind.value) for kind in BlocklistKind]
     )
     text = models.CharField(max_length=500)
     reason = models.CharField(max_length=300)
@@ -77,7 +77,7 @@ class BlackListEntry(models.Model):
             models.UniqueConstraint(
                 fields=["kind", "text"],
                 condition=Q(removed_at=None),
-                name="the_black_list_holds_an_entry_once",
+                name="the_blocklist_holds_an_entry_once",
             )
         ]
 

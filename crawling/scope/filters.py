@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from crawling.scope.blacklist import BlackList
+from crawling.scope.blocklist import Blocklist
 from crawling.scope.scope import Scope
 from crawling.web.addresses import Address
 from crawling.web.expressions import Expressions
@@ -18,7 +18,7 @@ from crawling.web.expressions import Expressions
 class Rule(StrEnum):
     """In the order in which they are asked; `number` counts from 1."""
 
-    BLACK_LIST = "black_list"
+    BLOCKLIST = "blocklist"
     SEED = "seed"
     SCHEME = "scheme"
     DEPTH = "depth"
@@ -37,11 +37,11 @@ class Rule(StrEnum):
 
     @property
     def words(self) -> str:
-        return "blocklist" if self is Rule.BLACK_LIST else self.value.replace("_", " ")
+        return self.value.replace("_", " ")
 
 
 NUMBERS = {rule: number for number, rule in enumerate(Rule, start=1)}
-OF_THE_URL = frozenset({Rule.BLACK_LIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE})
+OF_THE_URL = frozenset({Rule.BLOCKLIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE})
 
 
 class Ruling(NamedTuple):
@@ -63,7 +63,7 @@ class UrlFilters:
     """
 
     scope: Scope
-    black_list: BlackList = field(default_factory=BlackList)
+    blocklist: Blocklist = field(default_factory=Blocklist)
     schemes: frozenset[str] = frozenset()
     include: Expressions = field(default_factory=Expressions)
     exclude: Expressions = field(default_factory=Expressions)
@@ -72,13 +72,13 @@ class UrlFilters:
     max_document_bytes: int | None = None
 
     @classmethod
-    def of_order(cls, scope: Scope, black_list: BlackList, part: Mapping[str, Any]) -> UrlFilters:
+    def of_order(cls, scope: Scope, blocklist: Blocklist, part: Mapping[str, Any]) -> UrlFilters:
         """part: the fields of `crawling.orders.sections.filters`; those that are not there filter
         nothing.
         """
         return cls(
             scope,
-            black_list,
+            blocklist,
             frozenset(part.get("schemes", ())),
             Expressions(part.get("include", ())),
             Expressions(part.get("exclude", ())),
@@ -94,8 +94,8 @@ class UrlFilters:
         self, address: Address, *, depth: int, hops: int = 0, is_seed: bool = False
     ) -> Ruling:
         """hops: those of the page that leads there."""
-        if black := self.black_list.find(address):
-            return Ruling(False, Rule.BLACK_LIST, black.sentence)
+        if entry := self.blocklist.find(address):
+            return Ruling(False, Rule.BLOCKLIST, entry.sentence)
         if is_seed:
             return Ruling(True, Rule.SEED)
         if self.schemes and address.scheme not in self.schemes:

@@ -43,7 +43,7 @@ class FetchStatus(IntEnum):
     NESTED_SITEMAPS = -23
     TRAP = -30
     FILTERED = -40
-    BLACK_LISTED = -41
+    BLOCKLISTED = -41
     WRONG_TYPE = -42
     TOO_LARGE = -43
     HOST_BUDGET = -44
@@ -89,7 +89,7 @@ SENTENCES = {
     "next.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
-    FetchStatus.BLACK_LISTED: "The blocklist of all crawls holds this address.",
+    FetchStatus.BLOCKLISTED: "The blocklist of all crawls holds this address.",
     FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the "
     "answer's head was read.",
     FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not "
@@ -160,7 +160,7 @@ UNWANTED = frozenset(
         FetchStatus.ROBOTS_FORBID,
         FetchStatus.TRAP,
         FetchStatus.FILTERED,
-        FetchStatus.BLACK_LISTED,
+        FetchStatus.BLOCKLISTED,
         FetchStatus.WRONG_TYPE,
         FetchStatus.TOO_LARGE,
         FetchStatus.HOST_BUDGET,

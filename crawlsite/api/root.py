@@ -14,7 +14,7 @@ from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.hosts.api import hosts, search
 from crawling.dashboard.hosts.api_names import replays, waits
 from crawling.dashboard.inspect.api import history
-from crawling.dashboard.orders.api_rules import blacklist, scoping
+from crawling.dashboard.orders.api_rules import blocklist, scoping
 from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
@@ -84,7 +84,7 @@ api.add_router("/views", views, tags=["crawls"])
 api.add_router("/crawls", downloads, tags=["results"])
 api.add_router("/crawls", documents, tags=["results"])
 api.add_router("/crawls", scoping, tags=["scope"])
-api.add_router("/blacklist", blacklist, tags=["scope"])
+api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])

@@ -230,21 +230,21 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
     )
 
     status, entry = operator(
-        "POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"}
+        "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"}
     )
-    assert (status, entry["by"], operator("DELETE", f"blacklist/{entry['id']}")[0]) == (
+    assert (status, entry["by"], operator("DELETE", f"blocklist/{entry['id']}")[0]) == (
         201,
         "operator",
         403,
     )
-    assert operator.get(f"url?u={SEED}x.gz")["crawls"][0]["rule"] == "black_list"
+    assert operator.get(f"url?u={SEED}x.gz")["crawls"][0]["rule"] == "blocklist"
     assert (
         operator(
-            "POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}
+            "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}
         )[0]
         == 422
     )
     assert (
-        administrator("DELETE", f"blacklist/{entry['id']}")[0],
-        operator.get("blacklist")["items"],
+        administrator("DELETE", f"blocklist/{entry['id']}")[0],
+        operator.get("blocklist")["items"],
     ) == (204, [])

@@ -9,7 +9,7 @@ import pytest
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.dryrun.inquiry_answers import answer_inquiry
-from crawling.models import BlackListEntry, CrawlJob, Host, Inquiry, OrderTemplate
+from crawling.models import BlocklistEntry, CrawlJob, Host, Inquiry, OrderTemplate
 from crawlsite.models import ApiToken
 from tests.api.conftest import SEED, Program
 
@@ -48,7 +48,7 @@ def test_a_host_is_blocked_and_let_go_and_found_by_its_name(administrator, opera
 
     assert operator("DELETE", f"hosts/{host.pk}/block")[0] == 403
     assert administrator("DELETE", f"hosts/{host.pk}/block")[1]["blocked"] is None
-    assert BlackListEntry.objects.filter(removed_at=None).count() == 0
+    assert BlocklistEntry.objects.filter(removed_at=None).count() == 0
 
 
 def test_a_token_is_made_used_listed_and_revoked_and_others_are_out_of_reach(operator, programs):

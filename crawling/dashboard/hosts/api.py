@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.blacklist import block_host, unblock_host
+from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text, may_view
 from crawling.dashboard.hosts.filter import STATES, HostFilter
 from crawling.dashboard.hosts.reads import host_row, list_hosts, summarize_hosts, visitors_of
@@ -22,8 +22,8 @@ from serving.access import AuthenticatedRequest, needs
 
 hosts, search = Router(), Router()
 may_block, may_unblock = (
-    needs("crawling.add_blacklistentry"),
-    needs("crawling.delete_blacklistentry"),
+    needs("crawling.add_blocklistentry"),
+    needs("crawling.delete_blocklistentry"),
 )
 HostId = Annotated[int, Path(ge=1, le=LARGEST)]
 After = Annotated[

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import CharField, Count, Func, Q, QuerySet, Value
 
-from crawling.models import BlackListEntry, Host, RobotsFile
-from crawling.scope.blacklist import BlacklistKind
+from crawling.models import BlocklistEntry, Host, RobotsFile
+from crawling.scope.blocklist import BlocklistKind
 from dnscache.models import DnsEntry
 
 LONGEST = 260
@@ -75,8 +75,8 @@ def condition(state: str) -> Q:
     return Q(name__in=blocks().values("text"))
 
 
-def blocks() -> QuerySet[BlackListEntry]:
-    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, removed_at=None)
+def blocks() -> QuerySet[BlocklistEntry]:
+    return BlocklistEntry.objects.filter(kind=BlocklistKind.HOST, removed_at=None)
 
 
 def _without_robots() -> QuerySet[Any]:

@@ -13,7 +13,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from crawling.dashboard.hosts.filter import HostFilter, blocks
-from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFile
+from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, RobotsFile
 from crawling.paging import cut
 from crawling.web.statuses import explain
 from dnscache.models import DnsEntry
@@ -37,7 +37,7 @@ class HostSummary:
     done: int
     #: the name of the crawl that is fetching from it
     leased_by: str
-    block: BlackListEntry | None
+    block: BlocklistEntry | None
 
     @property
     def is_resting(self) -> bool:
@@ -94,7 +94,7 @@ def _known(
     host: Host,
     entries: Mapping[str, DnsEntry],
     robots: RobotsFile | None,
-    block: BlackListEntry | None,
+    block: BlocklistEntry | None,
     work: Mapping[str, int],
 ) -> HostSummary:
     entry, shift = entries.get(bare(host.name)), host.shift

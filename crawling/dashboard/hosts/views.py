@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from crawling.crawls.blacklist import block_host, unblock_host
+from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.hosts.filter import WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.reads import hosts_file, list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
@@ -51,7 +51,7 @@ def host(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     )
 
 
-@authenticated(needs="crawling.add_blacklistentry", methods=("POST",))
+@authenticated(needs="crawling.add_blocklistentry", methods=("POST",))
 def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Block the host for all crawls, saying why; or let it go, which is for administrators, like
     everything on the blocklist.
@@ -68,7 +68,7 @@ def block(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("hosts:host", pk)
 
 
-@needs("crawling.delete_blacklistentry")
+@needs("crawling.delete_blocklistentry")
 def _unblock(request: AuthenticatedRequest, host: Host) -> None:
     unblock_host(host, by=request.user)
     messages.success(request, f"Crawls may fetch from {host.name} again.")

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from crawling.dryrun.inquiries import ask_once
-from crawling.frontier.admit.crawl_rules import black_list, filters_of, revision_in
+from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, revision_in
 from crawling.frontier.change.rejudgement import judge
 from crawling.frontier.run_limits import limit_reached, soft_limit_reached
 from crawling.models import (
@@ -27,7 +27,7 @@ from crawling.models import (
     Verdict,
 )
 from crawling.models.jobs import ENDED_STATES
-from crawling.scope.blacklist import BlackList
+from crawling.scope.blocklist import Blocklist
 from crawling.scope.filters import Rule, Ruling
 from crawling.scope.trap_patterns import REASONS
 from crawling.web.addresses import Address, fingerprints, read_address
@@ -76,7 +76,7 @@ class UrlDecision:
 class UrlDecisionFacts:
     """What is read once for all crawls."""
 
-    black: BlackList
+    blocklist: Blocklist
     robots: Sequence[DecisionFact]
     #: the latest run of each crawl, by the crawl's id
     runs: Mapping[int, Run]
@@ -114,7 +114,7 @@ def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
         crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now()
     )
     return UrlDecisionFacts(
-        black=black_list(),
+        blocklist=current_blocklist(),
         robots=list(_of_robots(address)),
         runs=runs,
         rows={row.run_id: row for row in rows},
@@ -128,7 +128,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     if run is None:
         return _answer_before_start(crawl, address, common)
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
-    filters = filters_of(crawl, run, black=common.black)
+    filters = filters_of(crawl, run, blocklist=common.blocklist)
     if row:
         ruling = judge(row, filters)
     else:
@@ -163,7 +163,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
 def _answer_before_start(
     crawl: CrawlJob, address: Address, common: UrlDecisionFacts
 ) -> UrlDecision:
-    ruling = filters_of(crawl, black=common.black).judge(
+    ruling = filters_of(crawl, blocklist=common.blocklist).judge(
         address, depth=1, is_seed=address.url in crawl.seeds
     )
     sentence = _describe_rule(ruling) + " That is so one link away from a seed."

@@ -1,4 +1,4 @@
-"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blacklist,
+"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blocklist,
 exceptions from robots.txt.
 """
 
@@ -39,7 +39,7 @@ class RevisionPage(Schema):
     next: int | None
 
 
-class BlacklistEntryOut(Schema):
+class BlocklistEntryOut(Schema):
     id: int
     kind: str
     text: str
@@ -48,8 +48,8 @@ class BlacklistEntryOut(Schema):
     created_at: datetime
 
 
-class BlacklistPage(Schema):
-    items: list[BlacklistEntryOut]
+class BlocklistPage(Schema):
+    items: list[BlocklistEntryOut]
     next: int | None
 
 

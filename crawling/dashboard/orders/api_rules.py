@@ -1,4 +1,4 @@
-"""`/api/v1/blacklist` and what `/api/v1/crawls/{id}/…` says of a crawl's rules: tests of them,
+"""`/api/v1/blocklist` and what `/api/v1/crawls/{id}/…` says of a crawl's rules: tests of them,
 their revisions, exceptions from robots.txt.
 """
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.blacklist import add_entry, remove_entry
+from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.crawls.revisions import revert_edit
 from crawling.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
 from crawling.crawls.rule_preview import preview_changes
@@ -29,8 +29,8 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.orders.api_rule_schemas import (
-    BlacklistEntryOut,
-    BlacklistPage,
+    BlocklistEntryOut,
+    BlocklistPage,
     ExceptionList,
     ExceptionOut,
     RevisionOut,
@@ -39,17 +39,17 @@ from crawling.dashboard.orders.api_rule_schemas import (
 )
 from crawling.dashboard.run.api.detail import detail
 from crawling.errors import BadOrder
-from crawling.models import BlackListEntry, OrderRevision, RobotsException
+from crawling.models import BlocklistEntry, OrderRevision, RobotsException
 from crawling.paging import cut, page_of
-from crawling.scope.blacklist import BlacklistKind
+from crawling.scope.blocklist import BlocklistKind
 from serving.access import AuthenticatedRequest, needs
 
-scoping, blacklist = Router(), Router()
+scoping, blocklist = Router(), Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Sentence = Annotated[str, Field(min_length=1, max_length=300)]
 may_add_entry, may_remove_entry = (
-    needs("crawling.add_blacklistentry"),
-    needs("crawling.delete_blacklistentry"),
+    needs("crawling.add_blocklistentry"),
+    needs("crawling.delete_blocklistentry"),
 )
 may_except = needs("crawling.add_robotsexception")
 
@@ -102,7 +102,7 @@ class NewEntry(Schema):
             ]
         },
     )
-    kind: Literal[*BlacklistKind]  # type: ignore[valid-type]
+    kind: Literal[*BlocklistKind]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=500)]
     reason: Sentence
 
@@ -229,23 +229,23 @@ def remove_exception(request: AuthenticatedRequest, crawl_id: CrawlId, number: N
     return Status(204, None)
 
 
-@blacklist.get(
-    "", response=BlacklistPage, summary="What no crawl may fetch, the latest entry first"
+@blocklist.get(
+    "", response=BlocklistPage, summary="What no crawl may fetch, the latest entry first"
 )
 @may_view
 def entries(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    found = BlackListEntry.objects.select_related("by").filter(
+    found = BlocklistEntry.objects.select_related("by").filter(
         removed_at=None, pk__lt=LARGEST if cursor is None else cursor
     )
     rows, following = page_of(found, limit)
     return {"items": [_entry(row) for row in rows], "next": following}
 
 
-@blacklist.post(
+@blocklist.post(
     "",
-    response={201: BlacklistEntryOut},
+    response={201: BlocklistEntryOut},
     summary="Keep all crawls from something, running ones within seconds",
 )
 @may_add_entry
@@ -253,19 +253,19 @@ def add(request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]) -> St
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
 
 
-@blacklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
+@blocklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
 @may_remove_entry
 def remove(request: AuthenticatedRequest, number: Number) -> Status:
     remove_entry(number, by=request.user)
     return Status(204, None)
 
 
-def _name(row: BlackListEntry | OrderRevision | RobotsException) -> str | None:
+def _name(row: BlocklistEntry | OrderRevision | RobotsException) -> str | None:
     return row.by.get_username() if row.by else None
 
 
-def _entry(row: BlackListEntry) -> BlacklistEntryOut:
-    return BlacklistEntryOut(
+def _entry(row: BlocklistEntry) -> BlocklistEntryOut:
+    return BlocklistEntryOut(
         id=row.pk,
         kind=row.kind,
         text=row.text,

@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db.models import Count
 
 from crawling.frontier.due_queues import seeds_of
-from crawling.models import BlackListEntry, CrawlJob, RobotsException, Run
-from crawling.scope.blacklist import BlackList, BlacklistKind, BlacklistMatch
+from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
+from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
@@ -18,36 +18,36 @@ from crawling.web.addresses import read_address
 OBEYED = "classic"
 
 
-def black_list() -> BlackList:
+def current_blocklist() -> Blocklist:
     rows = (
-        BlackListEntry.objects.filter(removed_at=None)
+        BlocklistEntry.objects.filter(removed_at=None)
         .order_by("pk")
         .values_list("pk", "kind", "text", "reason")
     )
-    return BlackList(
-        BlacklistMatch(pk, BlacklistKind(kind), text, reason) for pk, kind, text, reason in rows
+    return Blocklist(
+        BlocklistMatch(pk, BlocklistKind(kind), text, reason) for pk, kind, text, reason in rows
     )
 
 
 def filters_of(
-    crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None
+    crawl: CrawlJob, run: Run | None = None, *, blocklist: Blocklist | None = None
 ) -> UrlFilters:
     """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too.
 
-    black: the list, if it is at hand.
+    blocklist: if it is at hand.
     """
     seeds = [read_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(
         Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth
     )
-    return UrlFilters.of_order(scope, black or black_list(), crawl.filters)
+    return UrlFilters.of_order(scope, blocklist or current_blocklist(), crawl.filters)
 
 
 def rules_key(crawl: CrawlJob) -> str:
     """Names the rules that hold now: the order's revision, and how many entries were ever put on
     the blocklist and taken off.
     """
-    listed = BlackListEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
+    listed = BlocklistEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
     return f"{crawl.revision}.{listed['entries']}.{listed['removed']}"
 
 

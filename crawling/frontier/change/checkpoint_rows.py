@@ -43,6 +43,8 @@ class CheckpointTable:
     given: Mapping[str, str] = field(default_factory=dict)
 
 
+#: of verdicts; version 0.1.0 had another name for the blocklist
+RULE = {"rule": "replace(r.rule, 'black_list', 'blocklist')"}
 #: Hosts and robots.txt are everybody's: what the other server knows of them itself, stands.
 SHARED = (
     CheckpointTable(
@@ -128,12 +130,14 @@ OWN = (
         "SELECT to_jsonb(v) - '{id,run_id}'::text[] FROM crawling_verdict v "
         "WHERE v.run_id = %(run)s ORDER BY v.id",
         references={"via": "url"},
+        given=RULE,
     ),
     CheckpointTable(
         "verdict_counts",
         VerdictCount,
         "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_verdictcount c "
         "WHERE c.run_id = %(run)s ORDER BY c.id",
+        given=RULE,
     ),
     CheckpointTable(
         "opic",

@@ -25,7 +25,7 @@ COME_BACK_WITH = {
     FetchStatus.TOO_LARGE: frozenset({"max_document_bytes"}),
     FetchStatus.HOST_BUDGET: frozenset({"host_max_pages", "host_max_bytes", "host_max_seconds"}),
 }
-RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLACK_LISTED})
+RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLOCKLISTED})
 
 
 class RejudgedBatch(NamedTuple):
@@ -40,7 +40,7 @@ class RejudgedBatch(NamedTuple):
 
 def status_of(ruling: Ruling) -> FetchStatus:
     """What becomes of a URL that a rule keeps out."""
-    return FetchStatus.BLACK_LISTED if ruling.rule is Rule.BLACK_LIST else FetchStatus.FILTERED
+    return FetchStatus.BLOCKLISTED if ruling.rule is Rule.BLOCKLIST else FetchStatus.FILTERED
 
 
 def rejudge_urls(
@@ -53,7 +53,7 @@ def rejudge_urls(
     rows = list(Url.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
     out: dict[FetchStatus, dict[int, str]] = {
         FetchStatus.FILTERED: {},
-        FetchStatus.BLACK_LISTED: {},
+        FetchStatus.BLOCKLISTED: {},
     }
     back = []
     for row in rows:

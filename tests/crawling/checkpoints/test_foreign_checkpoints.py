@@ -8,17 +8,22 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import packed_pieces
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.checkpoints.checkpoint_import import import_checkpoint
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.dashboard.pages.not_fetched import reasons_of
 from crawling.errors import ArchiveTrouble, CheckpointTrouble
+from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.types import Refusal
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.models import ArchiveFile, CrawlJob, Page, RobotsFile, Run
+from crawling.models import ArchiveFile, CrawlJob, Page, RobotsFile, Run, Verdict
 from crawling.models.archive import archive_folder
+from crawling.scope.filters import Rule
 from tests.crawling.checkpoints.test_checkpoints import forge, renew_sum
 from tests.crawling.pages import browser
 
@@ -156,3 +161,18 @@ def test_an_untouched_checkpoint_is_still_taken_with_its_files(taken):
     row = copy.archive_files.get()
     assert sum(map(len, packed_pieces(row))) == row.committed_length == row.path.stat().st_size
     take_checkpoint(copy, taken.with_name("again"), with_archive=True)
+
+
+def test_a_checkpoint_that_says_black_list_is_read(order, tmp_path):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    kept_out = Refusal("http://b.test/", Rule.BLOCKLIST, "asked for", depth=1, hops=0, via=None)
+    with transaction.atomic(), connection.cursor() as cursor:
+        keep_refusals(cursor, run.pk, [kept_out], revision="1.0.0")
+    take_checkpoint(run, tmp_path / "taken", with_archive=False)
+    rewrite(tmp_path / "taken", "verdicts", rule="black_list")
+    rewrite(tmp_path / "taken", "verdict_counts", rule="black_list")
+
+    copy = import_checkpoint(tmp_path / "taken")
+
+    assert [(one.key, one.urls) for one in reasons_of(copy)] == [("rule-blocklist", 1)]
+    assert Verdict.objects.get(run=copy).rule == "blocklist"

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from allocation.models import OutboxKind, Process, Request
 from allocation.services import reap_expired, take_lease, unsent_outbox
-from crawling.crawls.blacklist import add_entry
+from crawling.crawls.blocklist import add_entry
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.frontier import run_lock, waiting_names

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blacklist import add_entry, remove_entry
+from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
@@ -100,7 +100,7 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     assert told(run, f"{site.url}/unknown")[0] == "never met"
 
 
-def test_a_black_list_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(
+def test_a_blocklist_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(
     make_site, order, work_off
 ):
     site = make_site({"/": links("/no/1", "/yes")})
@@ -109,7 +109,7 @@ def test_a_black_list_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is
 
     work_off(run, until=lambda run: run.urls.filter(state="q").count() == 0)
     assert sorted(site.paths) == ["/", "/yes"]
-    assert fate(run)["/no/"] == ("x", FetchStatus.BLACK_LISTED)
+    assert fate(run)["/no/"] == ("x", FetchStatus.BLOCKLISTED)
     assert "entry" in told(run, f"{site.url}/no/1")[1]["rule"]
     assert "its owner asked us to" in told(run, f"{site.url}/no/1")[1]["rule"]
 

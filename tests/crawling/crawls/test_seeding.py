@@ -16,7 +16,7 @@ from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.errors import BadSeeds, WrongState
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.models import BlackListEntry, CrawlJob, Identity, LogLine, Run, UrlState
+from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, UrlState
 from crawling.runs.manual_order import handle_urls
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
@@ -127,7 +127,7 @@ def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier,
 
 
 def test_all_mistakes_are_told_at_once_and_nothing_is_added(frontier, crawl):
-    BlackListEntry.objects.create(kind="host", text="bad.test", reason="asked for")
+    BlocklistEntry.objects.create(kind="host", text="bad.test", reason="asked for")
     wrong = [
         "nonsense",
         "http://a.test/fine",

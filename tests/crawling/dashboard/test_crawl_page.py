@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blacklist import block_host
+from crawling.crawls.blocklist import block_host
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.overview import crawls_now

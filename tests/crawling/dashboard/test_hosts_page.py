@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blacklist import block_host, unblock_host
+from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.crawls.creation import start_run
 from crawling.dashboard.pages.search import holds
 from crawling.models import Host, Page, Url

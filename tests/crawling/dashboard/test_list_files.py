@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.crawls.blacklist import block_host
+from crawling.crawls.blocklist import block_host
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import CrawlJob, Host, RobotsFile
 from dnscache import store

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.models import BlackListEntry, RobotsException
+from crawling.models import BlocklistEntry, RobotsException
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import soup
@@ -83,24 +83,24 @@ def test_a_new_crawls_scope_can_be_tested_before_it_is_made(boss):
     assert page.count("state-safe") == 1
 
 
-def test_the_black_list_is_kept_on_a_page_with_reasons(boss, crawl):
+def test_the_blocklist_is_kept_on_a_page_with_reasons(boss, crawl):
     page = boss.post(
-        "/crawls/blacklist/", {"kind": "regex", "text": "(?=x)", "reason": ""}
+        "/crawls/blocklist/", {"kind": "regex", "text": "(?=x)", "reason": ""}
     ).content.decode()
     assert "The reason is needed" in page
 
     boss.post(
-        "/crawls/blacklist/", {"kind": "domain", "text": "example.net", "reason": "its owner asked"}
+        "/crawls/blocklist/", {"kind": "domain", "text": "example.net", "reason": "its owner asked"}
     )
-    entry = BlackListEntry.objects.get()
+    entry = BlocklistEntry.objects.get()
     page = boss.get("/crawls/url/?u=http://www.example.net/").content.decode()
     assert (
         f"Rule 1, blocklist, keeps it out: entry {entry.pk} of the blocklist, domain "
         "example.net: its owner asked" in page
     )
 
-    boss.post(f"/crawls/blacklist/{entry.pk}/remove/")
-    assert "It is empty" in boss.get("/crawls/blacklist/").content.decode()
+    boss.post(f"/crawls/blocklist/{entry.pk}/remove/")
+    assert "It is empty" in boss.get("/crawls/blocklist/").content.decode()
 
 
 def test_an_exception_from_robots_needs_a_reason_and_is_shown_among_the_settings(boss, crawl):

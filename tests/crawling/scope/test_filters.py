@@ -3,16 +3,16 @@
 import pytest
 
 from crawling.orders.order import read_order
-from crawling.scope.blacklist import BadEntry, BlackList, BlacklistKind, BlacklistMatch, read_entry
+from crawling.scope.blocklist import BadEntry, Blocklist, BlocklistKind, BlocklistMatch, read_entry
 from crawling.scope.filters import Rule, UrlFilters
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
 from crawling.web.expressions import BadExpression, Expressions, read_expression
 
 
-def rules(*, black=(), reach=Reach.HOST, max_depth=None, **part):
+def rules(*, blocked=(), reach=Reach.HOST, max_depth=None, **part):
     scope = Scope.of_seeds(reach, [read_address("http://a.test/")], max_depth)
-    return UrlFilters.of_order(scope, BlackList(black), part)
+    return UrlFilters.of_order(scope, Blocklist(blocked), part)
 
 
 def judged(filters, url, **where):
@@ -21,9 +21,9 @@ def judged(filters, url, **where):
 
 
 def test_of_all_rules_the_first_that_knows_decides():
-    black = [BlacklistMatch(7, BlacklistKind.HOST, "b.test", "asked for")]
+    blocked = [BlocklistMatch(7, BlocklistKind.HOST, "b.test", "asked for")]
     filters = rules(
-        black=black,
+        blocked=blocked,
         max_depth=3,
         schemes=["http"],
         exclude=[r"\.zip$"],
@@ -32,7 +32,7 @@ def test_of_all_rules_the_first_that_knows_decides():
     )
     seed = {"depth": 0, "is_seed": True}
 
-    assert judged(filters, "http://b.test/x", **seed) == (Rule.BLACK_LIST, False)
+    assert judged(filters, "http://b.test/x", **seed) == (Rule.BLOCKLIST, False)
     assert judged(filters, "https://a.test/x.zip", **seed) == (Rule.SEED, True)
     assert judged(filters, "https://a.test/x.zip") == (Rule.SCHEME, False)
     assert judged(filters, "http://a.test/x.zip", depth=4) == (Rule.DEPTH, False)
@@ -70,16 +70,14 @@ def test_a_refusal_names_the_expression_by_number_and_text():
         ("regex", "[?&]sid=", "http://c.test/?sid=1", "http://c.test/?side=1"),
     ],
 )
-def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(
-    kind, text, inside, outside
-):
-    kind = BlacklistKind(kind)
-    if kind is BlacklistKind.PREFIX:
+def test_the_blocklist_covers_hosts_domains_beginnings_and_expressions(kind, text, inside, outside):
+    kind = BlocklistKind(kind)
+    if kind is BlocklistKind.PREFIX:
         text = text.replace("%61", "a")
-    black = BlackList([BlacklistMatch(3, kind, read_entry(kind, text), "asked for")])
+    blocklist = Blocklist([BlocklistMatch(3, kind, read_entry(kind, text), "asked for")])
 
-    assert black.find(read_address(inside)).number == 3
-    assert black.find(read_address(outside)) is None
+    assert blocklist.find(read_address(inside)).number == 3
+    assert blocklist.find(read_address(outside)) is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(
 )
 def test_what_is_no_entry_is_refused_with_a_sentence(kind, text):
     with pytest.raises(BadEntry, match=r"\w+"):
-        read_entry(BlacklistKind(kind), text)
+        read_entry(BlocklistKind(kind), text)
 
 
 def test_the_head_of_an_answer_tells_types_and_sizes():

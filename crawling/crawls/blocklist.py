@@ -9,33 +9,33 @@ from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound
-from crawling.models import BlackListEntry, Host
-from crawling.scope.blacklist import BadEntry, BlacklistKind, read_entry
+from crawling.models import BlocklistEntry, Host
+from crawling.scope.blocklist import BadEntry, BlocklistKind, read_entry
 
 LONGEST_REASON = 300
 LONGEST_TEXT = 500
 
 
-def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlackListEntry:
+def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlocklistEntry:
     """Keep all crawls from what the entry covers, those at work within seconds.
 
     Raises BadOrder with a sentence by field.
     """
     errors = reason_errors(reason)
-    if kind not in BlacklistKind.__members__.values():
-        errors["kind"] = "must be one of " + ", ".join(BlacklistKind)
+    if kind not in BlocklistKind.__members__.values():
+        errors["kind"] = "must be one of " + ", ".join(BlocklistKind)
     elif not text.strip() or not text.isprintable():
         errors["text"] = "must be one line of text"
     if errors:
         raise BadOrder(errors)
     try:
-        spelt = read_entry(BlacklistKind(kind), text)
+        spelt = read_entry(BlocklistKind(kind), text)
         if len(spelt) > LONGEST_TEXT:
             raise BadEntry(
                 f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept"
             )
         with transaction.atomic():
-            entry = BlackListEntry.objects.create(
+            entry = BlocklistEntry.objects.create(
                 kind=kind, text=spelt, reason=reason.strip(), by=by
             )
             note(by, entry, "added to the blocklist", {"reason": (None, entry.reason)})
@@ -47,12 +47,12 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 
 @transaction.atomic
-def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
+def remove_entry(number: int, *, by: User | None = None) -> BlocklistEntry:
     """Let crawls have again what the entry covered; those at work take back what it alone kept out.
 
     Raises NotThere.
     """
-    entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
+    entry = BlocklistEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
         raise NotFound(f"The blocklist has no entry {number}.")
     note(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
@@ -71,12 +71,12 @@ def reason_errors(reason: str) -> dict[str, str]:
     return {}
 
 
-def block_host(host: Host, reason: str, *, by: User | None = None) -> BlackListEntry:
+def block_host(host: Host, reason: str, *, by: User | None = None) -> BlocklistEntry:
     """From now on no crawl fetches from the host; shifts at work obey within a second.
 
     Raises BadOrder for a reason that is none.
     """
-    return _entries(host).first() or add_entry(BlacklistKind.HOST, host.name, reason, by=by)
+    return _entries(host).first() or add_entry(BlocklistKind.HOST, host.name, reason, by=by)
 
 
 def unblock_host(host: Host, *, by: User | None = None) -> None:
@@ -86,5 +86,5 @@ def unblock_host(host: Host, *, by: User | None = None) -> None:
         remove_entry(entry.pk, by=by)
 
 
-def _entries(host: Host) -> QuerySet[BlackListEntry]:
-    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, text=host.name, removed_at=None)
+def _entries(host: Host) -> QuerySet[BlocklistEntry]:
+    return BlocklistEntry.objects.filter(kind=BlocklistKind.HOST, text=host.name, removed_at=None)

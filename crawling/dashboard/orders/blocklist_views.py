@@ -6,36 +6,36 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from crawling.crawls.blacklist import add_entry, remove_entry
+from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.errors import BadOrder, CrawlError
-from crawling.models import BlackListEntry, CrawlJob
+from crawling.models import BlocklistEntry, CrawlJob
 from crawling.paging import page_of
-from crawling.scope.blacklist import BlacklistKind
+from crawling.scope.blocklist import BlocklistKind
 from crawling.web.addresses import BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 ENTRIES = 100
 #: kind, its words, and an example
 KINDS = (
-    (BlacklistKind.HOST, "one host", "www.example.org"),
-    (BlacklistKind.DOMAIN, "a domain with all names below it", "example.org"),
-    (BlacklistKind.PREFIX, "all addresses that begin so", "https://example.org/private/"),
-    (BlacklistKind.REGEX, "all addresses that hold this expression (RE2)", "[?&]sid="),
+    (BlocklistKind.HOST, "one host", "www.example.org"),
+    (BlocklistKind.DOMAIN, "a domain with all names below it", "example.org"),
+    (BlocklistKind.PREFIX, "all addresses that begin so", "https://example.org/private/"),
+    (BlocklistKind.REGEX, "all addresses that hold this expression (RE2)", "[?&]sid="),
 )
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def blacklist(request: AuthenticatedRequest) -> HttpResponse:
+def blocklist(request: AuthenticatedRequest) -> HttpResponse:
     """List what no crawl may fetch; with POST add to it."""
     errors: dict[str, str] = {}
     if request.method == "POST":
         errors = _add(request)
         if not errors:
-            return redirect("crawling:blacklist")
+            return redirect("crawling:blocklist")
     found, before = (
-        BlackListEntry.objects.select_related("by").filter(removed_at=None),
+        BlocklistEntry.objects.select_related("by").filter(removed_at=None),
         asked_number(request, "before"),
     )
     entries, older = page_of(found if before is None else found.filter(pk__lt=before), ENTRIES)
@@ -48,10 +48,10 @@ def blacklist(request: AuthenticatedRequest) -> HttpResponse:
         "typed": typed,
         "errors": errors,
     }
-    return render(request, "crawling/blacklist.html", here)
+    return render(request, "crawling/blocklist.html", here)
 
 
-@needs("crawling.add_blacklistentry")
+@needs("crawling.add_blocklistentry")
 def _add(request: AuthenticatedRequest) -> dict[str, str]:
     """Add the entry that the form names; returns its mistakes by field."""
     asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
@@ -63,7 +63,7 @@ def _add(request: AuthenticatedRequest) -> dict[str, str]:
     return {}
 
 
-@authenticated(needs="crawling.delete_blacklistentry", methods=("POST",))
+@authenticated(needs="crawling.delete_blocklistentry", methods=("POST",))
 def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
     """Take an entry off the list."""
     try:
@@ -71,7 +71,7 @@ def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
         messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")
     except CrawlError as error:
         messages.error(request, str(error))
-    return redirect("crawling:blacklist")
+    return redirect("crawling:blocklist")
 
 
 @authenticated(needs="crawling.view_crawljob")

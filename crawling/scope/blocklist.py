@@ -10,7 +10,7 @@ from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.expressions import BadExpression, read_expression
 
 
-class BlacklistKind(StrEnum):
+class BlocklistKind(StrEnum):
     """What an entry of the blocklist covers."""
 
     HOST = "host"
@@ -19,11 +19,11 @@ class BlacklistKind(StrEnum):
     REGEX = "regex"
 
 
-class BlacklistMatch(NamedTuple):
+class BlocklistMatch(NamedTuple):
     """One entry, by its number on the list."""
 
     number: int
-    kind: BlacklistKind
+    kind: BlocklistKind
     text: str
     reason: str
 
@@ -36,53 +36,53 @@ class BadEntry(ValueError):
     """The text is no entry of that kind; the message says why."""
 
 
-def read_entry(kind: BlacklistKind, text: str) -> str:
+def read_entry(kind: BlocklistKind, text: str) -> str:
     """The text of an entry as it is kept. Raises BadEntry."""
     text = text.strip()
     try:
-        if kind is BlacklistKind.REGEX:
+        if kind is BlocklistKind.REGEX:
             read_expression(text)
             return text
-        if kind is BlacklistKind.PREFIX:
+        if kind is BlocklistKind.PREFIX:
             return read_address(text).url
         address = read_address(
-            f"http://{text.removeprefix('.') if kind is BlacklistKind.DOMAIN else text}/"
+            f"http://{text.removeprefix('.') if kind is BlocklistKind.DOMAIN else text}/"
         )
     except (BadExpression, BadUrl) as error:
         raise BadEntry(str(error)) from error
     if address.target != "/":
         raise BadEntry(f"{text!r} is no {kind}; write its name alone, like example.org")
-    return address.host_key if kind is BlacklistKind.HOST else address.hostname
+    return address.host_key if kind is BlocklistKind.HOST else address.hostname
 
 
-class BlackList:
+class Blocklist:
     """Finds the entry that covers an address.
 
     A domain covers all names below it; a host is a name, with its port if that is unusual.
     """
 
-    def __init__(self, entries: Iterable[BlacklistMatch] = ()) -> None:
-        self._hosts: dict[str, BlacklistMatch] = {}
-        self._domains: dict[str, BlacklistMatch] = {}
-        self._prefixes: dict[str, list[BlacklistMatch]] = {}
-        self._expressions: list[BlacklistMatch] = []
+    def __init__(self, entries: Iterable[BlocklistMatch] = ()) -> None:
+        self._hosts: dict[str, BlocklistMatch] = {}
+        self._domains: dict[str, BlocklistMatch] = {}
+        self._prefixes: dict[str, list[BlocklistMatch]] = {}
+        self._expressions: list[BlocklistMatch] = []
         self._has_entries = False
         for entry in entries:
             self._has_entries = True
-            if entry.kind is BlacklistKind.HOST:
+            if entry.kind is BlocklistKind.HOST:
                 self._hosts.setdefault(entry.text, entry)
-            elif entry.kind is BlacklistKind.DOMAIN:
+            elif entry.kind is BlocklistKind.DOMAIN:
                 self._domains.setdefault(entry.text, entry)
-            elif entry.kind is BlacklistKind.PREFIX:
+            elif entry.kind is BlocklistKind.PREFIX:
                 self._prefixes.setdefault(read_address(entry.text).origin, []).append(entry)
             else:
                 self._expressions.append(entry)
 
-    def find(self, address: Address) -> BlacklistMatch | None:
+    def find(self, address: Address) -> BlocklistMatch | None:
         """The first entry that covers an address: by host, domain, prefix, then expression."""
         return next(self._all(address), None) if self._has_entries else None
 
-    def _all(self, address: Address) -> Iterator[BlacklistMatch]:
+    def _all(self, address: Address) -> Iterator[BlocklistMatch]:
         if entry := self._hosts.get(address.host_key):
             yield entry
         if self._domains:

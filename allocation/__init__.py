@@ -1,1 +1,1 @@
-"""The bank: resources that many crawls share, granted by the Banker's algorithm (SEEDS A, P)."""
+"""Resources that many crawls share, granted by the Banker's algorithm (SEEDS A, P)."""

@@ -1,4 +1,4 @@
-"""The bank in the admin site: look, don't touch.
+"""Pools in the admin site: look, don't touch.
 
 Limits alone can be edited, through services that check them.
 """
@@ -67,7 +67,7 @@ class LimitsPage:
 
 
 class LimitsAdmin(ReadOnlyAdmin):
-    """Read-only, but for pages that edit limits: fields, then what the bank would answer, then the
+    """Read-only, but for pages that edit limits: fields, then what the pool would answer, then the
     change.
 
     Not an admin form's save, and not in the admin's transaction: the service locks, checks and

@@ -1,4 +1,4 @@
-"""What the bank refuses to do.
+"""What a pool refuses to do.
 
 Doors catch the root, `AllocationError`; the docstring is the message.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class AllocationError(Exception):
-    """The bank cannot do this as it stands."""
+    """The pool cannot do this as it stands."""
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
@@ -29,7 +29,7 @@ class LedgerUnreadable(AllocationError):
 
 
 class UnknownProcess(AllocationError):
-    """There is no such process in the bank; register it first."""
+    """There is no such process in a pool; register it first."""
 
 
 class UnknownRequest(AllocationError):
@@ -178,8 +178,8 @@ class BankBusy(AllocationError):
 
 
 class WrongIsolation(AllocationError):
-    """Bank transactions run at READ COMMITTED: any other level would read processes as they were
-    before the lock.
+    """Transactions of a pool run at READ COMMITTED: any other level would read processes as they
+    were before the lock.
     """
 
 

@@ -1,6 +1,6 @@
 """Forms for limits.
 
-What they ask is shown first, as the bank would answer it, and done once confirmed.
+What they ask is shown first, as the pool would answer it, and done once confirmed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was t
 
 
 class LimitsForm(forms.Form):
-    """Edit numbers by name; what the bank refuses stands beside the field it names."""
+    """Edit numbers by name; what the pool refuses stands beside the field it names."""
 
     override_reason = forms.CharField(
         required=False,
@@ -88,13 +88,13 @@ class LimitsForm(forms.Form):
         return {key: to for key, (_, to) in self.changes().items()}
 
     def refuse(self, sentence: str, resource: object) -> None:
-        """Put a refusal of the bank's where it belongs."""
+        """Put a refusal of the pool's where it belongs."""
         self.add_error(
             resource if isinstance(resource, str) and resource in self.fields else None, sentence
         )
 
     def apply(self, override: Override | None) -> bool:
-        """Ask the bank for the change. False if it refused; the error then stands in the form."""
+        """Ask the pool for the change. False if it refused; the error then stands in the form."""
         try:
             if self.changes():
                 self.make_change(override)
@@ -105,7 +105,7 @@ class LimitsForm(forms.Form):
 
     @abstractmethod
     def preview(self) -> LimitsPreview:
-        """What the bank would answer now."""
+        """What the pool would answer now."""
 
     @abstractmethod
     def make_change(self, override: Override | None) -> None:

@@ -1,4 +1,4 @@
-"""The bank in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory,
+"""Pools in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory,
 so none can be wrong.
 """
 

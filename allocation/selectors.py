@@ -1,4 +1,4 @@
-"""Read the bank. Each function asks a fixed number of queries and locks nothing."""
+"""Read pools. Each function asks a fixed number of queries and locks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank's pages."""
+"""The pages of resources."""
 
 from django.urls import path
 

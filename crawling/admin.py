@@ -27,7 +27,7 @@ from crawling.models import (
 
 
 class ViewOnlyAdmin(ReadOnlyAdmin):
-    """A row edited by hand would pass by the frontier's locks and the bank."""
+    """A row edited by hand would pass by the locks of the frontier and of the pool."""
 
     show_full_result_count = False
     permission = "crawling.view_crawljob"

@@ -15,7 +15,7 @@ from serving.fragments import render_live
 
 @authenticated(needs="crawling.view_crawljob")
 def overview(request: AuthenticatedRequest) -> HttpResponse:
-    """What runs, what waits and on what, what fails, how fast, whether the bank is safe and every
+    """What runs, what waits and on what, what fails, how fast, whether the pools are safe and every
     part answers.
     """
     hours = _hours(request)

@@ -35,7 +35,7 @@ def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
     except ProgrammingError as error:
         raise BadSetting(f"DATABASE_URL: {str(error).strip()}") from error
     named = {NAMES[key]: str(value) for key, value in parts.items() if key in NAMES}
-    # Django's own statements are never prepared; those of the bank that bind in the server are,
+    # Django's own statements are never prepared; those of the pool that bind in the server are,
     # from the sixth time on.
     options = {
         "prepare_threshold": 5,

@@ -1,4 +1,4 @@
-"""The bank's endpoints. `crawlsite.api` hangs them in."""
+"""The endpoints of pools. `crawlsite.api` hangs them in."""
 
 from allocation.api.banker import banker
 from allocation.api.history import history

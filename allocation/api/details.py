@@ -1,4 +1,4 @@
-"""What the bank shows, as the endpoints answer it."""
+"""What a pool shows, as the endpoints answer it."""
 
 from __future__ import annotations
 

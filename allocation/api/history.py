@@ -1,4 +1,4 @@
-"""`/api/v1/pools/{id}/events` and `/api/v1/pools/{id}/as-of/{version}`: the ledger, and the bank
+"""`/api/v1/pools/{id}/events` and `/api/v1/pools/{id}/as-of/{version}`: the ledger, and the pool
 as it was after any event of it.
 """
 

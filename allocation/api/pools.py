@@ -1,4 +1,4 @@
-"""`/api/v1/pools`: the bank as it stands."""
+"""`/api/v1/pools`: pools as they stand."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

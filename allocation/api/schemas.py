@@ -1,4 +1,4 @@
-"""What the bank's endpoints take and answer."""
+"""What the endpoints of pools take and answer."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

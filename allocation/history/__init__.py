@@ -1,1 +1,1 @@
-"""The bank's past, read from its ledger. Writes nothing but its own checkpoints."""
+"""A pool's past, read from its ledger. Writes nothing but its own checkpoints."""

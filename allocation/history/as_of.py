@@ -1,4 +1,4 @@
-"""The bank as it was after any event of its ledger."""
+"""A pool as it was after any event of its ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank's rows. Every write to them goes through `allocation.services`."""
+"""The rows of pools. Every write to them goes through `allocation.services`."""
 
 from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass
 from allocation.models.dealings import Grant, Release, Request, RequestKind, RequestState

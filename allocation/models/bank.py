@@ -26,8 +26,9 @@ class Policy(models.TextChoices):
 
 
 class Pool(models.Model):
-    """One bank. Its row is the lock for every decision, and holds what a decision reads of the
-    whole pool.
+    """Resource classes and what is free of each.
+
+    Its row is the lock for every decision, and holds what a decision reads of the whole pool.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -108,14 +109,14 @@ IS_IDLE = Q(state=ProcessState.ACTIVE, lease_until=None, is_waiting=False)
 
 
 class Process(models.Model):
-    """One process in the bank: its claim (Max), what it holds (Allocation), and the lease of its
+    """One process in the pool: its claim (Max), what it holds (Allocation), and the lease of its
     shift.
 
     A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and
     whoever writes with an older one is too late. `lease_until` is empty when no shift is alive.
     Only take_lease and renew_lease touch this row without the pool's lock, and only the columns of
     the lease. `kept_until` is set while an operator's pause keeps the units of a shift that has
-    ended: a reservation, and in the bank's reckoning a process that does not finish.
+    ended: a reservation, and in the pool's reckoning a process that does not finish.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")

@@ -1,4 +1,4 @@
-"""The append-only record of what the bank did, what it asks its owner to do, and two views for
+"""The append-only record of what a pool did, what it asks its owner to do, and two views for
 people and checks.
 """
 

@@ -2,7 +2,7 @@
 
 Pure: the caller passes times.
 
-The bank is played forward. Whoever holds gives everything back when its time is over: the end of
+The pool is played forward. Whoever holds gives everything back when its time is over: the end of
 its reservation, or the time that its shifts usually take. Of those who wait, in turn, each is
 granted as soon as it may be, and holds for its usual time as well. The order in which the holders
 finish is a safe sequence wherever each can finish by then; a holder of whom no time is known is
@@ -113,7 +113,7 @@ def estimate_starts(
 
 
 class _BankForecast:
-    """The bank played forward from now; `clock` counts seconds."""
+    """The pool played forward from now; `clock` counts seconds."""
 
     def __init__(
         self, available: Vector, tenants: Sequence[HoldingProcess], *, is_naive: bool

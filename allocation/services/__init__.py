@@ -1,4 +1,4 @@
-"""Every write to the bank. All take keyword arguments and run in a transaction of their own."""
+"""Every write to a pool. All take keyword arguments and run in a transaction of their own."""
 
 from allocation.history.checkpoints import keep_checkpoints
 from allocation.models import RequestKind

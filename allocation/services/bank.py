@@ -295,7 +295,7 @@ class Bank:
 def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
     """Lock the pool, then read it; written back when the block ends well.
 
-    Only within a bank transaction.
+    Only within a transaction of the pool.
 
     Safety is a property of the whole state, so two decisions must never overlap: one lock for the
     pool. The processes are read in the *next* statement: one that locked and joined would return

@@ -35,7 +35,7 @@ MOST_BYPASSES = 10_000
 
 @dataclass(frozen=True)
 class ChangedLimits:
-    """The bank as a change of limits left it, and who could not be sure to finish under it: nobody,
+    """The pool as a change of limits left it, and who could not be sure to finish under it: nobody,
     unless it was overridden.
     """
 
@@ -105,7 +105,7 @@ def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Proces
 
 
 def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> ChangedLimits:
-    """`change_limits` within the caller's bank transaction."""
+    """`change_limits` within the caller's transaction of the pool."""
     with locked_bank(pool) as bank:
         stuck = _put_capacity(bank, limits.capacity, override) if limits.capacity else ()
         if limits.reserved:
@@ -123,7 +123,7 @@ def put_process(
     *,
     stage: str | None = None,
 ) -> ChangedLimits:
-    """`change_process` within the caller's bank transaction."""
+    """`change_process` within the caller's transaction of the pool."""
     with locked_bank_of(process) as (bank, changed):
         if changed.state == ProcessState.FINISHED:
             raise ProcessFinished(process=changed.label)

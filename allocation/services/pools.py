@@ -49,7 +49,7 @@ def create_pool(
     policy: str = Policy.BANKER,
     is_experiment: bool = False,
 ) -> Pool:
-    """Open a bank with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken.
+    """Open a pool with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken.
 
     is_experiment: lists of pools leave it out; its own page shows it.
     """
@@ -104,7 +104,7 @@ def register_process(
     priority: int = 0,
     after_epoch: int = 0,
 ) -> Process:
-    """Let a process into the bank with its claim by class; a class not named is claimed 0.
+    """Let a process into the pool with its claim by class; a class not named is claimed 0.
 
     A `run_ref` that is not empty names one process that may still ask: registered again, by two at
     once even, that one is returned as it stands.

@@ -1,4 +1,4 @@
-"""The frame of every transaction in the bank: its isolation, its time limits, and when it is tried
+"""The frame of every transaction of a pool: its isolation, its time limits, and when it is tried
 again.
 """
 
@@ -30,8 +30,8 @@ LIMITS = {
 def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     """Run `work` in a transaction of its own, again (three times in all) if others were in the way.
 
-    The transaction is durable: no caller can hold the bank's lock longer than the work takes, or
-    mix the bank's rows with others in one transaction. Raises BankBusy when the last attempt failed
+    The transaction is durable: no caller can hold the pool's lock longer than the work takes, or
+    mix the pool's rows with others in one transaction. Raises BankBusy when the last attempt failed
     too.
     """
 
@@ -65,7 +65,7 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
-    """Let a function of the server write within the caller's bank transaction; returns its row."""
+    """Let a function of the server write within the caller's transaction; returns its row."""
     with planned_cursor() as cursor:
         cursor.execute(f"SELECT * FROM {call}", arguments)  # noqa: S608 - calls of ours
         row: Sequence[Any] = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""Numbers and times on the bank's pages."""
+"""Numbers and times on the pages of resources."""
 
 from __future__ import annotations
 

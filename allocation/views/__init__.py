@@ -1,1 +1,1 @@
-"""The bank's pages."""
+"""The pages of resources."""

@@ -1,4 +1,4 @@
-"""The bank's pages: look, don't touch."""
+"""The pages of pools: look, don't touch."""
 
 from __future__ import annotations
 

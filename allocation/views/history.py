@@ -1,4 +1,4 @@
-"""The bank's past: one event at a time, with the matrices as they were then.
+"""A pool's past: one event at a time, with the matrices as they were then.
 
 Everything chosen stands in the address.
 """
@@ -43,7 +43,7 @@ class EventLink:
 
 @authenticated(needs="allocation.view_pool")
 def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how
+    """Show the pool as of an event (`event`), the way to others of a `process` and `kind`, and how
     full it was over time (`span`).
     """
     filters = EventFilter(

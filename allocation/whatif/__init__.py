@@ -1,4 +1,4 @@
 """States that somebody makes up to ask what would be.
 
-Pure: nothing here knows the bank's tables, and nothing is kept.
+Pure: nothing here knows the pool's tables, and nothing is kept.
 """

@@ -1,4 +1,4 @@
-"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the bank
+"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the pool
 as of an event, and to draw it.
 
 python -m benchmarks.allocation.history [EVENTS]

@@ -178,7 +178,7 @@ def measured(
     seconds: float,
     scarce: bool = False,
 ) -> list[Figures]:
-    """The bare counter and the bank in alternating runs."""
+    """The bare counter and the pool in alternating runs."""
     askers, keys = fill(registered, classes, clients, scarce=scarce)
     sides: dict[str, list[Callable[[], Pair]]] = {
         "counter": [counter] * clients,

@@ -1,4 +1,4 @@
-"""What each way to serve a queue does to jobs that hold and wait: a simulation with the bank's own
+"""What each way to serve a queue does to jobs that hold and wait: a simulation with the pool's own
 rules.
 
     python -m benchmarks.allocation.simulation [SEEDS]
@@ -82,7 +82,7 @@ MayPass = Callable[["Simulation", Job, Job | None], bool]
 
 
 def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
-    """The bank's rule: holders are exempt from turns."""
+    """The pool's rule: holders are exempt from turns."""
     asker = fairness.QueuedRequest(job.wanted, any(job.held))
     return (
         fairness.refusal(
@@ -104,7 +104,7 @@ POLICIES: dict[str, tuple[bool, MayPass]] = {
 
 
 class Simulation:
-    """One run: events in order of time, and the queue served as the bank serves its own."""
+    """One run: events in order of time, and the queue served as the pool serves its own."""
 
     def __init__(self, policy: str, load: Load, seed: int) -> None:
         self.is_checked, self.may_pass = POLICIES[policy]

@@ -1,5 +1,5 @@
 """Fill every list that a page or an endpoint shows: the log, verdicts, traps, duplicates, names,
-deliveries, actions, the bank's ledger.
+deliveries, actions, the pool's ledger.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ SLICE = 50_000
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to be; `live` crawls have ten processes each in the bank, and `rows` is
+    """How much there is to be; `live` crawls have ten processes each in the pool, and `rows` is
     what every other list has.
     """
 
@@ -156,7 +156,7 @@ def fill(size: Size) -> Filled:
 
 
 def _live_crawls(count: int) -> list[Any]:
-    """Crawls as an operator makes and starts them: some hold, and the others wait at the bank."""
+    """Crawls as an operator makes and starts them: some hold, and the others wait for resources."""
     from crawling.crawls.creation import create_crawl, start_run
     from crawling.models import AllowedNetwork, CrawlJob, Run
     from crawling.models.jobs import ENDED_STATES

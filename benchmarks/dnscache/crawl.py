@@ -1,4 +1,4 @@
-"""A real crawl, with bank, frontier and shifts, over many hosts of a loopback web whose names are
+"""A real crawl, with pool, frontier and shifts, over many hosts of a loopback web whose names are
 20 to 120 ms away, five ways.
 
 python -m benchmarks.dnscache.crawl [HOSTS [PAGES [ROUNDS]]]
@@ -206,7 +206,7 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
 
 
 def starts() -> list[tuple[int, int]]:
-    """The shifts of the crawl that the bank has granted."""
+    """The shifts of the crawl that the pool has granted."""
     start_due_crawls()
     messages = unsent_outbox()
     mark_sent(ids=[message.id for message in messages])

@@ -36,7 +36,7 @@ def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
 
 
 def notify_of_bank(pool: int, name: str, sentence: str) -> None:
-    """Leave a delivery for each listener that wants to know when a bank is not safe."""
+    """Leave a delivery for each listener that wants to know when a pool is not safe."""
     _leave(
         AlertEvent.UNSAFE,
         {"pool": pool, "name": name, "sentence": sentence},

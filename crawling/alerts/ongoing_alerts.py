@@ -1,4 +1,4 @@
-"""Tell listeners of what lasts, once each time: a long wait at the bank, a bank that is not
+"""Tell listeners of what lasts, once each time: a long wait for resources, a pool that is not
 safe."""
 
 from __future__ import annotations

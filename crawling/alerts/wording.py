@@ -25,15 +25,15 @@ MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253
 
 
 class AlertEvent(StrEnum):
-    """What may be told: of a run, or of the bank."""
+    """What may be told: of a run, or of a pool."""
 
     STARTED = "started"
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
     TROUBLE = "trouble"  # it paused or stopped by itself
-    WAITING = "waiting"  # it has waited at the bank for longer than its order allows in silence
-    UNSAFE = "unsafe"  # of the bank: its state is not safe, or units are missing
+    WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
+    UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing
 
 
 #: the event of a delivery that an administrator sends to see whether it arrives

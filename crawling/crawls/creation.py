@@ -89,7 +89,7 @@ def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
     """An archive needs its writer; without one the crawl claims none, unless its order does, so
-    that the bank counts on none.
+    that the pool counts on none.
     """
     if not order.archive:
         claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
@@ -170,7 +170,7 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
-    """The crawl's part of a start; the bank's follows when this is committed.
+    """The crawl's part of a start; the pool's follows when this is committed.
 
     `by_schedule`: `by` has only set the schedule.
     """

@@ -1,4 +1,4 @@
-"""Change a crawl's Max and priority, also while it runs: first at the bank, which may refuse, then
+"""Change a crawl's Max and priority, also while it runs: first in the pool, which may refuse, then
 in the order, which shifts follow.
 """
 
@@ -16,7 +16,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.claims import GROWING, complete_claim
 from crawling.runs.grants import default_pool
 
-#: fields of an order that the bank knows of a run's processes
+#: fields of an order that the pool knows of a run's processes
 AT_THE_BANK = ("claim", "priority")
 
 
@@ -54,7 +54,7 @@ def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -
     differ from the old ones, all or none.
 
     A process that holds more than its new Max is left to its shift, which gives back first; a start
-    that waits takes the turn of its new priority. Raises BadOrder with the bank's own sentence.
+    that waits takes the turn of its new priority. Raises BadOrder with the pool's own sentence.
     """
     before, priority = old.get("claim", {}), new.get("priority", old.get("priority"))
     claim = {

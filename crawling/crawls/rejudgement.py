@@ -76,7 +76,7 @@ def _caught_up(run_id: int, *, until: float) -> bool:
         if time.monotonic() > until:
             return False
     if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
-        settle_run(run_id)  # it may be waiting at the bank for a shift that has nothing to do
+        settle_run(run_id)  # it may be waiting for resources for a shift that has nothing to do
     return True
 
 

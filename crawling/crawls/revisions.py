@@ -27,7 +27,7 @@ from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.run_log import write
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the
-#: bank
+#: pool
 OF_THE_CRAWL = (
     "name",
     "scope",
@@ -84,7 +84,7 @@ def edit_crawl(
 
 @contextmanager
 def _one_after_the_other(crawl_id: int) -> Iterator[None]:
-    """Of two edits at once one might have the last word at the bank and the other in the order.
+    """Of two edits at once one might have the last word in the pool and the other in the order.
 
     No transaction spans the two, so that it is a lock of the session."""
     key = f"edit/{crawl_id}"

@@ -77,7 +77,7 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
 
 def start_scheduled() -> None:
     """Settle every time that has come; a run that a crash cuts off behind its commit is taken to
-    the bank by the scheduler.
+    the pool by the scheduler.
     """
     now = timezone.now()
     for schedule_id in (
@@ -91,7 +91,7 @@ def start_scheduled() -> None:
 
 @transaction.atomic
 def start_due(schedule_id: int, now: datetime) -> Run | None:
-    """Settle a schedule's times up to now, and return the run that is to be taken to the bank, if
+    """Settle a schedule's times up to now, and return the run that is to be taken to the pool, if
     one was made.
     """
     CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(

@@ -1,4 +1,4 @@
-"""Hold units of the pool for a moment, outside of any run: a process of its own in the bank.
+"""Hold units of the pool for a moment, outside of any run: a process of its own in the pool.
 
 It claims what it asks for, once and all at once, and holds nothing else meanwhile, so it can
 always finish. It occupies no worker seat: those are for shifts, and the caller has a worker.
@@ -30,7 +30,7 @@ from crawling.crawls.creation import capacity_of
 from crawling.errors import CrawlError
 from crawling.runs.grants import default_pool
 
-#: what such processes are known by in the bank; no shift is made of them
+#: what such processes are known by in the pool; no shift is made of them
 MOMENT_REF = "moment/"
 #: somebody waits in front of a page, so its turn comes before that of crawls
 URGENT = 10
@@ -48,7 +48,7 @@ def held_units(
     """Hold as much of what is wanted as the pool has at all; everything goes back at the end.
 
     Yields the units by class, and an event that is set should they be taken back: stop then.
-    Raises NoUnits when they are not granted in time, AllocationError for a bank that is busy.
+    Raises NoUnits when they are not granted in time, AllocationError for a pool that is busy.
     """
     pool = default_pool()
     capacity = capacity_of(pool)
@@ -77,7 +77,7 @@ def held_units(
 
 
 def finish_moment(reference: str) -> None:
-    """End what a caller that was killed has left in the bank; harmless if there is nothing."""
+    """End what a caller that was killed has left in the pool; harmless if there is nothing."""
     left = Process.objects.filter(run_ref=f"{MOMENT_REF}{reference}", state=ProcessState.ACTIVE)
     for process in left.values_list("pk", flat=True):
         finish_process(process=process)

@@ -1,6 +1,6 @@
 """A test fetch: what the first seeds of an order answer, before there is a crawl.
 
-Polite like any fetch, and like any fetch it holds a grant of the bank. It reads what strangers
+Polite like any fetch, and like any fetch it holds a grant. It reads what strangers
 wrote, so it runs as a background job (`crawling.dryrun.inquiry_answers`), never in the web process.
 """
 
@@ -57,7 +57,7 @@ from dnscache.resolver import Resolution, resolve, resolve_many
 MOST_TRIED = 10
 #: the longest for all together; an operator waits in front of a page
 LONGEST_SECONDS = 25.0
-#: and before that for the bank's grant
+#: and before that for the grant
 GRANT_SECONDS = 20.0
 #: a host that is free within this time is waited for
 SOON_SECONDS = 3.0
@@ -93,7 +93,7 @@ def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTestFetch]:
-    """Fetch the first seeds of an order, with units of the bank for as many at a time as it gives.
+    """Fetch the first seeds of an order, with units of the pool for as many at a time as it gives.
 
     Raises BadOrder, NoUnits.
     """

@@ -32,11 +32,11 @@ from crawling.experiments.workload import CLASSES, WorkloadJob
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.web.fetch.adapter import PinnedSession
 
-#: what a process of an experiment is known by in the bank; the scheduler makes no shift of it
+#: what a process of an experiment is known by in the pool; the scheduler makes no shift of it
 EXPERIMENT_REF = "experiment/"
 #: a waiter looks for itself so often, should nobody wake it
 LOOK_SECONDS = 5.0
-#: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after,
+#: a wait ends at the bound by itself; should this program be killed, the pool ends it soon after,
 #: and serves nobody who is dead
 GRACE_SECONDS = 5.0
 
@@ -171,7 +171,7 @@ class RequestAttempt:
         return outcome
 
     def _give_up(self, request_id: UUID) -> RequestOutcome:
-        """Raise OverBound, with what the bank's rows say at this moment, unless a grant came
+        """Raise OverBound, with what the pool's rows say at this moment, unless a grant came
         first."""
         deadlocked = self._process in self._leg.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
@@ -195,7 +195,7 @@ class RequestAttempt:
     def _leave(self) -> None:
         """Give everything back, and wake whom that served.
 
-        Should the bank be out of reach, the lease runs out.
+        Should the database be out of reach, the lease runs out.
         """
         if self._process is not None:
             self._leg.leases.pop(self._process, None)

@@ -90,7 +90,7 @@ class PolicyRun:
     def deadlocked_now(self) -> frozenset[int]:
         """The processes that are truly deadlocked.
 
-        One statement reads the bank, so it sees one moment.
+        One statement reads the pool, so it sees one moment.
         """
         wanted = Request.objects.filter(process=OuterRef("pk"), state=RequestState.WAITING).values(
             "amounts"

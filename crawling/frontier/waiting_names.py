@@ -20,7 +20,7 @@ FREE_AT = (
 #: hosts read of each process of a run, the longest due first: with fewer, names that are not
 #: settled could hide each other
 MOST_OF_A_PROCESS, MOST = 2000, 4000
-#: processes in line at the bank whose names are resolved ahead of their shifts
+#: processes in line for resources whose names are resolved ahead of their shifts
 FIRST_IN_LINE = 500
 
 #: true of a host whose name is settled, or needs nobody to ask; of every host while the gate is

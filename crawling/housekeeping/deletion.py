@@ -20,7 +20,7 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
     """Delete a draft or a crawl whose runs have ended: at once, or as soon as the scheduler gets to
     what is left. Raises WrongState.
 
-    Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl.
+    Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
     Archive files on other machines go when a shift begins its archive there.
     """
     ask_deletion(crawl, by=by)

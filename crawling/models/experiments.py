@@ -12,7 +12,7 @@ from django.urls import reverse
 
 
 class ExperimentPolicy(models.TextChoices):
-    """How the bank of an experiment decides. all_at_once is a naive bank of which each request asks
+    """How the pool of an experiment decides. all_at_once is a naive pool of which each request asks
     its whole claim in one step.
     """
 

@@ -153,7 +153,7 @@ class CrawlJob(models.Model):
 
 
 class RunState(models.TextChoices):
-    """What is stored; that a run *waits* follows from the bank and is added on reading
+    """What is stored; that a run *waits* follows from the pool and is added on reading
     (`selectors`).
     """
 
@@ -267,7 +267,7 @@ class Run(models.Model):
 
 
 class RunProcess(models.Model):
-    """One of a run's processes: it serves its share of the hosts and has one row in the bank."""
+    """One of a run's processes: it serves its share of the hosts and has one row in the pool."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
     number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")

@@ -1,4 +1,4 @@
-"""The working life of a pre-resolver: names of hosts that come due are resolved while a bank grant
+"""The working life of a pre-resolver: names of hosts that come due are resolved while a grant
 lasts.
 """
 
@@ -91,7 +91,7 @@ class PreResolverProcess:
             ending.wait(TICK_SECONDS)
 
     def _look(self, now: float) -> None:
-        """Every second: the seat, the bank, a sign of life.
+        """Every second: the seat, the grant, a sign of life.
 
         Another process of this machine that has the seat is left alone.
         """

@@ -1,4 +1,4 @@
-"""What a pre-resolver holds at the bank: look-ups in flight, as a process of its own that no run
+"""What a pre-resolver holds of the pool: look-ups in flight, as a process of its own that no run
 belongs to.
 """
 
@@ -25,7 +25,7 @@ from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
 
-#: what such a process is known by in the bank; the scheduler makes no shift of it
+#: what such a process is known by in the pool; the scheduler makes no shift of it
 NAMES_REF = "names/"
 CLASS = "dns_slots"
 #: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and
@@ -39,7 +39,7 @@ class LookupSlots:
 
     Like a shift it gives everything back when its slice is over and others wait.
 
-    So every process of the bank ends in finite time, which is what makes a safe state worth
+    So every process of the pool ends in finite time, which is what makes a safe state worth
     something.
     """
 
@@ -97,7 +97,7 @@ class LookupSlots:
 
     def _ask(self) -> None:
         """Registered anew after each turn: what has ended is finished, so that nothing idle stands
-        in the bank.
+        in the pool.
         """
         pool = default_pool()
         units = dict(

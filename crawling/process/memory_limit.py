@@ -47,7 +47,7 @@ class MemoryLimit:
             _libc.mallopt(M_ARENA_MAX, ARENAS)
 
     def allow(self, held_bytes: int) -> None:
-        """Let the process have so much for documents, as the bank granted it; an allocation beyond
+        """Let the process have so much for documents, as the pool granted it; an allocation beyond
         that raises MemoryError.
         """
         wanted = (

@@ -63,7 +63,7 @@ class RunFacts:
     state: str
     #: who or what paused it, in a sentence
     paused: str = ""
-    #: why its request at the bank waits, and what ends that
+    #: why its request for resources waits, and what ends that
     wait: str = ""
     wait_ends: str = ""
     #: for how long a grant has not been taken up

@@ -1,4 +1,4 @@
-"""A run's dealings with the bank. No transaction here touches both the bank's rows and the crawl's.
+"""A run's dealings with the pool. No transaction here touches both the pool's rows and the crawl's.
 
 So each step may be repeated after a crash between two of them; the scheduler does
 (`crawling.scheduler`).
@@ -44,7 +44,7 @@ from crawling.run_log import write
 
 logger = logging.getLogger(__name__)
 
-#: what the bank knows a run's processes by; those of experiments, pre-resolvers and test fetches
+#: what the pool knows a run's processes by; those of experiments, pre-resolvers and test fetches
 #: have other references, and no shifts
 RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
@@ -59,13 +59,13 @@ def default_pool() -> Pool:
     return pool
 
 
-#: a process of a run that the bank does not know, or not any more: a run that had ended goes on
+#: a process of a run that the pool does not know, or not any more: a run that had ended goes on
 #: (`retrying`)
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
 
 def enroll(run: Run) -> None:
-    """Register the run's processes in the bank, each once.
+    """Register the run's processes in the pool, each once.
 
     A claim that the pool can no longer serve fails the run.
 
@@ -96,7 +96,7 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
-    # The scheduler and whoever started the run may both come here at once; the bank makes one
+    # The scheduler and whoever started the run may both come here at once; the pool makes one
     # process of that.
     return register_process(
         pool=pool.pk,
@@ -121,7 +121,7 @@ def ask_for_shifts(run: Run) -> None:
 
 
 def ask_for_shift(process: RunProcess) -> None:
-    """Ask the bank for the start of a shift, if the process has something due.
+    """Ask the pool for the start of a shift, if the process has something due.
 
     Asking twice does no harm.
     """
@@ -144,7 +144,7 @@ def ask_for_shift(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another was faster, and asked for what is wanted; a bank that is busy is asked again by
+        # another was faster, and asked for what is wanted; a pool that is busy is asked again by
         # the scheduler
         return
     if not outcome.granted:
@@ -178,7 +178,7 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
 
 
 def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
-    """End a shift in the bank: everything goes back, unless an operator paused the run and wants it
+    """End a shift in the pool: everything goes back, unless an operator paused the run and wants it
     kept, and that is safe.
     """
     run = Run.objects.get(pk=process.run_id)
@@ -231,7 +231,7 @@ def cancel_waiting(run: Run) -> None:
 
 
 def leave_bank(run: Run) -> None:
-    """End the run's processes in the bank; whatever they still hold goes back."""
+    """End the run's processes in the pool; whatever they still hold goes back."""
     for process_id in run.processes.exclude(bank_process=None).values_list(
         "bank_process", flat=True
     ):

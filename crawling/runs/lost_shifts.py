@@ -77,7 +77,7 @@ def _process_of(bank_process: int) -> RunProcess | None:
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:
-    """The bank took a shift's units back because its lease ran out: close its books; its hosts rest
+    """The pool took a shift's units back because its lease ran out: close its books; its hosts rest
     until their own leases end.
     """
     process = _process_of(process_id)

@@ -58,7 +58,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
                 )
         total += count
     if deed == UrlAction.TAKE_OUT:
-        settle_run(run.pk)  # nothing may be left, and it may be waiting at the bank
+        settle_run(run.pk)  # nothing may be left, and it may be waiting for resources
     return total
 
 

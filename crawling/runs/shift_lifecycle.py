@@ -75,7 +75,7 @@ def end_shift(shift: Shift, ending: str) -> None:
 
     Safe to repeat.
 
-    The shift has let its hosts go itself, each with its own waiting time; the bank's units are
+    The shift has let its hosts go itself, each with its own waiting time; the pool's units are
     released by the caller.
     """
     with locked_run(shift.process.run_id):
@@ -137,7 +137,7 @@ def _which(process: RunProcess) -> str:
 
 def settle_run(run_id: int) -> Run:
     """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the
-    bank if it has ended.
+    pool if it has ended.
 
     An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and
     then a shift is alive.
@@ -198,7 +198,7 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
     """After a shift has closed its books: settle the run, give back what the shift holds, and ask
     for the next one.
 
-    A run that has ended takes its processes out of the bank with all they hold, in one step.
+    A run that has ended takes its processes out of the pool with all they hold, in one step.
     """
     run = settle_run(process.run_id)
     if run.state in ENDED_STATES:
@@ -211,7 +211,7 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
 
 
 def continue_shift(process: RunProcess) -> None:
-    """After a shift has left the bank: settle the run, say what became of its units, and ask for
+    """After a shift has left the pool: settle the run, say what became of its units, and ask for
     the next shift if work is due.
     """
     _go_on(settle_run(process.run_id), process)

@@ -52,15 +52,15 @@ r.state IN ('queued', 'running') AND NOT EXISTS (
     SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
     WHERE own.run_id = r.id AND s.ended_at IS NULL)
 """
-#: runs that wait at the bank, found from the requests that wait
+#: runs that wait for resources, found from the requests that wait
 AT_BANK = f"""
 SELECT DISTINCT r.id, TRUE FROM allocation_request w
 JOIN crawling_runprocess p ON p.bank_process_id = w.process_id
 JOIN crawling_run r ON r.id = p.run_id
 WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
 """  # noqa: S608  # a constant
-#: runs that neither wait at the bank nor have anything from it, found from processes that are idle
-#: or not enrolled
+#: runs that neither wait for resources nor hold any, found from processes that are idle or not
+#: enrolled
 BESIDE_BANK = f"""
 SELECT DISTINCT r.id, FALSE FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.id = ANY(ARRAY(
@@ -105,8 +105,8 @@ def wait_reasons(
 
     Each is a run that may work.
 
-    waits: what the runs' processes wait for at the bank, of whoever has asked already: to know
-    means to look at the whole bank.
+    waits: what the runs' processes wait for in the pool, of whoever has asked already: to know
+    means to look at the whole pool.
     """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = (
@@ -138,7 +138,7 @@ def wait_reasons(
 
 def waiting_runs() -> list[int]:
     """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at
-    the whole bank.
+    the whole pool.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")

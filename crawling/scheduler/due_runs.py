@@ -1,5 +1,5 @@
 """Which runs the scheduler has something to do for, in SQL: read from what is idle, so that neither
-those that wait at the bank nor those that have ended cost anything.
+those that wait for resources nor those that have ended cost anything.
 
 A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and
 asks for the next one.
@@ -22,7 +22,7 @@ HAS_NO_SHIFT = """
 NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
             WHERE own.run_id = r.id AND s.ended_at IS NULL)
 """
-#: processes of runs at work that have something due, no shift, and nothing asked of the bank
+#: processes of runs at work that have something due, no shift, and nothing asked of the pool
 DUE = f"""
 SELECT p.id FROM {IDLE} AND r.state IN ('queued', 'running')
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
@@ -45,7 +45,7 @@ WHERE r.state IN ('queued', 'running') AND r.started_at IS NOT NULL AND {HAS_NO_
   AND (t.fetched >= c.max_pages OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
 """  # noqa: S608  # constants
-#: runs that have ended and are in the bank still
+#: runs that have ended and are in the pool still
 STAYING = f"""
 SELECT r.id FROM {IDLE} AND r.state IN ('finished', 'stopped', 'failed')
 UNION
@@ -53,13 +53,13 @@ SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_proce
 JOIN crawling_run r ON r.id = p.run_id
 WHERE b.lease_until IS NOT NULL AND r.state IN ('finished', 'stopped', 'failed')
 """  # noqa: S608  # constants
-#: runs at work that were never taken to the bank
+#: runs at work that were never taken to the pool
 UNREGISTERED = """
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND r.state IN ('queued', 'running')
 """
-#: runs at work of which the bank has let a process go: they went on (`retrying`) while their end
-#: was still being told to the bank
+#: runs at work of which the pool has let a process go: they went on (`retrying`) while their end
+#: was still being told to the pool
 LET_GO = """
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id

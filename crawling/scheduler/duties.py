@@ -34,7 +34,7 @@ AT_A_TIME_SECONDS = 0.5
 
 
 def start_due_crawls() -> None:
-    """Ask the bank for the shifts that are due and not asked for."""
+    """Ask the pool for the shifts that are due and not asked for."""
     for process_id in _some(DUE):
         ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=process_id))
 
@@ -55,7 +55,7 @@ def settle_leftovers() -> None:
 
 
 def enroll_anew() -> None:
-    """Take runs back to the bank that went on while their end was still being told to it."""
+    """Take runs back to the pool that went on while their end was still being told to it."""
     for run_id in _some(LET_GO):
         enroll(Run.objects.get(pk=run_id))
 

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 #: any number will do, as long as nothing else in this database locks by it
 LEADER_LOCK = 7_266_101_432
-#: where the bank tells of grants (`allocation`)
+#: where the pool tells of grants (`allocation`)
 CHANNEL = "bank"
 
 #: pg_locks shows a 64-bit key as two halves, and the locks of every database of the server
@@ -58,7 +58,7 @@ class Leadership:
         return self._is_leader
 
     def wait(self, seconds: float) -> None:
-        """Return as soon as the bank has granted something, or after so many seconds."""
+        """Return as soon as the pool has granted something, or after so many seconds."""
         assert self._connection is not None
         for _ in self._connection.notifies(timeout=seconds, stop_after=1):
             return

@@ -1,4 +1,4 @@
-"""The jobs that the scheduler gives to RQ, and the bank's messages that cause them: a granted start
+"""The jobs that the scheduler gives to RQ, and the pool's messages that cause them: a granted start
 becomes a job, a lost shift is closed, due alerts wake their worker.
 """
 

@@ -1,2 +1,2 @@
 """One turn of a run at the worker: its hosts, its fetch threads, its leases, its dealings with the
-bank."""
+pool."""

@@ -1,4 +1,4 @@
-"""A shift's archive: asks the bank for a writer once a document is in hand, and says what may be
+"""A shift's archive: asks the pool for a writer once a document is in hand, and says what may be
 recorded.
 """
 
@@ -22,7 +22,7 @@ from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 
-#: documents in hand wait so long for the bank to let an archive file be opened; then their URLs are
+#: documents in hand wait so long for the pool to let an archive file be opened; then their URLs are
 #: told so, and tried again later
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
@@ -38,7 +38,7 @@ class ArchiveStage:
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
     pool has that class. The request is a stage of the shift's, which holds everything else
-    meanwhile: the bank sees to it that this can't deadlock, and the deadline that it ends.
+    meanwhile: the pool sees to it that this can't deadlock, and the deadline that it ends.
     """
 
     def __init__(self, shift: Shift, buyer: ShiftGrants, *, user_agent: str) -> None:
@@ -78,7 +78,7 @@ class ArchiveStage:
     def is_ready(self) -> bool:
         """Whether outcomes can be settled now.
 
-        If not, the bank has been asked for a writer, and there is a deadline.
+        If not, the pool has been asked for a writer, and there is a deadline.
         """
         if self._writer is None or not self._writer.is_held:
             return True
@@ -157,7 +157,7 @@ class ArchiveStage:
         self._is_abandoned = True
 
     def end(self) -> None:
-        """Let no fetch thread wait for the bank any longer: what is not written by now is
+        """Let no fetch thread wait for the pool any longer: what is not written by now is
         dropped."""
         if self._writer:
             self._writer.stop_holding()

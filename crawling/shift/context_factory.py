@@ -33,7 +33,7 @@ KIB = 1024
 
 
 def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: int) -> float:
-    """What one of the crawl's processes may download: what the bank granted, and its share of the
+    """What one of the crawl's processes may download: what the pool granted, and its share of the
     order's own limit.
     """
     granted = float(buyer.held["bandwidth"] * KIB)

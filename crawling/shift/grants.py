@@ -1,4 +1,4 @@
-"""What a shift holds, and its asking for more. The only part of a shift that talks to the bank."""
+"""What a shift holds, and its asking for more. The only part of a shift that asks the pool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crawling.orders.claims import GROWING
 
 
 class ShiftGrants:
-    """`held` is what the bank says this shift holds, by resource class; growth that is granted
+    """`held` is what the pool says this shift holds, by resource class; growth that is granted
     later is noticed on `look`.
     """
 
@@ -36,7 +36,7 @@ class ShiftGrants:
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
-        """What is held; Max, as the bank has it, is read with it."""
+        """What is held; Max, as the pool has it, is read with it."""
         self._max, held = terms_of(self._process)
         return {**dict.fromkeys(self.claim, 0), **held}
 
@@ -45,11 +45,11 @@ class ShiftGrants:
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
     def obey(self, claim: Mapping[str, int], threads: int) -> None:
-        """Follow an order whose Max was edited, against Max at the bank as it was last read: give
+        """Follow an order whose Max was edited, against Max in the pool as it was last read: give
         back what is above it, but no slot that one of the `threads` still at work uses, and
-        lower Max at the bank when that is done. What was raised is asked for as it is needed."""
+        lower Max in the pool when that is done. What was raised is asked for as it is needed."""
         self.claim = dict(claim)
-        # The bank hears of a raise before the order is written: whoever obeyed the order before it
+        # The pool hears of a raise before the order is written: whoever obeyed the order before it
         # has lowered Max again.
         if raised := {
             key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
@@ -76,7 +76,7 @@ class ShiftGrants:
     def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
         """Ask for up to `wanted` more of what lets more fetch threads work, within the claim.
 
-        Never blocks: a refusal waits in the bank.
+        Never blocks: a refusal waits in the pool.
 
         memory_for: how much memory so many fetch threads need.
         """
@@ -117,7 +117,7 @@ class ShiftGrants:
     def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
         """Ask for what a document in hand needs, holding all else; whether it was granted at once.
 
-        Otherwise it waits in the bank.
+        Otherwise it waits in the pool.
         """
         self._check_holder()
         self._stage = uuid4()
@@ -165,7 +165,7 @@ class ShiftGrants:
     def _check_holder(self) -> None:
         """Raise StaleEpoch if another worker has the shift of this epoch.
 
-        After a failover that lost commits an epoch comes again, and the bank compares no more than
+        After a failover that lost commits an epoch comes again, and the pool compares no more than
         that: what this shift asks for or gives back would be its successor's.
         """
         epoch, worker = self._shift.epoch, self._shift.worker

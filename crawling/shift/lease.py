@@ -1,4 +1,4 @@
-"""Keeps a shift's leases alive, in the bank and on its hosts, from a thread that no page can hold
+"""Keeps a shift's leases alive, in the pool and on its hosts, from a thread that no page can hold
 up.
 """
 
@@ -27,7 +27,7 @@ SAFE_PART = 5 / 6
 class LeaseThread:
     """Renews at a third of the lease.
 
-    `is_lost` once the bank says so, or when renewals failed for almost a whole lease.
+    `is_lost` once the pool says so, or when renewals failed for almost a whole lease.
 
     The remote sites cannot be fenced, so a shift must stop by its own clock before others may think
     it dead.

@@ -1,4 +1,4 @@
-"""Memory for large documents: asked of the bank as a stage while one waits, given back when none
+"""Memory for large documents: asked of the pool as a stage while one waits, given back when none
 needs it any more.
 """
 

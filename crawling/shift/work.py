@@ -115,7 +115,7 @@ class ShiftWork:
     def work(self) -> str:
         """Fetch until there is a reason to end, and return it.
 
-        All is written and let go then, but for the bank's units.
+        All is written and let go then, but for the pool's units.
         """
         self._fit_threads(self._shift.process.run)
         try:
@@ -183,7 +183,7 @@ class ShiftWork:
             self._follow(run)
 
     def _follow(self, run: Run) -> None:
-        """Go on as the run is ordered now, with what the bank has granted since."""
+        """Go on as the run is ordered now, with what the pool has granted since."""
         self._context.links.traps.states = states_of(run.pk)
         self._recorder.look()
         self._hosts.tell()

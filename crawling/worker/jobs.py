@@ -29,9 +29,9 @@ logger = logging.getLogger(__name__)
 
 
 def run_shift(process_id: int, epoch: int) -> str:
-    """Work the shift that an epoch of a bank process stands for; returns why it ended.
+    """Work the shift that an epoch of a pool's process stands for; returns why it ended.
 
-    Harmless when run twice or too late: the bank gives each epoch's lease to one taker, once.
+    Harmless when run twice or too late: the pool gives each epoch's lease to one taker, once.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
     connection_created.connect(send_lists_quickly)

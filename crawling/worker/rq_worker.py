@@ -86,7 +86,7 @@ class ShiftWorker(Worker):
         """Redis may have lost everything, and with it who is there; so each sign of life says that
         again.
 
-        RQ would let a dead worker count for two minutes, in which the bank grants seats that nobody
+        RQ would let a dead worker count for two minutes, in which the pool grants seats that nobody
         sits on.
         """
         super().heartbeat(SEAT_SECONDS, pipeline)

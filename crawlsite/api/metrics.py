@@ -1,4 +1,4 @@
-"""`/metrics`: bank and crawls in Prometheus' text format, for whoever may look at the pools."""
+"""`/metrics`: pools and crawls in Prometheus' text format, for whoever may look at the pools."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use.
+    """503 unless PostgreSQL, its tables, Redis and the pools are fit for use.
 
     Workers and scheduler are told of, but pages work without.
 

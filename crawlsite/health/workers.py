@@ -121,7 +121,7 @@ def _job_of(worker: BaseWorker) -> Job | None:
 
 
 def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
-    """The crawl, by number and name, of each process of the bank for which one of the jobs is a
+    """The crawl, by number and name, of each process of the pool for which one of the jobs is a
     shift.
     """
     processes = [job.args[0] for job in jobs if job and job.func_name == RUN_SHIFT]

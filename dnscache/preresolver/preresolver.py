@@ -1,6 +1,6 @@
 """Resolves the hosts that will be needed next, before they are (SEEDS D1-D3).
 
-Knows neither frontier nor bank.
+Knows neither frontier nor pools.
 
 One thread, the caller's, reads who is due, keeps the database and delivers what was learnt; the
 threads of two lanes only talk to name servers. A name that is not answered within a second goes on

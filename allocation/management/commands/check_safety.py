@@ -1,4 +1,4 @@
-"""Print the bank and its safe sequence."""
+"""Print a pool and its safe sequence."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ CHUNK = 200
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
 SHORTEST_PIECE = 3
-#: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or
+#: as pages show them, in the order of a crawl's life; waiting is a run at work that the pool or
 #: another crawl keeps from a shift
 STATES = (
     "draft",

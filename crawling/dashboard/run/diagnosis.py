@@ -37,7 +37,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def stall_of(run: Run, wait: WaitRow | None) -> Stall | None:
-    """The verdict on a run; None: it has ended. wait: why it waits at the bank, if it does."""
+    """The verdict on a run; None: it has ended. wait: why it waits for resources, if it does."""
     return None if run.state in ENDED_STATES else verdict(facts_of(run, wait))
 
 

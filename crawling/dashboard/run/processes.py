@@ -1,4 +1,4 @@
-"""What a run's processes have now: what they hold of the bank, what they wait for there, and what
+"""What a run's processes have now: what they hold of the pool, what they wait for there, and what
 their fetch threads are doing.
 """
 

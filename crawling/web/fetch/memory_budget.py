@@ -1,4 +1,4 @@
-"""Memory for documents in hand: what the bank granted, shared out so that no fetch thread can be
+"""Memory for documents in hand: what the pool granted, shared out so that no fetch thread can be
 stuck with half a document.
 """
 
@@ -86,7 +86,7 @@ class MemoryBudget:
         return self._rest - sum(self._taken.values())
 
     def set_rest(self, rest: int) -> None:
-        """The bank has granted or been given back: so much there is now beyond the fetch threads'
+        """The pool has granted or been given back: so much there is now beyond the fetch threads'
         shares."""
         with self._changed:
             self._rest = rest

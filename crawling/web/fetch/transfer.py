@@ -23,7 +23,7 @@ from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
 #: A body is in memory up to this size, and in a file beyond it (SEEDS W7). It is a quarter of what
-#: the bank grants each fetch thread for documents.
+#: the pool grants each fetch thread for documents.
 SPOOL_BYTES = 256 * 1024
 #: all heads of one answer, and what follows its last chunk
 MOST_HEAD_BYTES = 256 * 1024

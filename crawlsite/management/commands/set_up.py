@@ -22,7 +22,7 @@ from crawlsite.roles import make_roles
 DEMO_ADDRESS = "127.0.0.1"
 DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and
-#: the bank page says why
+#: the page of resources says why
 DEMO_SHARE = 0.6
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
                 self._demo()
             else:
                 self._close_the_demo()
-        # Told, not fatal: whoever repairs the bank needs the dashboard, and a broken pool still
+        # Told, not fatal: whoever repairs the pool needs the dashboard, and a broken pool still
         # decides on what its rows say.
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 

@@ -13,7 +13,7 @@ from crawling.models import CrawlJob
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
-    """A crawl with its dealings in the bank and the whole of its order."""
+    """A crawl with its dealings with the pool and the whole of its order."""
     run = crawl.runs.first()
     bank = [_dealings(one) for one in dealings_of(run)] if run else []
     return {

@@ -6,24 +6,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from dnscache.models import DnsEntry
-from dnscache.records import DnsMinute
+from dnscache.records import SUMS, DnsMinute
 from serving.downloads import Download, row_file, text_file
 
 FIELDS = (
     "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at",
     "expires_at", "retry_at", "fails", "weight", "upstream", "error",
 )  # fmt: skip
-COUNTED = (
-    "memory",
-    "database",
-    "lookup",
-    "stale",
-    "waited_seconds",
-    "asked",
-    "answered",
-    "failed",
-    "cut",
-)
 
 
 def cache_file(kind: str) -> Download:
@@ -36,8 +25,8 @@ def cache_file(kind: str) -> Download:
 
 def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
     """The numbers behind the chart of the last hour, a line a minute."""
-    rows = ({name: getattr(minute, name) for name in ("minute", *COUNTED)} for minute in minutes)
-    return row_file("dns-last-hour", "csv", rows, ("minute", *COUNTED))
+    rows = ({name: getattr(minute, name) for name in ("minute", *SUMS)} for minute in minutes)
+    return row_file("dns-last-hour", "csv", rows, ("minute", *SUMS))
 
 
 def _zone(row: dict[str, object]) -> Iterator[str]:

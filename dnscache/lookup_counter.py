@@ -15,26 +15,15 @@ from django.db.models.functions import Now
 
 from dnscache.answer_cache import AnswerCache
 from dnscache.protocol.answers import DnsStatus
-from dnscache.records import WAITS, DnsDropped, DnsMinute
+from dnscache.records import SUMS, WAITS, DnsDropped, DnsMinute
 from dnscache.resolution import AnswerSource, Resolution
 
-_SUMS = (
-    "memory",
-    "database",
-    "lookup",
-    "stale",
-    "waited_seconds",
-    "asked",
-    "answered",
-    "failed",
-    "cut",
-)
 _ADD = f"""
-INSERT INTO dnscache_dnsminute AS m (minute, {", ".join(_SUMS)}, waits)
-VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in _SUMS)},
+INSERT INTO dnscache_dnsminute AS m (minute, {", ".join(SUMS)}, waits)
+VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in SUMS)},
     %(waits)s)
 ON CONFLICT (minute) DO UPDATE SET
-    {", ".join(f"{name} = m.{name} + excluded.{name}" for name in _SUMS)},
+    {", ".join(f"{name} = m.{name} + excluded.{name}" for name in SUMS)},
         waits = (SELECT array_agg(a + b ORDER BY place)
         FROM unnest(m.waits, excluded.waits) WITH ORDINALITY AS both_waits(a, b, place))
 """  # noqa: S608 - the columns are constants
@@ -86,7 +75,7 @@ class LookupCounter:
             cursor.execute(
                 _ADD,
                 {
-                    **{name: counts[name] for name in _SUMS},
+                    **{name: counts[name] for name in SUMS},
                     "waited_seconds": waited,
                     "waits": waits,
                 },

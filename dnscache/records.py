@@ -13,6 +13,20 @@ from django.db.models.functions import Now
 WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
+#: columns of `DnsMinute` that are summed up
+SUMS = (
+    "memory",
+    "database",
+    "lookup",
+    "stale",
+    "waited_seconds",
+    "asked",
+    "answered",
+    "failed",
+    "cut",
+)
+
+
 class DnsMinute(models.Model):
     """How names were come by in one minute, by all processes.
 

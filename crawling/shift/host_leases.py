@@ -234,9 +234,7 @@ class HostLeases:
         """
         now = time.monotonic()
         outdated = {
-            visit: dns_name(visit.host.name)
-            for visit in visits
-            if visit.route.resolution is None or visit.route.resolved_until <= now
+            visit: dns_name(visit.host.name) for visit in visits if not visit.route.is_current(now)
         }
         found = settled({name for name in outdated.values() if name})
         for visit in visits:
@@ -259,7 +257,7 @@ class HostLeases:
         if by_budget := {
             visit.host.queue_id: visit.clock.free_at - now
             for visit in visits
-            if visit.clock.free_at > visit.clock.host_free_at
+            if visit.clock.rests_for_budget
         }:
             rest_queues(self._shift.process.run_id, by_budget)
         self._keep_outages(visits)

@@ -7,10 +7,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.models import Level, Page, RunCount
+from crawling.models import Level, Page, Run, RunCount
 from crawling.run_log import write
 from tests.api.conftest import SEED
 
@@ -248,3 +250,17 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         administrator("DELETE", f"blocklist/{entry['id']}")[0],
         operator.get("blocklist")["items"],
     ) == (204, [])
+
+
+def test_a_page_of_a_run_that_is_being_removed_is_nowhere_to_be_had(operator, run):
+    page, crawl, viewer = Page.objects.filter(run=run).first(), run.crawl_id, Client()
+    viewer.force_login(User.objects.get(username="operator"))
+    pages = [f"/crawls/{crawl}/pages/{page.pk}/{part}" for part in ("", "document/", "record/")]
+    warc, texts = f"pages/{page.pk}/warc", f"reports/changes/{page.pk}/{page.pk}"
+    assert [viewer.get(address).status_code for address in pages] == [200, 200, 200]
+    assert operator("GET", f"crawls/{crawl}/{texts}")[0] == 202
+
+    Run.objects.filter(pk=run.pk).update(removal_asked_at=timezone.now())
+
+    assert [viewer.get(address).status_code for address in pages] == [404, 404, 404]
+    assert [operator("GET", f"crawls/{crawl}/{door}")[0] for door in (warc, texts)] == [404, 404]

@@ -29,11 +29,11 @@ def get_run(crawl_id: int, number: int | None) -> Run:
 def get_page(crawl_id: int, page_id: int) -> Page:
     """A page of any of the crawl's runs, with what its archive file is found by.
 
-    Raises NotThere.
+    Raises NotFound.
     """
     page = (
         Page.objects.select_related("url", "run__crawl", "archive_file")
-        .filter(pk=page_id, run__crawl=crawl_id)
+        .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)
         .first()
     )
     if page is None:

@@ -7,7 +7,9 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
-from crawling.models import CrawlJob, Run
+from crawling.dashboard.base.lookup import get_page
+from crawling.errors import NotFound
+from crawling.models import CrawlJob, Page, Run
 
 
 def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
@@ -28,6 +30,14 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
     if run is None:
         raise Http404(f"{job.name} has never been started, so {consequence}.")
     return run
+
+
+def wanted_page(crawl: int, page: int) -> Page:
+    """A page of a crawl, by their ids. Raises Http404."""
+    try:
+        return get_page(crawl, page)
+    except NotFound as error:
+        raise Http404(str(error)) from error
 
 
 def asked_text(request: HttpRequest, name: str) -> str:

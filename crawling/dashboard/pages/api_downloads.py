@@ -20,12 +20,11 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.lookup import get_page, get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import ArchiveTrouble
-from crawling.models import Page
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 
@@ -103,14 +102,7 @@ def records(
 def record(
     request: AuthenticatedRequest, crawl_id: CrawlId, page_id: PageId
 ) -> StreamingHttpResponse:
-    page = (
-        Page.objects.select_related("url", "run__crawl", "archive_file")
-        .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)
-        .first()
-    )
     try:
-        if page is None:
-            raise Http404(f"Crawl {crawl_id} has no page {page_id}.")
-        return send(page_file(page))
+        return send(page_file(get_page(crawl_id, page_id)))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble

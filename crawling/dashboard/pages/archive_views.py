@@ -12,6 +12,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from crawling.archive.reader import original_of
 from crawling.archive.viewer import document_of, head_of
+from crawling.dashboard.base.requests import wanted_page
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.web.secret_headers import masked_head
@@ -30,7 +31,7 @@ CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 @authenticated(needs="crawling.view_crawljob")
 def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """Show a page's record: its headers, and the document in a frame that can do nothing."""
-    found = _page(pk, url)
+    found = wanted_page(pk, url)
     here = {
         "crawl": found.run.crawl,
         "run": found.run,
@@ -51,7 +52,7 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @authenticated(needs="crawling.view_crawljob")
 def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document as it was, as a type that a browser only shows."""
-    found = _page(pk, url)
+    found = wanted_page(pk, url)
     shown_as = _shown_as(found)
     if not shown_as:
         raise Http404("A document of this type is not shown, only downloaded with its record.")
@@ -76,15 +77,6 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         .order_by("-run", "pk")
     )
     return render(request, "crawling/archive.html", {"crawl": crawl, "files": rows})
-
-
-def _page(crawl: int, url: int) -> Page:
-    return get_object_or_404(
-        Page.objects.select_related("url", "run__crawl", "archive_file"),
-        pk=url,
-        run__crawl=crawl,
-        run__removal_asked_at=None,
-    )
 
 
 def _shown_as(found: Page) -> str:

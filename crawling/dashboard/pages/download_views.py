@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from crawling.archive.reader import original_of, packed_pieces
 from crawling.archive.viewer import whole_document_of
-from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.base.requests import wanted_page, wanted_run
 from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.errors import ArchiveTrouble
@@ -45,7 +45,7 @@ def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
 def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase:
     """A WARC file of one page."""
     try:
-        return send(page_file(_page(pk, url)))
+        return send(page_file(wanted_page(pk, url)))
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)
@@ -54,7 +54,7 @@ def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase
 @authenticated(needs="crawling.change_crawljob")
 def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document itself, as a file that no browser opens by itself."""
-    found = _page(pk, url)
+    found = wanted_page(pk, url)
     try:
         content = whole_document_of(original_of(found))
     except ArchiveTrouble as trouble:
@@ -75,15 +75,6 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:archive", pk)
-
-
-def _page(crawl: int, url: int) -> Page:
-    return get_object_or_404(
-        Page.objects.select_related("url", "run__crawl", "archive_file"),
-        pk=url,
-        run__crawl=crawl,
-        run__removal_asked_at=None,
-    )
 
 
 def _file_name(page: Page) -> str:

@@ -11,7 +11,7 @@ from tests.browser.axe import violations
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 from tests.browser.test_keyboard import STOPS, tab_through
 
-ONES, FIVES = " ".join("1" * 10), " ".join("5" * 10)
+ONES = " ".join("1" * 10)
 
 
 @pytest.fixture(params=[True, False], ids=["with-scripts", "without"])

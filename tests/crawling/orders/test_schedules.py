@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from crawling.orders.schedules import CatchUp, ScheduleTiming, read_timing, settle
 
-BERLIN = ZoneInfo("Europe/Berlin")
 EVERY_NIGHT = ScheduleTiming(cron="30 2 * * *", time_zone="Europe/Berlin")
 
 

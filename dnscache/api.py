@@ -15,6 +15,7 @@ from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
+from serving.paging import cut
 
 dns = Router()
 TEXT = r"^[^\x00]*$"
@@ -78,8 +79,8 @@ def list_names(
         found = found.filter(status=status)
     if q:
         found = found.filter(name__contains=q)
-    rows = list(found[: limit + 1])
-    return {"items": rows[:limit], "next": rows[limit - 1].name if len(rows) > limit else None}
+    items, following = cut(list(found[: limit + 1]), limit, lambda entry: entry.name)
+    return {"items": items, "next": following}
 
 
 @dns.get(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ PACKAGES = ("allocation", "crawling", "crawlsite", "dnscache", "serving")
 TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12
+MOST_SIBLINGS = 3
 
 
 def modules(folder: Path) -> list[Path]:
@@ -62,3 +64,13 @@ def test_make_quick_leaves_unread_only_what_it_would_not_run():
 
     assert told
     assert {f"{name}/" for name in told[1].split()} <= set(SLOW_PLACES)
+
+
+def test_contracts_know_every_module_and_a_line_has_at_most_three_siblings():
+    listed = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layered = [one for one in listed["contracts"] if one["type"] == "layers"]
+    rooms = [one for one in layered if "containers" in one]
+
+    assert {one["name"] for one in rooms if not one.get("exhaustive")} == set()
+    lines = [line for one in layered for line in one["layers"]]
+    assert {line for line in lines if len(re.split(r"[|:]", line)) > MOST_SIBLINGS} == set()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from allocation.models import Event, Process
+from serving.paging import cut
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,7 @@ def list_events(
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:
         found = found.filter(version__lt=before)
-    rows = list(found[: limit + 1])
-    return rows[:limit], rows[limit - 1].version if len(rows) > limit else None
+    return cut(list(found[: limit + 1]), limit, lambda event: event.version)
 
 
 def processes_of(pool: int, *, most: int = 500) -> list[tuple[int, str]]:

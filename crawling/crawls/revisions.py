@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
+from allocation.wording import whole_number
 from crawling.audit import note
 from crawling.crawls.clones import order_of
 from crawling.crawls.creation import is_taken, login_errors, name_is_taken
@@ -190,14 +191,15 @@ def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_revision(stated: Any) -> int:
-    if isinstance(stated, bool) or not str(stated).isdecimal():
+    number = None if isinstance(stated, bool) else whole_number(str(stated))
+    if number is None:
         raise BadOrder(
             {
                 "revision": "must be the number of the revision on which the changes are based; "
                 "leave it out to change it anyhow"
             }
         )
-    return int(str(stated))
+    return number
 
 
 def _check_revision(crawl: CrawlJob, revision: int) -> None:

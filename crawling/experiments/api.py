@@ -25,8 +25,8 @@ from crawling.experiments.runner import (
     start_experiment,
 )
 from crawling.models.experiments import Experiment
-from crawling.paging import page_of
 from serving.access import AuthenticatedRequest
+from serving.paging import page_of
 
 experiments = Router()
 ExperimentId = Annotated[int, Path(ge=1, le=LARGEST)]

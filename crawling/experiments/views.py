@@ -23,10 +23,10 @@ from crawling.experiments.report import (
 from crawling.experiments.runner import start_experiment
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome
-from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
 from serving.fragments import render_live
+from serving.paging import page_of
 
 A_PAGE = 20
 #: what is told of a try in a file

@@ -14,9 +14,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 
 from allocation.wording import whole_number
-from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send
+from serving.paging import page_of
 
 SHOWN = 100
 #: rows of a file

@@ -17,7 +17,6 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, Text
 from crawling.errors import BadOrder
 from crawling.installation import ACCESS_RULES, AccessRule, allow, disallow
-from crawling.paging import page_of
 from crawlsite.administration.accounts import (
     BadAccount,
     accounts,
@@ -29,6 +28,7 @@ from crawlsite.administration.accounts import (
 )
 from crawlsite.administration.activity import activities, as_activity
 from serving.access import AuthenticatedRequest, needs, require
+from serving.paging import page_of
 
 access, users, activity = Router(), Router(), Router()
 may_see_access = needs("crawling.change_allowednetwork")

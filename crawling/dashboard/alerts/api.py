@@ -15,8 +15,8 @@ from crawling.alerts.message_formats import MessageFormat
 from crawling.alerts.wording import AlertEvent
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.models import Delivery, Listener
-from crawling.paging import page_of
 from serving.access import AuthenticatedRequest, needs
+from serving.paging import page_of
 
 alerts = Router()
 may_view, may_change, may_delete = (

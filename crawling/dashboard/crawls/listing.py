@@ -31,6 +31,7 @@ from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED, WORKING_STATES
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
+from serving.paging import cut
 
 #: crawls of a file that are read at a time
 CHUNK = 200
@@ -147,10 +148,10 @@ def page_of(
     """
     rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
     # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
-    ids = list(rows.values_list("pk", flat=True)[: most + 1])
-    shown = CrawlJob.objects.in_bulk(ids[:most])
-    crawls = [shown[pk] for pk in ids[:most] if pk in shown]
-    return list(zip(crawls, crawl_views(crawls), strict=True)), ids[-2] if len(ids) > most else None
+    ids, following = cut(list(rows.values_list("pk", flat=True)[: most + 1]), most, int)
+    shown = CrawlJob.objects.in_bulk(ids)
+    crawls = [shown[pk] for pk in ids if pk in shown]
+    return list(zip(crawls, crawl_views(crawls), strict=True)), following
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from crawling.dashboard.hosts.filter import HostFilter, blocks
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, RobotsFile
-from crawling.paging import cut
 from crawling.web.statuses import explain
 from dnscache.models import DnsEntry
 from serving.downloads import Download, row_file
+from serving.paging import cut
 
 HOSTS = 100
 CRAWLS = 100

@@ -40,9 +40,9 @@ from crawling.dashboard.orders.api_rule_schemas import (
 from crawling.dashboard.run.api.detail import detail
 from crawling.errors import BadOrder
 from crawling.models import BlocklistEntry, OrderRevision, RobotsException
-from crawling.paging import cut, page_of
 from crawling.scope.blocklist import BlocklistKind
 from serving.access import AuthenticatedRequest, needs
+from serving.paging import cut, page_of
 
 scoping, blocklist = Router(), Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]

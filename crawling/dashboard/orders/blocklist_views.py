@@ -11,10 +11,10 @@ from crawling.dashboard.base.requests import asked_number
 from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import BlocklistEntry, CrawlJob
-from crawling.paging import page_of
 from crawling.scope.blocklist import BlocklistKind
 from crawling.web.addresses import BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.paging import page_of
 
 ENTRIES = 100
 #: kind, its words, and an example

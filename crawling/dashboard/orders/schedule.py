@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crawling.models import CrawlJob, Schedule, ScheduledStart
 from crawling.orders.schedules import read_timing
-from crawling.paging import cut
+from serving.paging import cut
 
 UPCOMING, STARTS = 5, 20
 

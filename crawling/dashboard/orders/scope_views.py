@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
+from allocation.wording import whole_number
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.crawls.robots_exceptions import end_exception, except_host
 from crawling.crawls.rule_preview import preview_changes
@@ -48,13 +49,12 @@ def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @needs("crawling.change_crawljob")
 def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
-    revision = request.POST.get("revision", "")
     try:
         edited = edit_crawl(
             crawl,
             form.as_changes(),
             by=request.user,
-            revision=int(revision) if revision.isdecimal() else None,
+            revision=whole_number(request.POST.get("revision")),
         )
     except BadOrder as error:
         form.blame(error.errors)
@@ -84,11 +84,9 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def revert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Take an edit back: what it has changed has its old values again."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    number = request.POST.get("number", "")
+    number = whole_number(request.POST.get("number"))
     try:
-        reverted = revert_edit(
-            crawl, int(number) if number.isdecimal() and len(number) < 10 else 0, by=request.user
-        )
+        reverted = revert_edit(crawl, number or 0, by=request.user)
     except CrawlError as error:
         messages.error(request, str(error))
     else:

@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from crawling.errors import CrawlError
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.paging import cut
 from crawling.timed import time_limit
+from serving.paging import cut
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the
 #: server busy

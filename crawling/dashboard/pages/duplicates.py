@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from crawling.errors import CrawlError
 from crawling.models import Run
-from crawling.paging import cut
 from crawling.timed import time_limit
 from crawling.web.simhash import NEAR_BITS
+from serving.paging import cut
 
 #: a run of many near copies needs many comparisons
 LONGEST_SECONDS = 10

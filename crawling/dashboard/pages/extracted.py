@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crawling.models import ExtractedRow, Run
-from crawling.paging import page_of
 from serving.downloads import Download, row_file
+from serving.paging import page_of
 
 CHUNK = 1000
 COLUMNS = ("url", "name", "value")

@@ -19,12 +19,12 @@ from crawling.models import (
     Verdict,
     VerdictCount,
 )
-from crawling.paging import cut
 from crawling.runs.counts import counts_of
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import REASONS
 from crawling.web.statuses import explain
+from serving.paging import cut
 
 CHUNK = 500
 HELD, COPY = "held", "copy"

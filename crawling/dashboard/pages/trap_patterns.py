@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from crawling.models import Run, TrapPattern, UrlState
-from crawling.paging import page_of
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import REASONS
+from serving.paging import page_of
 
 #: of each pattern, how many URLs are held and the first few of them
 HELD = f"""

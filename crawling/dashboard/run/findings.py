@@ -14,7 +14,7 @@ from django.db.models import Sum
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.frontier.run_counts import COUNTED, FetchCounts
 from crawling.models import Page, Run, RunCount
-from crawling.paging import cut, page_of
+from serving.paging import cut, page_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from crawling.dashboard.hosts.filter import blocks
 from crawling.frontier.waiting_names import held_at_gate
 from crawling.models import Host, HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
-from crawling.paging import page_of
 from crawling.web.outages import read_outage
 from crawling.web.statuses import explain
+from serving.paging import page_of
 
 SOME = 20
 SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}

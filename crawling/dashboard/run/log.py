@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
 from serving.downloads import Download, row_file, text_file
+from serving.paging import page_of
 from serving.row_lines import lines_of
 
 CHUNK = 1_000
@@ -135,10 +136,8 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
             .first()
         )
         found = found if end is None else found.filter(pk__gt=end)
-    lines = list(found[: most + 1])
-    if len(lines) > most:
-        return LogWindow(lines[:most], lines[most - 1].pk)
-    return LogWindow(lines, None if end is None else end + 1)
+    lines, older = page_of(found, most)
+    return LogWindow(lines, end + 1 if older is None and end is not None else older)
 
 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
@@ -172,8 +171,8 @@ def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogL
         ids = LogLine.objects.filter(place, run=run).order_by("pk").values_list("pk", flat=True)
         end = ids[SEARCHED - 1 : SEARCHED].first()
         found = found if end is None else found.filter(pk__lte=end)
-    lines = list(found[: most + 1])
-    return (lines[:most], lines[most - 1].pk) if len(lines) > most else (lines, end)
+    lines, newer = page_of(found, most)
+    return lines, end if newer is None else newer
 
 
 def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:

@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.models import Page, Run
-from crawling.paging import cut
 from crawling.timed import time_limit
+from serving.paging import cut
 
 
 @dataclass(frozen=True)

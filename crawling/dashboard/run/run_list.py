@@ -7,9 +7,9 @@ from datetime import datetime
 
 from crawling.models import CrawlJob
 from crawling.models.jobs import WORKING_STATES
-from crawling.paging import cut
 from crawling.runs.counts import RunCounts, counts_of
 from crawling.runs.wait_reason import WaitReason, wait_reasons
+from serving.paging import cut
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.errors import BadOrder
 from crawling.models import BlocklistEntry, RobotsException
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
@@ -171,3 +173,16 @@ def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
     assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; asked")
     assert dns("www.a.test").endswith("of 192.0.2.53:53")
     assert dns("other.test").startswith("Not looked up yet: other.test")
+
+
+@pytest.mark.parametrize("nonsense", ["9" * 5000, "٣", "-1", ""])
+def test_a_revision_that_is_no_number_counts_as_not_given(boss, crawl, nonsense):
+    here = f"/crawls/{crawl.pk}/scope/"
+
+    saved = boss.post(here, {**filled(boss.get(here)), "revision": nonsense}, follow=True)
+    reverted = boss.post(f"/crawls/{crawl.pk}/revert/", {"number": nonsense}, follow=True)
+
+    assert "Nothing was changed" in saved.content.decode()
+    assert reverted.status_code == 200
+    with pytest.raises(BadOrder, match="must be the number of the revision"):
+        edit_crawl(crawl, {"revision": nonsense})

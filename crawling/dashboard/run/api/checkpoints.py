@@ -13,8 +13,8 @@ from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit, may_change, may_view
 from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.models import Checkpoint
-from crawling.paging import page_of
 from serving.access import AuthenticatedRequest
+from serving.paging import page_of
 
 checkpoints = Router()
 

@@ -1,4 +1,4 @@
-"""`/api/v1/dns`: what DNS said."""
+"""`/api/v1/dns/names`: what DNS said."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -63,9 +63,9 @@ def entry_of(name: str) -> DnsEntry:
     return entry
 
 
-@dns.get("", response=EntryPage, summary="The cache, by name")
+@dns.get("/names", response=EntryPage, summary="The cache, by name")
 @needs("dnscache.view_dnsentry")
-def list_names(
+def list_dns_names(
     request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
@@ -84,20 +84,22 @@ def list_names(
 
 
 @dns.get(
-    "/{name}", response=DnsEntryOut, summary="What the cache knows of a name, without a look-up"
+    "/names/{name}",
+    response=DnsEntryOut,
+    summary="What the cache knows of a name, without a look-up",
 )
 @needs("dnscache.view_dnsentry")
-def show_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
+def get_dns_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
 @dns.delete(
-    "/{name}",
+    "/names/{name}",
     response={204: None},
     summary="Forget a name; it is asked for again when it is needed",
 )
 @needs("dnscache.delete_dnsentry")
-def forget_name(request: AuthenticatedRequest, name: Name) -> Status:
+def delete_dns_name(request: AuthenticatedRequest, name: Name) -> Status:
     entry = entry_of(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
     services.flush([entry.name])
@@ -105,16 +107,16 @@ def forget_name(request: AuthenticatedRequest, name: Name) -> Status:
 
 
 @dns.post(
-    "/{name}/{deed}",
+    "/names/{name}/{action}",
     response={204: None},
     summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)",
 )
 @needs("dnscache.change_dnsentry")
-def act_on_name(
+def apply_dns_name_action(
     request: AuthenticatedRequest,
     name: Name,
-    deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
+    action: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
 ) -> Status:
-    host = services.act_on(name, deed)
-    log(request.user, [host], deed)
+    host = services.act_on(name, action)
+    log(request.user, [host], action)
     return Status(204, None)

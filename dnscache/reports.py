@@ -1,6 +1,4 @@
-"""`/api/v1/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/v1/dns` is left to
-names, of which one may be `stats`.
-"""
+"""`/api/v1/dns/…`: figures, failing names, trees, evictions and flushes."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -80,7 +78,7 @@ class DnsStatsOut(Schema):
     minutes: list[DnsMinuteOut]
 
 
-class HardName(Schema):
+class FailingNameOut(Schema):
     """A name that failed or is slow."""
 
     name: str
@@ -95,8 +93,8 @@ class HardName(Schema):
     error: str
 
 
-class HardPage(Schema):
-    items: list[HardName]
+class FailingNamePage(Schema):
+    items: list[FailingNameOut]
     next: str | None
 
 
@@ -119,12 +117,20 @@ class NameBranchOut(Schema):
     below: list[NameLeafOut]
 
 
+class NameBranchList(Schema):
+    items: list[NameBranchOut]
+
+
 class EvictedOut(Schema):
     at: datetime
     name: str
     region: int
     weight: float
     why: str
+
+
+class EvictionList(Schema):
+    items: list[EvictedOut]
 
 
 class FlushIn(Schema):
@@ -158,22 +164,22 @@ class DomainPage(Schema):
 
 
 @reports.get(
-    "",
+    "/stats",
     response=DnsStatsOut,
     summary="How names were come by in the last hour, and how things stand",
 )
 @needs("dnscache.view_dnsentry")
-def show_figures(request: AuthenticatedRequest) -> selectors.CacheOverview:
+def get_dns_stats(request: AuthenticatedRequest) -> selectors.CacheOverview:
     return selectors.overview()
 
 
 @reports.get(
-    "/hard-names",
-    response=HardPage,
+    "/failing-names",
+    response=FailingNamePage,
     summary="Names that failed or are slow, the heaviest first",
 )
 @needs("dnscache.view_dnsentry")
-def list_hard_names(
+def list_failing_names(
     request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
@@ -202,7 +208,7 @@ def list_hard_names(
 
 @reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
 @needs("dnscache.view_dnsentry")
-def list_domains(
+def list_dns_domains(
     request: AuthenticatedRequest,
     q: Annotated[
         str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")
@@ -221,22 +227,22 @@ def list_domains(
 
 @reports.get(
     "/domains/{name}",
-    response=list[NameBranchOut],
+    response=NameBranchList,
     summary="The names of a registered name, by their levels",
 )
 @needs("dnscache.view_dnsentry")
-def show_tree(request: AuthenticatedRequest, name: Name) -> list[selectors.NameBranch]:
-    return selectors.tree_of(read_host(name).text)
+def get_dns_domain(request: AuthenticatedRequest, name: Name) -> dict[str, Any]:
+    return {"items": selectors.tree_of(read_host(name).text)}
 
 
 @reports.get(
     "/evictions",
-    response=list[EvictedOut],
+    response=EvictionList,
     summary="The latest answers that left before their time",
 )
 @needs("dnscache.view_dnsentry")
-def list_evictions(request: AuthenticatedRequest) -> list[DnsDropped]:
-    return list(DnsDropped.objects.order_by("-pk")[:200])
+def list_dns_evictions(request: AuthenticatedRequest) -> dict[str, Any]:
+    return {"items": list(DnsDropped.objects.order_by("-pk")[:200])}
 
 
 @reports.post(
@@ -245,7 +251,7 @@ def list_evictions(request: AuthenticatedRequest) -> list[DnsDropped]:
     summary="Forget a domain, all failing or slow names, or everything",
 )
 @needs("dnscache.delete_dnsentry")
-def flush_cache(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:
+def flush_dns(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
     log(request.user, [order.value or order.scope], "flush")
     return {"names": names}

@@ -23,7 +23,9 @@ banker = Router()
     summary="What the Banker's algorithm says of a state that you make up",
 )
 @needs("allocation.view_pool")
-def ask(request: AuthenticatedRequest, question: Annotated[SafetyQuestion, Body()]) -> AnswerOut:
+def check_banker_state(
+    request: AuthenticatedRequest, question: Annotated[SafetyQuestion, Body()]
+) -> AnswerOut:
     """Nothing is kept and nothing changes. `process` and `request` go together."""
     if (question.process is None) != (question.request is None):
         raise HttpError(422, "process and request go together; give both, or neither.")

@@ -1,4 +1,4 @@
-"""`/api/v1/pools/{id}/events` and `/api/v1/pools/{id}/as-of/{version}`: the ledger, and the pool
+"""`/api/v1/pools/{id}/events` and `/api/v1/pools/{id}/versions/{version}`: the ledger, and the pool
 as it was after any event of it.
 """
 
@@ -87,7 +87,7 @@ class PastPoolOut(Schema):
     "/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first"
 )
 @needs("allocation.view_pool")
-def events(
+def list_pool_events(
     request: AuthenticatedRequest,
     pool_id: PoolId,
     process: Annotated[
@@ -114,12 +114,14 @@ def events(
 
 
 @history.get(
-    "/{pool_id}/as-of/{version}",
+    "/{pool_id}/versions/{version}",
     response=PastPoolOut,
     summary="The pool as it was after an event of its ledger",
 )
 @needs("allocation.view_pool")
-def as_of(request: AuthenticatedRequest, pool_id: PoolId, version: Version) -> PastPoolOut:
+def get_pool_version(
+    request: AuthenticatedRequest, pool_id: PoolId, version: Version
+) -> PastPoolOut:
     return _then(bank_as_of(pool_id, version))
 
 

@@ -51,7 +51,7 @@ __all__ = ["pools"]
     summary="Change limits; whoever waits and now may be is served at once",
 )
 @needs("allocation.change_pool")
-def change(
+def update_pool(
     request: AuthenticatedRequest,
     pool_id: PoolId,
     wanted: Annotated[LimitsIn, Body()],
@@ -85,7 +85,7 @@ def change(
     summary="Change a process's claim or priority",
 )
 @needs("allocation.change_pool")
-def change_one(
+def update_pool_process(
     request: AuthenticatedRequest,
     pool_id: PoolId,
     process_id: ProcessId,
@@ -115,7 +115,7 @@ def change_one(
     summary="Add a resource class to a pool that is in use",
 )
 @needs("allocation.change_pool")
-def add(
+def create_resource_class(
     request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
 ) -> Status[PoolDetail]:
     """It comes last in every vector. Nobody claims any of it yet."""

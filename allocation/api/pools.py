@@ -18,7 +18,7 @@ pools = Router()
 
 @pools.get("", response=PoolList, summary="List the pools")
 @needs("allocation.view_pool")
-def index(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_pools(request: AuthenticatedRequest) -> dict[str, Any]:
     rows = Pool.objects.prefetch_related("classes").order_by("pk")
     return {
         "items": [
@@ -46,5 +46,5 @@ def index(request: AuthenticatedRequest) -> dict[str, Any]:
     summary="A pool: its matrices, the proof that it is safe, and every wait explained",
 )
 @needs("allocation.view_pool")
-def show(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:
+def get_pool(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:
     return detail(selectors.bank_view(pool_id))

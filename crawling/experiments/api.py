@@ -130,7 +130,7 @@ class ExperimentPage(Schema):
 
 @experiments.get("", response=ExperimentPage, summary="List experiments, the newest first")
 @may_view
-def index(
+def list_experiments(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = Experiment.objects.select_related("by")
@@ -143,7 +143,9 @@ def index(
     "", response={201: ExperimentDetail}, summary="Start an experiment in the background"
 )
 @may_add
-def create(request: AuthenticatedRequest, wanted: Annotated[NewExperiment, Body()]) -> Status:
+def create_experiment(
+    request: AuthenticatedRequest, wanted: Annotated[NewExperiment, Body()]
+) -> Status:
     """The background worker runs it; ask for it again to see how it goes."""
     experiment = start_experiment(by=request.user, **wanted.dict())
     return Status(201, as_dict(experiment_view(experiment), with_requests=True))
@@ -153,7 +155,7 @@ def create(request: AuthenticatedRequest, wanted: Annotated[NewExperiment, Body(
     "/{experiment_id}", response=ExperimentDetail, summary="An experiment with every request"
 )
 @may_view
-def show(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
+def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
     return as_dict(
         experiment_view(
             get_object_or_404(Experiment.objects.select_related("by"), pk=experiment_id)

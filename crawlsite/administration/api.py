@@ -1,5 +1,5 @@
-"""`/api/v1/access`, `/api/v1/users` and `/api/v1/activity`: what the administration pages show and
-do.
+"""`/api/v1/access-rules`, `/api/v1/users` and `/api/v1/activity`: what the administration pages
+show and do.
 """
 
 # No postponed annotations here: ninja reads them.
@@ -108,7 +108,7 @@ class ActivityPage(Schema):
 
 @access.get("", response=AccessList, summary="Where crawls may go beyond public addresses")
 @may_see_access
-def index(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_access_rules(request: AuthenticatedRequest) -> dict[str, Any]:
     return {
         "items": [
             _rule(kind, row)
@@ -122,7 +122,7 @@ def index(request: AuthenticatedRequest) -> dict[str, Any]:
     "/{kind}", response={201: AccessRuleOut}, summary="Allow a network, directory or proxy"
 )
 @may_see_access
-def add(
+def create_access_rule(
     request: AuthenticatedRequest,
     kind: Kind,
     fields: Annotated[Annotated[dict[str, Any], WithJsonSchema(RULE)], Body()],
@@ -145,7 +145,7 @@ def add(
 
 @access.delete("/{kind}/{rule_id}", response={204: None}, summary="Allow it no longer")
 @may_see_access
-def remove(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
+def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
     model = _model(kind)
     require(request.user, f"crawling.delete_{model._meta.model_name}")
     disallow(cast("AccessRule", get_object_or_404(model, pk=rule_id)), by=request.user)
@@ -172,7 +172,7 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
     "/{user_id}", response=UserOut, summary="Change a user's role, lock or unlock the user"
 )
 @may_see_users
-def change_user(
+def update_user(
     request: AuthenticatedRequest, user_id: Id, asked: Annotated[UserChanges, Body()]
 ) -> dict[str, Any]:
     user = get_object_or_404(accounts(), pk=user_id)
@@ -190,7 +190,7 @@ def change_user(
     "/{user_id}/password", response=UserWithPassword, summary="Give a user a random password"
 )
 @may_see_users
-def new_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
+def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
     user = get_object_or_404(accounts(), pk=user_id)
     try:
         password = reset_password(user, by=request.user)
@@ -201,7 +201,7 @@ def new_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
 
 @activity.get("", response=ActivityPage, summary="Who did what, the latest first")
 @may_see_activity
-def list_activity(
+def list_activities(
     request: AuthenticatedRequest,
     q: Text = "",
     user: str = "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja.errors import AuthenticationError, HttpError
 from ninja.security import HttpBearer, SessionAuth
 from ninja.utils import check_csrf
@@ -46,11 +46,16 @@ class Session(SessionAuth):
 
 
 WAYS = (Token(), Session())
+#: what is told to whoever has sent neither
+LOG_IN = (
+    "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and "
+    "`manage.py api_token`."
+)
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The description of the endpoints is for whoever may log in, by session or token; others are
-    led to the log-in.
+    """The description of the endpoints is for whoever may log in, by session or token. Others are
+    led from its page to the log-in; its JSON is refused as JSON.
     """
 
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
@@ -58,6 +63,11 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
             known = any(way(request) for way in WAYS)
         except HttpError:
             known = False
-        return view(request, **kwargs) if known else redirect_to_login(request.get_full_path())
+        if known:
+            return view(request, **kwargs)
+        if request.path.endswith(".json"):
+            headers = {"WWW-Authenticate": "Bearer"}
+            return JsonResponse({"detail": LOG_IN}, status=401, headers=headers)
+        return redirect_to_login(request.get_full_path())
 
     return guarded

@@ -36,6 +36,7 @@ from crawling.errors import (
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
+from crawlsite.api.auth import LOG_IN
 from crawlsite.middleware.request_ids import current_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.protocol.names import DnsCacheError
@@ -134,10 +135,7 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__:
         detail = f"The body is not JSON: {error.__cause__}"
     elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
-        detail = (
-            "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes "
-            "one, and `manage.py api_token`."
-        )
+        detail = LOG_IN
     elif isinstance(error, Throttled):
         detail = too_many(error.wait or 0)
     response = api.create_response(request, {"detail": detail}, status=error.status_code)

@@ -76,5 +76,5 @@ class HealthOut(Schema):
 
 @health.get("", response=HealthOut, summary="Servers, queues, workers, disk, clock and versions")
 @may_view
-def show(request: AuthenticatedRequest) -> SystemReport:
+def get_health(request: AuthenticatedRequest) -> SystemReport:
     return report()

@@ -7,6 +7,7 @@ from typing import Any
 
 from ninja import NinjaAPI, Schema
 from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
 from pydantic import Field
 
 
@@ -66,6 +67,10 @@ class DescribedAPI(NinjaAPI):
             self._described[prefix] = self._describe(prefix)
         return self._described[prefix]
 
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """Its function's name, a verb and a noun that no other operation has."""
+        return operation.view_func.__name__
+
     def _describe(self, prefix: str) -> OpenAPISchema:
         schema = super().get_openapi_schema(path_prefix=prefix)
         parts = schema["components"]
@@ -80,6 +85,9 @@ class DescribedAPI(NinjaAPI):
             str(status): {"description": words, **SCHEMA} for status, words in told.items()
         }
         parts["responses"]["429"] |= RETRY_AFTER
+        text = f"{schema['paths']} {parts['schemas']}"
+        for name in [one for one in parts["schemas"] if f"schemas/{one}'" not in text]:
+            del parts["schemas"][name]
         for methods in schema["paths"].values():
             for method, operation in methods.items():
                 for status in _errors(method, operation):

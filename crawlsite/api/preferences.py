@@ -42,7 +42,7 @@ class Preferences(Schema):
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")
 @may_view
-def show(request: AuthenticatedRequest) -> dict[str, Any]:
+def get_preferences(request: AuthenticatedRequest) -> dict[str, Any]:
     kept = preference_of(request.user)
     return {
         "refresh_seconds": kept.refresh_seconds,
@@ -53,7 +53,9 @@ def show(request: AuthenticatedRequest) -> dict[str, Any]:
 
 @preferences.put("", response=Preferences, summary="Choose it; it holds in every browser")
 @may_view
-def change(request: AuthenticatedRequest, wanted: Annotated[Preferences, Body()]) -> dict[str, Any]:
+def set_preferences(
+    request: AuthenticatedRequest, wanted: Annotated[Preferences, Body()]
+) -> dict[str, Any]:
     set_look(request.user, theme=wanted.theme, density=wanted.density)
     set_refresh(request.user, str(wanted.refresh_seconds))
     return wanted.dict()

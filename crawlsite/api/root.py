@@ -34,6 +34,7 @@ from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
 from crawlsite.api.openapi import DescribedAPI
+from crawlsite.api.parameters import known_parameters_only
 from crawlsite.api.preferences import preferences
 from crawlsite.api.rate_limit import RequestsAMinute
 from crawlsite.api.tokens import tokens
@@ -47,7 +48,30 @@ by the dashboard's session with its CSRF token. Lists come in pages: while `next
 again with `cursor` set to it. Rows that are added meanwhile neither repeat nor hide others. A token
 may ask so many times in each minute of the clock (API_REQUESTS_A_MINUTE); then the answer is 429,
 with the seconds to wait in `Retry-After`. Errors carry a sentence in `detail`, and one for each
-wrong field in `errors`."""
+wrong field in `errors`.
+
+Nouns name things and verbs what is done to them: `GET /crawls` is `list_crawls`, `PUT` sets a whole
+thing and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
+name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
+#: what each group of endpoints is about, in the order of the page
+GROUPS = {
+    "overview": "What runs, what waits, what needs attention.",
+    "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",
+    "control": "Start, pause, stop, retry; the frontier, seeds, tags and many crawls at once.",
+    "results": "What runs have found: pages, files, failures, changes, duplicates, the log.",
+    "scope": "Rules of a crawl, edits of its order, robots.txt exceptions, the blocklist.",
+    "checkpoints": "Saved states of runs.",
+    "hosts": "Hosts that any crawl has met.",
+    "resources": "Pools of the Banker's algorithm: limits, ledger, proofs, waits, what-if.",
+    "DNS cache": "Names and their addresses, failing names, evictions.",
+    "experiments": "Policies compared under the same load.",
+    "alerts": "Webhooks and e-mails, and their deliveries.",
+    "identity": "Who crawls here, and your preferences.",
+    "tokens": "Your API tokens.",
+    "administration": "Users, access rules, who did what.",
+    "maintenance": "The disk.",
+    "health": "Servers, queues, workers and versions.",
+}
 
 api = DescribedAPI(
     title="crawlsite",
@@ -57,6 +81,10 @@ api = DescribedAPI(
     auth=WAYS,
     throttle=RequestsAMinute(),
     docs_decorator=members_only,
+    servers=[{"url": "/", "description": "this server"}],
+    openapi_extra={
+        "tags": [{"name": name, "description": about} for name, about in GROUPS.items()]
+    },
     # Its validator would be asked on the internet; a hundred endpoints unfolded take seconds.
     docs=Swagger(
         {
@@ -67,6 +95,7 @@ api = DescribedAPI(
         }
     ),
 )
+api.add_decorator(known_parameters_only)
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["control"])
@@ -76,7 +105,7 @@ api.add_router("/crawls", schedules, tags=["control"])
 api.add_router("/crawls", findings, tags=["results"])
 api.add_router("/crawls", frontier, tags=["control"])
 api.add_router("/crawls", stalls, tags=["results"])
-api.add_router("/bulk", bulk, tags=["control"])
+api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
 api.add_router("/crawls", keeping, tags=["crawls"])
 api.add_router("/templates", templates, tags=["crawls"])
@@ -90,22 +119,22 @@ api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/crawls", replays, tags=["DNS cache"])
-api.add_router("/search", search, tags=["results"])
+api.add_router("/pages", search, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
 api.add_router("/tokens", tokens, tags=["tokens"])
 api.add_router("/preferences", preferences, tags=["identity"])
 api.add_router("/disk", disk, tags=["maintenance"])
-api.add_router("/url", history, tags=["results"])
+api.add_router("/url-history", history, tags=["results"])
 api.add_router("/pools", pools, tags=["resources"])
 api.add_router("/banker", banker, tags=["resources"])
 api.add_router("/dns", dns, tags=["DNS cache"])
-api.add_router("/dns-cache", dns_reports, tags=["DNS cache"])
+api.add_router("/dns", dns_reports, tags=["DNS cache"])
 api.add_router("/experiments", experiments, tags=["experiments"])
 api.add_router("/health", health, tags=["health"])
 api.add_router("/alerts", alerts, tags=["alerts"])
 api.add_router("/schedules", all_schedules, tags=["crawls"])
-api.add_router("/access", access, tags=["administration"])
+api.add_router("/access-rules", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])
 add_error_handlers(api)

@@ -46,13 +46,13 @@ class TokenMade(TokenOut):
 
 @tokens.get("", response=TokenList, summary="Your tokens")
 @may_view
-def index(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_tokens(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(ApiToken.objects.filter(user=request.user).order_by("name"))}
 
 
 @tokens.post("", response={201: TokenMade}, summary="Make a token that may do what you may")
 @may_view
-def create(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) -> Status:
+def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) -> Status:
     try:
         made = issue_token(request.user, asked.name, str(asked.days or ""))
     except BadToken as error:
@@ -66,7 +66,7 @@ def create(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) ->
     "/{token_id}", response={204: None}, summary="Let one of your tokens open nothing any more"
 )
 @may_view
-def revoke(
+def delete_token(
     request: AuthenticatedRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> Status:
     """It may be the one that asks."""

@@ -24,28 +24,28 @@ from tests.api.conftest import SEED, Program
 SPECIAL = {
     ("post", "/api/v1/crawls"): "crawling.add_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
-    ("post", "/api/v1/crawls/{crawl_id}/scope-test"): "crawling.view_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/test-scope"): "crawling.view_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
     (
         "delete",
-        "/api/v1/crawls/{crawl_id}/robots-exceptions/{number}",
+        "/api/v1/crawls/{crawl_id}/robots-exceptions/{exception_id}",
     ): "crawling.add_robotsexception",
     ("get", "/api/v1/blocklist"): "crawling.view_crawljob",
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
-    ("delete", "/api/v1/blocklist/{number}"): "crawling.delete_blocklistentry",
+    ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
     ("post", "/api/v1/experiments"): "crawling.add_crawljob",
-    ("get", "/api/v1/hosts/{host_id}/name"): "dnscache.view_dnsentry",
+    ("get", "/api/v1/hosts/{host_id}/name-wait"): "dnscache.view_dnsentry",
     ("get", "/api/v1/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
-    ("post", "/api/v1/drafts/scope-test"): "crawling.add_crawljob",
+    ("post", "/api/v1/drafts/test-scope"): "crawling.add_crawljob",
     ("post", "/api/v1/drafts/check"): "crawling.add_crawljob",
-    ("post", "/api/v1/drafts/fetch-test"): "crawling.add_crawljob",
-    ("get", "/api/v1/drafts/fetch-test/{number}"): "crawling.add_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/share-links"): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/share-links/{link_id}"): "crawling.change_crawljob",
-    ("post", "/api/v1/crawls/{crawl_id}/template"): "crawling.add_crawljob",
+    ("post", "/api/v1/drafts/test-fetches"): "crawling.add_crawljob",
+    ("get", "/api/v1/drafts/test-fetches/{test_fetch_id}"): "crawling.add_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/templates"): "crawling.add_crawljob",
     ("post", "/api/v1/templates/{template_id}/crawls"): "crawling.add_crawljob",
-    ("post", "/api/v1/hosts/{host_id}/block"): "crawling.add_blocklistentry",
+    ("put", "/api/v1/hosts/{host_id}/block"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/hosts/{host_id}/block"): "crawling.delete_blocklistentry",
     ("put", "/api/v1/identity"): "crawling.change_identity",
     **dict.fromkeys(
@@ -58,7 +58,7 @@ SPECIAL = {
     ("put", "/api/v1/preferences"): "crawling.view_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/v1/banker/check"): "allocation.view_pool",
-    ("post", "/api/v1/dns-cache/flush"): "dnscache.delete_dnsentry",
+    ("post", "/api/v1/dns/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/v1/pools/{pool_id}/what-if"): "allocation.view_pool",
     ("get", "/api/v1/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
@@ -68,10 +68,10 @@ APPS = {
         (
             "crawls",
             "experiments",
-            "url",
+            "url-history",
+            "pages",
             "page-cache",
             "hosts",
-            "search",
             "overview",
             "schedules",
             "health",
@@ -80,14 +80,15 @@ APPS = {
         "crawling.{}_crawljob",
     ),
     **dict.fromkeys(
-        ("bulk", "templates", "identity", "tokens", "views", "preferences"), "crawling.{}_crawljob"
+        ("bulk-actions", "templates", "identity", "tokens", "views", "preferences"),
+        "crawling.{}_crawljob",
     ),
     "alerts": "crawling.{}_listener",
-    "access": "crawling.change_allowednetwork",
+    "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",
     "activity": "admin.view_logentry",
     "pools": "allocation.{}_pool",
-    **dict.fromkeys(("dns", "dns-cache"), "dnscache.{}_dnsentry"),
+    **dict.fromkeys(("dns",), "dnscache.{}_dnsentry"),
 }
 VERBS = {"get": "view", "post": "change", "patch": "change", "put": "change", "delete": "delete"}
 
@@ -134,12 +135,16 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{pool_id}", "1")
         .replace("{name}", "example.org")
         .replace("{experiment_id}", "1")
-        .replace("{deed}", "pin")
+        .replace("{action}", "pin")
         .replace("{process_id}", "1")
         .replace("{version}", "1")
         .replace("{key}", "1")
-        .replace("{number}", "1")
-        .replace("{listener_id}", "1")
+        .replace("{run_number}", "1")
+        .replace("{revision_number}", "1")
+        .replace("{entry_id}", "1")
+        .replace("{exception_id}", "1")
+        .replace("{test_fetch_id}", "1")
+        .replace("{alert_id}", "1")
         .replace("{delivery_id}", "1")
         .replace("{host_id}", "1")
         .replace("{template_id}", "1")
@@ -154,9 +159,9 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{user_id}", "1")
     )
     address += {
-        "/api/v1/url": "?u=http://a.test/",
-        "/api/v1/search": "?q=manual",
-        "/api/v1/crawls/{crawl_id}/reports/changes": "?against=1",
+        "/api/v1/url-history": "?url=http://a.test/",
+        "/api/v1/pages": "?q=manual",
+        "/api/v1/crawls/{crawl_id}/changes": "?against=1",
     }.get(path, "")
     asked = permission(method, path)
 
@@ -284,7 +289,9 @@ def test_the_description_and_its_page_are_for_those_who_log_in_and_load_nothing_
 ):
     client = Client()
     assert client.get("/api/v1/docs").url == "/login/?next=/api/v1/docs"
-    assert client.get("/api/v1/openapi.json").status_code == 302
+    refused = client.get("/api/v1/openapi.json")
+    assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "Bearer")
+    assert "send a token" in refused.json()["detail"]
     assert (
         client.get("/api/v1/openapi.json", headers=programs["viewer"].headers).json()["info"][
             "title"

@@ -18,7 +18,7 @@ def test_a_program_makes_a_webhook_and_reads_what_it_was_told(administrator, ord
     start_run(create_crawl(order(SEED)))
     [told] = administrator.get(f"alerts/{made['id']}/deliveries")["items"]
     assert (told["event"], told["attempts"]) == ("started", 0)
-    assert administrator("POST", f"alerts/{made['id']}/deliveries/{told['id']}/again")[0] == 200
+    assert administrator("POST", f"alerts/{made['id']}/deliveries/{told['id']}/resend")[0] == 200
 
     assert (
         administrator("PUT", f"alerts/{made['id']}", {**wish, "is_on": False})[1]["is_on"] is False

@@ -179,24 +179,24 @@ def names(transactional_db):
 
 
 def test_the_cache_is_listed_by_pages_and_filters(operator, names):
-    first = operator.get("dns?limit=2")
+    first = operator.get("dns/names?limit=2")
 
     assert [entry["name"] for entry in first["items"]] == ["a.test", "b.test"]
-    assert [entry["name"] for entry in operator.get(f"dns?cursor={first['next']}")["items"]] == [
-        "c.test"
-    ]
-    assert [entry["name"] for entry in operator.get("dns?q=b.")["items"]] == ["b.test"]
-    assert operator.get("dns?status=timeout")["items"] == []
+    assert [
+        entry["name"] for entry in operator.get(f"dns/names?cursor={first['next']}")["items"]
+    ] == ["c.test"]
+    assert [entry["name"] for entry in operator.get("dns/names?q=b.")["items"]] == ["b.test"]
+    assert operator.get("dns/names?status=timeout")["items"] == []
 
 
 def test_a_name_is_shown_in_any_spelling_and_flushed_by_administrators(
     operator, administrator, names
 ):
-    assert operator.get("dns/A.TEST.")["addresses"] == ["192.0.2.1"]
-    assert operator("DELETE", "dns/a.test")[0] == 403
+    assert operator.get("dns/names/A.TEST.")["addresses"] == ["192.0.2.1"]
+    assert operator("DELETE", "dns/names/a.test")[0] == 403
 
-    assert administrator("DELETE", "dns/A.test") == (204, None)
-    assert operator("GET", "dns/a.test") == (404, {"detail": "a.test is not in the cache."})
+    assert administrator("DELETE", "dns/names/A.test") == (204, None)
+    assert operator("GET", "dns/names/a.test") == (404, {"detail": "a.test is not in the cache."})
     assert LogEntry.objects.get().object_repr == "a.test"
-    assert operator("GET", "dns/-..-")[0] == 422
-    assert operator("GET", "dns/localhost")[0] == 422
+    assert operator("GET", "dns/names/-..-")[0] == 422
+    assert operator("GET", "dns/names/localhost")[0] == 422

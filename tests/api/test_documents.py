@@ -33,11 +33,11 @@ def test_extracted_rows_come_by_pages_and_by_rule(run, viewer):
 
 
 def test_duplicates_are_reported_by_kind_and_counted(run, viewer):
-    [row] = viewer.get(f"crawls/{run.crawl_id}/reports/duplicates")["items"]
+    [row] = viewer.get(f"crawls/{run.crawl_id}/duplicates")["items"]
 
     assert (row["url"][-2:], row["of"][-2:], row["kind"], row["bytes"]) == ("/b", "/a", "exact", 4)
-    assert viewer.get(f"crawls/{run.crawl_id}/reports/duplicates?kind=near")["items"] == []
-    assert viewer("GET", f"crawls/{run.crawl_id}/reports/duplicates?kind=other")[0] == 422
+    assert viewer.get(f"crawls/{run.crawl_id}/duplicates?kind=near")["items"] == []
+    assert viewer("GET", f"crawls/{run.crawl_id}/duplicates?kind=other")[0] == 422
     counts = viewer.get(f"crawls/{run.crawl_id}")
     assert (counts["duplicate"], counts["quarantined"]) == (1, 1)
     pages = viewer.get(f"crawls/{run.crawl_id}/pages")["items"]

@@ -124,7 +124,7 @@ def test_the_log_is_newest_first_and_found_by_level_and_text(operator, run):
 
 
 def test_errors_are_grouped_by_cause_with_one_url_of_each(operator, site, run):
-    lost, private = operator.get(f"crawls/{run.crawl_id}/errors")["items"]
+    lost, private = operator.get(f"crawls/{run.crawl_id}/failure-causes")["items"]
 
     assert (lost["state"], lost["status"], lost["meaning"], lost["urls"], lost["example"]) == (
         "failed",
@@ -145,8 +145,8 @@ def test_stats_are_the_counts_by_minute_over_all_processes(operator, run):
             run=run, process_number=process, minute=minute + timedelta(minutes=number), fetched=5
         )
 
-    first = operator.get(f"crawls/{run.crawl_id}/stats?limit=1")
-    second = operator.get(f"crawls/{run.crawl_id}/stats?limit=1&cursor={first['next']}")
+    first = operator.get(f"crawls/{run.crawl_id}/minutes?limit=1")
+    second = operator.get(f"crawls/{run.crawl_id}/minutes?limit=1&cursor={first['next']}")
 
     assert [item["fetched"] for page in (first, second) for item in page["items"]] == [10, 5]
     assert second["next"] is None
@@ -177,7 +177,7 @@ def test_a_run_is_chosen_by_its_number(operator, run, site, work_off):
 def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
     work_off(start_run(run.crawl))
 
-    history = operator.get(f"url?u={site.url.upper()}/a%23top")
+    history = operator.get(f"url-history?url={site.url.upper()}/a%23top")
 
     assert history["url"] == f"{site.url}/a"
     assert [
@@ -186,14 +186,15 @@ def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
         (2, "succeeded", 200, 1),
         (1, "succeeded", 200, 1),
     ]
-    first = operator.get(f"url?u={site.url}/a&limit=1")
+    first = operator.get(f"url-history?url={site.url}/a&limit=1")
     assert [
-        met["run"] for met in operator.get(f"url?u={site.url}/a&cursor={first['next']}")["items"]
+        met["run"]
+        for met in operator.get(f"url-history?url={site.url}/a&cursor={first['next']}")["items"]
     ] == [1]
-    (kept_out, _) = operator.get(f"url?u={site.url}/private")["items"]
+    (kept_out, _) = operator.get(f"url-history?url={site.url}/private")["items"]
     assert (kept_out["state"], kept_out["fetched_at"]) == ("excluded", None)
-    assert operator.get("url?u=http://never.test/")["items"] == []
-    assert operator("GET", "url?u=nonsense")[0] == 422
+    assert operator.get("url-history?url=http://never.test/")["items"] == []
+    assert operator("GET", "url-history?url=nonsense")[0] == 422
 
 
 def test_a_draft_has_found_nothing_and_says_so(operator, order):
@@ -211,7 +212,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
 
     status, tested = operator(
         "POST",
-        f"crawls/{crawl.pk}/scope-test",
+        f"crawls/{crawl.pk}/test-scope",
         {"urls": [f"{SEED}x.gz", f"{SEED}x.zip", "nonsense"]},
     )
     assert status == 200
@@ -223,7 +224,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         "operator",
         [None, 5],
     )
-    (why,) = operator.get(f"url?u={SEED}x.gz")["crawls"]
+    (why,) = operator.get(f"url-history?url={SEED}x.gz")["crawls"]
     assert (why["met"], why["rule"], why["admits"], why["revision"]) == (
         "not started",
         "exclude",
@@ -239,7 +240,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         "operator",
         403,
     )
-    assert operator.get(f"url?u={SEED}x.gz")["crawls"][0]["rule"] == "blocklist"
+    assert operator.get(f"url-history?url={SEED}x.gz")["crawls"][0]["rule"] == "blocklist"
     assert (
         operator(
             "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}

@@ -45,8 +45,8 @@ def test_bank_as_of_an_event_shows_matrices_decision_and_waits(operator, bank):
     (granted,) = operator.get(f"pools/{bank.pk}/events?kind=granted")["items"]
     (wait,) = operator.get(f"pools/{bank.pk}/events?kind=waiting")["items"]
 
-    before = operator.get(f"pools/{bank.pk}/as-of/{granted['version']}")
-    after = operator.get(f"pools/{bank.pk}/as-of/{wait['version']}")
+    before = operator.get(f"pools/{bank.pk}/versions/{granted['version']}")
+    after = operator.get(f"pools/{bank.pk}/versions/{wait['version']}")
 
     assert (before["waiting"], before["steps"]) == (
         [],
@@ -58,7 +58,7 @@ def test_bank_as_of_an_event_shows_matrices_decision_and_waits(operator, bank):
 
 
 @pytest.mark.parametrize(
-    "path", ["pools/{}/as-of/99999", "pools/99999/as-of/1", "pools/99999/events"]
+    "path", ["pools/{}/versions/99999", "pools/99999/versions/1", "pools/99999/events"]
 )
 def test_what_is_not_there_is_told(operator, bank, path):
     status, body = operator("GET", path.format(bank.pk))

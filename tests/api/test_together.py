@@ -23,31 +23,41 @@ def test_many_crawls_are_steered_and_tagged_at_once_and_what_could_not_be_is_tol
     crawls = [start_run(create_crawl(order(SEED, name=name))).crawl for name in ("one", "two")]
     draft = create_crawl(order(SEED, name="draft"))
 
-    status, done = operator("POST", "bulk", {"action": "pause", "crawls": [crawls[0].pk, draft.pk]})
+    status, done = operator(
+        "POST", "bulk-actions", {"action": "pause", "crawls": [crawls[0].pk, draft.pk]}
+    )
     assert (status, done["chosen"], done["changed"]) == (200, 2, 1)
     assert done["refused"] == ["draft has never been started."]
 
-    assert operator("POST", "bulk", {"action": "stop", "filter": {"q": "two"}})[1]["changed"] == 1
     assert (
-        operator("POST", "bulk", {"action": "tag", "filter": {}, "tags": ["June"]})[1]["changed"]
+        operator("POST", "bulk-actions", {"action": "stop", "filter": {"q": "two"}})[1]["changed"]
+        == 1
+    )
+    assert (
+        operator("POST", "bulk-actions", {"action": "tag", "filter": {}, "tags": ["June"]})[1][
+            "changed"
+        ]
         == 3
     )
-    assert operator("POST", "bulk", {"action": "tag", "filter": {}})[0] == 422
-    assert operator("POST", "bulk", {"action": "pause", "filter": {"q": "nothing"}})[0] == 409
+    assert operator("POST", "bulk-actions", {"action": "tag", "filter": {}})[0] == 422
+    assert (
+        operator("POST", "bulk-actions", {"action": "pause", "filter": {"q": "nothing"}})[0] == 409
+    )
 
 
 def test_a_host_is_blocked_and_let_go_and_found_by_its_name(administrator, operator, order):
     start_run(create_crawl(order(SEED)))
     host = Host.objects.get()
-    assert operator("POST", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
-    status, known = operator("POST", f"hosts/{host.pk}/block", {"reason": "asked for"})
+    assert operator("PUT", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
+    status, known = operator("PUT", f"hosts/{host.pk}/block", {"reason": "asked for"})
     assert (status, known["blocked"], known["visitors"][0]["name"]) == (200, "asked for", "a crawl")
     assert [one["name"] for one in operator.get("hosts?state=blocked&q=127")["items"]] == [
         host.name
     ]
 
     assert operator("DELETE", f"hosts/{host.pk}/block")[0] == 403
-    assert administrator("DELETE", f"hosts/{host.pk}/block")[1]["blocked"] is None
+    assert administrator("DELETE", f"hosts/{host.pk}/block") == (204, None)
+    assert operator.get(f"hosts/{host.pk}")["blocked"] is None
     assert BlocklistEntry.objects.filter(removed_at=None).count() == 0
 
 
@@ -80,18 +90,18 @@ def test_an_order_is_tested_before_it_is_a_crawl(operator, make_site):
     order = {"name": "new", "seeds": [f"{site.url}/"]}
     status, tested = operator(
         "POST",
-        "drafts/scope-test",
+        "drafts/test-scope",
         {"order": order, "urls": [f"{site.url}/a", "http://elsewhere.test/"]},
     )
     assert (status, [one["admits"] for one in tested["items"]]) == (200, [True, False])
     assert (
         "order.seeds"
         in operator(
-            "POST", "drafts/scope-test", {"order": {**order, "seeds": ["x"]}, "urls": ["x"]}
+            "POST", "drafts/test-scope", {"order": {**order, "seeds": ["x"]}, "urls": ["x"]}
         )[1]["errors"]
     )
 
-    status, asked = operator("POST", "drafts/fetch-test", order)
+    status, asked = operator("POST", "drafts/test-fetches", order)
     assert (status, asked["state"]) == (202, "waiting")
     place = asked["result"].removeprefix("/api/v1/")
     assert operator.get(place) == {"state": "waiting", "trouble": "", "items": []}
@@ -107,12 +117,12 @@ def test_how_things_stand_and_why_a_run_is_not_fetching(operator, order):
     operator("POST", f"crawls/{crawl.pk}/pause")
 
     assert operator.get("overview")["states"] == {"paused": 1}
-    assert operator.get(f"crawls/{crawl.pk}/stall")["cause"] == "paused"
+    assert operator.get(f"crawls/{crawl.pk}/diagnosis")["cause"] == "paused"
     host = Host.objects.get()
-    assert "the host is an address" in operator.get(f"hosts/{host.pk}/name")["sentences"][0]
+    assert "the host is an address" in operator.get(f"hosts/{host.pk}/name-wait")["sentences"][0]
     assert operator.get(f"crawls/{crawl.pk}/dns-replay?names=100")["accesses"] == 0
-    assert operator.get("search?q=manual") == {"items": [], "is_more": False}
-    assert operator("GET", "search?q=ma")[0] == 422
+    assert operator.get("pages?q=manual") == {"items": [], "is_more": False}
+    assert operator("GET", "pages?q=ma")[0] == 422
 
 
 def test_who_crawls_is_said_and_what_is_wrong_with_it_is_told(operator):
@@ -143,10 +153,10 @@ def test_an_edit_is_taken_back_and_later_edits_of_other_fields_stay(operator, cr
 
 
 def test_a_template_keeps_an_order_without_its_secrets_and_makes_crawls(operator, crawl):
-    status, template = operator("POST", f"crawls/{crawl.pk}/template", {"name": "Manuals"})
+    status, template = operator("POST", f"crawls/{crawl.pk}/templates", {"name": "Manuals"})
     assert (status, template["order"]["max_pages"]) == (201, 7)
     assert "headers" not in template["order"]
-    assert operator("POST", f"crawls/{crawl.pk}/template", {"name": "Manuals"})[0] == 422
+    assert operator("POST", f"crawls/{crawl.pk}/templates", {"name": "Manuals"})[0] == 422
 
     status, made = operator(
         "POST", f"templates/{template['id']}/crawls", {"name": "June", "max_pages": 8}

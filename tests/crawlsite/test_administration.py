@@ -107,16 +107,20 @@ def test_a_wrong_rule_is_refused_in_its_own_form(administrator):
 
 def test_programs_allow_and_remove(administrator):
     made = administrator.post(
-        "/api/v1/access/shared", {"network": "203.0.113.0/24"}, content_type="application/json"
+        "/api/v1/access-rules/shared",
+        {"network": "203.0.113.0/24"},
+        content_type="application/json",
     )
     wrong = administrator.post(
-        "/api/v1/access/shared", {"network": "x", "colour": "red"}, content_type="application/json"
+        "/api/v1/access-rules/shared",
+        {"network": "x", "colour": "red"},
+        content_type="application/json",
     )
 
     assert (made.status_code, made.json()["rule"]) == (201, "203.0.113.0/24")
     assert (wrong.status_code, list(wrong.json()["errors"])) == (422, ["colour"])
-    gone = administrator.delete(f"/api/v1/access/shared/{made.json()['id']}")
-    left = administrator.get("/api/v1/access").json()["items"]
+    gone = administrator.delete(f"/api/v1/access-rules/shared/{made.json()['id']}")
+    left = administrator.get("/api/v1/access-rules").json()["items"]
     assert (gone.status_code, [one for one in left if one["kind"] == "shared"]) == (204, [])
 
 

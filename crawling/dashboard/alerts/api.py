@@ -22,7 +22,7 @@ alerts = Router()
 may_view, may_change, may_delete = (
     needs(f"crawling.{verb}_listener") for verb in ("view", "change", "delete")
 )
-ListenerId = Annotated[int, Path(ge=1, le=LARGEST)]
+AlertId = Annotated[int, Path(ge=1, le=LARGEST)]
 TEXT = {"type": "string"}
 ORDER = {
     "title": "ListenerOrder",
@@ -104,69 +104,65 @@ class DeliveryPage(Schema):
 
 @alerts.get("", response=ListenerList, summary="Who is told what happens")
 @may_view
-def index(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_alerts(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(Listener.objects.all())}
 
 
 @alerts.post("", response={201: ListenerMade}, summary="Tell a server or a mailbox what happens")
 @may_change
-def create(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -> Status:
+def create_alert(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -> Status:
     return Status(201, save_listener(wish, by=request.user))
 
 
-@alerts.put("/{listener_id}", response=ListenerOut, summary="Change a listener; its secret stays")
+@alerts.put("/{alert_id}", response=ListenerOut, summary="Change a listener; its secret stays")
 @may_change
-def change(
-    request: AuthenticatedRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]
+def replace_alert(
+    request: AuthenticatedRequest, alert_id: AlertId, wish: Annotated[Wish, Body()]
 ) -> Listener:
-    return save_listener(
-        wish, by=request.user, listener=get_object_or_404(Listener, pk=listener_id)
-    )
+    return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=alert_id))
 
 
-@alerts.delete(
-    "/{listener_id}", response={204: None}, summary="Remove a listener and its deliveries"
-)
+@alerts.delete("/{alert_id}", response={204: None}, summary="Remove a listener and its deliveries")
 @may_delete
-def remove(request: AuthenticatedRequest, listener_id: ListenerId) -> Status:
-    remove_listener(get_object_or_404(Listener, pk=listener_id), by=request.user)
+def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
+    remove_listener(get_object_or_404(Listener, pk=alert_id), by=request.user)
     return Status(204, None)
 
 
 @alerts.get(
-    "/{listener_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first"
+    "/{alert_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first"
 )
 @may_view
-def deliveries(
-    request: AuthenticatedRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50
+def list_alert_deliveries(
+    request: AuthenticatedRequest, alert_id: AlertId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    rows = get_object_or_404(Listener, pk=listener_id).deliveries.filter(pk__lt=cursor or LARGEST)
+    rows = get_object_or_404(Listener, pk=alert_id).deliveries.filter(pk__lt=cursor or LARGEST)
     found, following = page_of(rows, limit)
     return {"items": found, "next": following}
 
 
 @alerts.post(
-    "/{listener_id}/deliveries/{delivery_id}/again",
+    "/{alert_id}/deliveries/{delivery_id}/resend",
     response=DeliveryOut,
     summary="Send it once more",
 )
 @may_change
-def again(
+def resend_alert_delivery(
     request: AuthenticatedRequest,
-    listener_id: ListenerId,
+    alert_id: AlertId,
     delivery_id: Annotated[int, Path(ge=1, le=LARGEST)],
 ) -> Delivery:
-    delivery = get_object_or_404(Delivery, pk=delivery_id, listener=listener_id)
+    delivery = get_object_or_404(Delivery, pk=delivery_id, listener=alert_id)
     send_again(delivery, by=request.user)
     delivery.refresh_from_db()
     return delivery
 
 
 @alerts.post(
-    "/{listener_id}/test",
+    "/{alert_id}/test",
     response={202: DeliveryOut},
     summary="Send a test message; the delivery shows whether it arrived",
 )
 @may_change
-def test(request: AuthenticatedRequest, listener_id: ListenerId) -> Status:
-    return Status(202, send_test(get_object_or_404(Listener, pk=listener_id), by=request.user))
+def test_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
+    return Status(202, send_test(get_object_or_404(Listener, pk=alert_id), by=request.user))

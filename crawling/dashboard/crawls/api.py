@@ -10,6 +10,7 @@ from ninja import Body, Header, Query, Router, Status
 
 from crawling.crawls.idempotency import create_idempotently
 from crawling.crawls.revisions import edit_crawl
+from crawling.dashboard.base import lookup
 from crawling.dashboard.base.api_parameters import (
     Changes,
     CrawlId,
@@ -25,12 +26,11 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlListOut, RunPage
-from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.crawls.listing import ORDERS, STATES, CrawlFilter, page_of, sortable
 from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
-from crawling.housekeeping.deletion import delete_crawl
+from crawling.housekeeping import deletion
 from crawling.runs.wait_reason import waiting_runs
 from serving.access import AuthenticatedRequest
 
@@ -48,7 +48,7 @@ Sort = Annotated[
 
 @crawls.get("", response=CrawlListOut, summary="List crawls, the newest first")
 @may_view
-def index(
+def list_crawls(
     request: AuthenticatedRequest,
     state: State = "",
     q: Text = "",
@@ -79,7 +79,7 @@ def index(
     summary="Make a crawl; it is a draft until it is started",
 )
 @may_add
-def create(
+def create_crawl(
     request: AuthenticatedRequest, order: Annotated[Order, Body()], idempotency_key: Key = ""
 ) -> Status:
     """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is
@@ -92,8 +92,8 @@ def create(
     "/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why"
 )
 @may_view
-def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    return detail(get_crawl(crawl_id))
+def get_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    return detail(lookup.get_crawl(crawl_id))
 
 
 @crawls.patch(
@@ -102,30 +102,30 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Edit name, rules, limits, delay, weights or Max, even while it runs",
 )
 @may_change
-def edit(
+def update_crawl(
     request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
     """An active run obeys within seconds.
 
     A host that is resting rests to the end of the delay that was promised. With a `revision` that
     is not the latest any more nothing is changed (409)."""
-    return detail(edit_crawl(get_crawl(crawl_id), changes, by=request.user))
+    return detail(edit_crawl(lookup.get_crawl(crawl_id), changes, by=request.user))
 
 
 @crawls.delete(
     "/{crawl_id}", response={204: None}, summary="Delete a crawl with all that it has found"
 )
 @may_delete
-def delete(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
+def delete_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     """Only a draft, or a crawl whose run has ended."""
-    delete_crawl(get_crawl(crawl_id), by=request.user)
+    deletion.delete_crawl(lookup.get_crawl(crawl_id), by=request.user)
     return Status(204, None)
 
 
 @crawls.get("/{crawl_id}/runs", response=RunPage, summary="Its runs, the latest first")
 @may_view
-def runs(
+def list_crawl_runs(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    views, following = list_runs(get_crawl(crawl_id), before=cursor, limit=limit)
+    views, following = list_runs(lookup.get_crawl(crawl_id), before=cursor, limit=limit)
     return {"items": [asdict(view) for view in views], "next": following}

@@ -1,5 +1,5 @@
-"""`/api/v1/bulk`, `/api/v1/views`, `/api/v1/drafts/…`: many crawls at once, saved views of the
-list, and orders before they are crawls.
+"""`/api/v1/bulk-actions`, `/api/v1/views`, `/api/v1/drafts/…`: many crawls at once, saved views of
+the list, and orders before they are crawls.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -12,8 +12,8 @@ from django.http import HttpResponse
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
+from crawling.crawls import saved_views
 from crawling.crawls.creation import check_order
-from crawling.crawls.saved_views import forget_view, save_view
 from crawling.crawls.scope_tests import MOST_TESTED, try_order
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
@@ -69,7 +69,9 @@ class BulkDoneOut(Schema):
     "", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls"
 )
 @may_change
-def do(request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]) -> dict[str, Any]:
+def apply_bulk_action(
+    request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]
+) -> dict[str, Any]:
     """With a filter only crawls in a state that allows the action are chosen."""
     wanted = (
         None
@@ -107,24 +109,24 @@ class NewView(Schema):
 
 @views.get("", response=ViewList, summary="Your saved views of the list of crawls")
 @may_view
-def saved(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_views(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(SavedView.objects.filter(user=request.user))}
 
 
 @views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
 @may_view
-def save(request: AuthenticatedRequest, asked: Annotated[NewView, Body()]) -> SavedView:
-    return save_view(request.user, asked.name, asked.query)
+def save_view(request: AuthenticatedRequest, asked: Annotated[NewView, Body()]) -> SavedView:
+    return saved_views.save_view(request.user, asked.name, asked.query)
 
 
 @views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")
 @may_view
-def forget(
+def delete_view(
     request: AuthenticatedRequest, view_id: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> Status:
     if not SavedView.objects.filter(user=request.user, pk=view_id).exists():
         raise NotFound(f"You have no view {view_id}.")
-    forget_view(request.user, view_id)
+    saved_views.forget_view(request.user, view_id)
     return Status(204, None)
 
 
@@ -185,12 +187,12 @@ class SeedTestFetchList(Schema):
 
 
 @drafts.post(
-    "/scope-test",
+    "/test-scope",
     response=DraftRuleChecks,
     summary="What an order's rules say of addresses; nothing is fetched or made",
 )
 @may_add
-def scope_test(
+def test_draft_scope(
     request: AuthenticatedRequest, asked: Annotated[ScopeTest, Body()]
 ) -> dict[str, Any]:
     tested, mistakes = try_order(asked.order, asked.urls)
@@ -214,7 +216,7 @@ class SeedChecksOut(Schema):
     summary="What is wrong with an order, and what it will ask of each host; nothing is made",
 )
 @may_add
-def check(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
+def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
     try:
         checked, _ = check_order(order)
     except BadOrder as error:
@@ -223,12 +225,12 @@ def check(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dic
 
 
 @drafts.post(
-    "/fetch-test",
+    "/test-fetches",
     response={202: InquiryOut},
     summary="Fetch an order's first ten seeds, politely, in the background",
 )
 @may_add
-def fetch_test(
+def create_test_fetch(
     request: AuthenticatedRequest, response: HttpResponse, order: Annotated[Order, Body()]
 ) -> Status:
     """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
@@ -237,21 +239,23 @@ def fetch_test(
     inquiry, mistakes = request_test_fetch(order, by=request.user)
     if inquiry is None:
         raise BadOrder(mistakes)
-    here = f"/api/v1/drafts/fetch-test/{inquiry.pk}"
+    here = f"/api/v1/drafts/test-fetches/{inquiry.pk}"
     response["Location"], response["Retry-After"] = here, RETRY_AFTER
     return Status(202, {"state": inquiry.state, "result": here})
 
 
 @drafts.get(
-    "/fetch-test/{number}", response=SeedTestFetchList, summary="What a test fetch of yours found"
+    "/test-fetches/{test_fetch_id}",
+    response=SeedTestFetchList,
+    summary="What a test fetch of yours found",
 )
 @may_add
-def fetch_tested(
-    request: AuthenticatedRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]
+def get_test_fetch(
+    request: AuthenticatedRequest, test_fetch_id: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> dict[str, Any]:
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
-    inquiry = asked.filter(pk=number).first()
+    inquiry = asked.filter(pk=test_fetch_id).first()
     if inquiry is None:
-        raise NotFound(f"You have no test fetch {number}; each is kept for an hour.")
+        raise NotFound(f"You have no test fetch {test_fetch_id}; each is kept for an hour.")
     items = (inquiry.answer or {}).get("items", [])
     return {"state": inquiry.state, "trouble": inquiry.why_failed, "items": items}

@@ -1,4 +1,4 @@
-"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/stall`: how things stand, and
+"""`/api/v1/overview`, `/api/v1/identity` and `/api/v1/crawls/{id}/diagnosis`: how things stand, and
 who we say we are.
 """
 
@@ -11,18 +11,27 @@ from django.core.exceptions import ValidationError
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
+from crawling import installation
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_view
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.processes import dealings_of
 from crawling.errors import BadOrder
-from crawling.installation import identity, set_identity
 from crawling.models import Identity
 from serving.access import AuthenticatedRequest, needs
 
 overview, who, stalls = Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
+#: of the overview, each with what `crawls_now` calls it
+NUMBERS = {
+    "states": "states",
+    "active_count": "working",
+    "waiting_count": "waiting",
+    "resting_count": "resting",
+    "problem_count": "worried",
+    "pages_per_second": "pages_per_second",
+}
 Line = Annotated[str, Field(max_length=500, pattern=TEXT)]
 
 
@@ -73,14 +82,14 @@ class OverviewOut(Schema):
     """The lists hold the first few; the numbers count all."""
 
     states: dict[str, int] = Field(description="crawls by state")
-    working: int = Field(description="crawls with a live shift")
-    waiting: int = Field(description="crawls in the state *waiting*")
-    resting: int = Field(description="other crawls that are to work and have no live shift")
-    worried: int
+    active_count: int = Field(description="crawls with a live shift")
+    waiting_count: int = Field(description="crawls in the state *waiting*")
+    resting_count: int = Field(description="other crawls that are to work and have no live shift")
+    problem_count: int
     pages_per_second: float
-    at_work: list[ActiveCrawlOut]
+    active: list[ActiveCrawlOut]
     idle: list[IdleCrawlOut]
-    worries: list[CrawlProblemOut] = Field(description="crawls that need attention")
+    problems: list[CrawlProblemOut] = Field(description="crawls that need attention")
 
 
 class StallOut(Schema):
@@ -98,15 +107,12 @@ class StallOut(Schema):
     "", response=OverviewOut, summary="What runs, what waits and on what, and what needs attention"
 )
 @may_view
-def glance(request: AuthenticatedRequest) -> dict[str, Any]:
+def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
     now = crawls_now()
-    numbers = {
-        name: getattr(now, name)
-        for name in ("states", "working", "waiting", "resting", "worried", "pages_per_second")
-    }
+    numbers = {name: getattr(now, kept) for name, kept in NUMBERS.items()}
     return {
         **numbers,
-        "at_work": [
+        "active": [
             {"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate}
             for one in now.at_work
         ],
@@ -119,7 +125,7 @@ def glance(request: AuthenticatedRequest) -> dict[str, Any]:
             }
             for one in now.idle
         ],
-        "worries": [
+        "problems": [
             {
                 "crawl": one.crawl.pk,
                 "name": one.crawl.name,
@@ -133,17 +139,17 @@ def glance(request: AuthenticatedRequest) -> dict[str, Any]:
 
 @who.get("", response=IdentityOut, summary="Who crawls here")
 @may_view
-def show(request: AuthenticatedRequest) -> Identity:
-    return identity()
+def get_identity(request: AuthenticatedRequest) -> Identity:
+    return installation.identity()
 
 
 @who.put(
     "", response=IdentityOut, summary="Say who crawls here; every request to a site carries it"
 )
 @may_say
-def say(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
+def set_identity(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
     try:
-        return set_identity(**asked.dict(), by=request.user)
+        return installation.set_identity(**asked.dict(), by=request.user)
     except ValidationError as error:
         raise BadOrder(
             {field: " ".join(sentences) for field, sentences in error.message_dict.items()}
@@ -151,12 +157,12 @@ def say(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Body()]) -> 
 
 
 @stalls.get(
-    "/{crawl_id}/stall",
+    "/{crawl_id}/diagnosis",
     response=StallOut,
     summary="Why a run is not fetching, and what can be done about it",
 )
 @may_view
-def stall(
+def get_crawl_diagnosis(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     one = get_run(crawl_id, run)

@@ -1,5 +1,5 @@
 """`/api/v1/hosts`: every host that any crawl has met, to look at and to block for all;
-`/api/v1/search`: pages of all crawls.
+`/api/v1/pages`: pages of all crawls.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -9,14 +9,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Query, Router, Schema
+from ninja import Body, Path, Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.blocklist import block_host, unblock_host
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, Text, may_view
+from crawling.dashboard.hosts import reads
 from crawling.dashboard.hosts.filter import STATES, HostFilter
-from crawling.dashboard.hosts.reads import host_row, list_hosts, summarize_hosts, visitors_of
-from crawling.dashboard.pages.search import PAGES, SHORTEST, search_pages
+from crawling.dashboard.hosts.reads import HOSTS, host_row, summarize_hosts, visitors_of
+from crawling.dashboard.pages import search as page_search
+from crawling.dashboard.pages.search import PAGES, SHORTEST
 from crawling.models import Host, Page
 from serving.access import AuthenticatedRequest, needs
 
@@ -100,29 +102,33 @@ class FoundPageList(Schema):
 
 @hosts.get("", response=HostSummaryPage, summary="Hosts by name")
 @may_view
-def index(
-    request: AuthenticatedRequest, q: Text = "", state: State = "", cursor: After = ""
+def list_hosts(
+    request: AuthenticatedRequest,
+    q: Text = "",
+    state: State = "",
+    cursor: After = "",
+    limit: Limit = HOSTS,
 ) -> dict[str, Any]:
     """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or
     are blocked for all crawls.
     """
-    rows, following = list_hosts(HostFilter(q.strip(), state, cursor))
+    rows, following = reads.list_hosts(HostFilter(q.strip(), state, cursor), most=limit)
     return {"items": [host_row(row) for row in rows], "next": following}
 
 
 @hosts.get("/{host_id}", response=HostDetailOut, summary="A host, and the crawls that have met it")
 @may_view
-def show(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
+def get_host(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
 
 
-@hosts.post(
+@hosts.put(
     "/{host_id}/block",
     response=HostDetailOut,
     summary="Let no crawl fetch from the host, running ones within seconds",
 )
 @may_block
-def block(
+def set_host_block(
     request: AuthenticatedRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]
 ) -> dict[str, Any]:
     block_host(_host(host_id), asked.reason, by=request.user)
@@ -130,13 +136,13 @@ def block(
 
 
 @hosts.delete(
-    "/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again"
+    "/{host_id}/block", response={204: None}, summary="Let crawls fetch from the host again"
 )
 @may_unblock
-def unblock(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
+def delete_host_block(request: AuthenticatedRequest, host_id: HostId) -> Status:
     """As far as no other entry of the blocklist covers it."""
     unblock_host(_host(host_id), by=request.user)
-    return _detail(_host(host_id))
+    return Status(204, None)
 
 
 @search.get(
@@ -145,8 +151,8 @@ def unblock(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     summary=f"The latest {PAGES} pages that hold a text in address or title",
 )
 @may_view
-def find(request: AuthenticatedRequest, q: Wanted) -> dict[str, Any]:
-    found = search_pages(q)
+def search_pages(request: AuthenticatedRequest, q: Wanted) -> dict[str, Any]:
+    found = page_search.search_pages(q)
     return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
 
 

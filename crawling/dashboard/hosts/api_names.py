@@ -1,5 +1,5 @@
-"""`/api/v1/hosts/{id}/name` and `/api/v1/crawls/{id}/dns-replay`: why a host waits for its name,
-and what a run would have cost other caches.
+"""`/api/v1/hosts/{id}/name-wait` and `/api/v1/crawls/{id}/dns-replay`: why a host waits for its
+name, and what a run would have cost other caches.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -49,9 +49,9 @@ class CacheReplayOut(Schema):
     policies: dict[str, CacheFigures]
 
 
-@waits.get("/{host_id}/name", response=NameWaitOut, summary="Why a host waits for its name")
+@waits.get("/{host_id}/name-wait", response=NameWaitOut, summary="Why a host waits for its name")
 @may_look
-def wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
+def get_host_name_wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     found = why_waits(get_object_or_404(Host, pk=host_id).name)
     crawls = sorted({queue.run.crawl_id for queue in found.queues})
     return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
@@ -63,7 +63,7 @@ def wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     summary="A run's accesses under other caches of names",
 )
 @may_look
-def replay(
+def get_crawl_dns_replay(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,

@@ -58,10 +58,10 @@ class VisitingCrawl:
     done: int
 
 
-def list_hosts(wanted: HostFilter) -> tuple[list[HostSummary], str | None]:
+def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSummary], str | None]:
     """A page of hosts by name, and the name to go on after."""
     found = wanted.found().select_related("shift__process__run__crawl").order_by("name")
-    rows, following = cut(list(found[: HOSTS + 1]), HOSTS, lambda host: host.name)
+    rows, following = cut(list(found[: most + 1]), most, lambda host: host.name)
     return summarize_hosts(rows), following
 
 

@@ -1,4 +1,4 @@
-"""`/api/v1/url`: what became of a URL."""
+"""`/api/v1/url-history`: what became of a URL."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -82,14 +82,14 @@ class UrlHistory(Schema):
     summary="The result of a URL in every run, and why, or why not, by each crawl's rules",
 )
 @may_view
-def url(
-    request: AuthenticatedRequest, u: Address, cursor: Cursor = None, limit: Limit = 50
+def get_url_history(
+    request: AuthenticatedRequest, url: Address, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL
     or not.
     """
-    canonical, rows, following = history_of(u, before=cursor, limit=limit)
-    answers = why(u)[1] if cursor is None else []
+    canonical, rows, following = history_of(url, before=cursor, limit=limit)
+    answers = why(url)[1] if cursor is None else []
     referrers = referrers_of(rows)
     return {
         "url": canonical,

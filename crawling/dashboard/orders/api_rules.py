@@ -120,12 +120,12 @@ class NewException(Schema):
 
 
 @scoping.post(
-    "/{crawl_id}/scope-test",
+    "/{crawl_id}/test-scope",
     response=RuleCheckList,
     summary="What the crawl's rules say of addresses; nothing is fetched",
 )
 @may_view
-def scope_test(
+def test_crawl_scope(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
@@ -141,7 +141,7 @@ def scope_test(
     summary="What an edit of the rules would remove from what is queued",
 )
 @may_view
-def preview(
+def preview_crawl_rules(
     request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
     """Nothing is saved.
@@ -171,7 +171,7 @@ def preview(
     summary="Who has edited the order, the latest edit first",
 )
 @may_view
-def revisions(
+def list_crawl_revisions(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = (
@@ -184,14 +184,16 @@ def revisions(
 
 
 @scoping.post(
-    "/{crawl_id}/revisions/{number}/revert",
+    "/{crawl_id}/revisions/{revision_number}/revert",
     response=CrawlDetail,
     summary="Take an edit back by another",
 )
 @may_change
-def revert(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
+def revert_crawl_revision(
+    request: AuthenticatedRequest, crawl_id: CrawlId, revision_number: Number
+) -> dict[str, Any]:
     """What the edit has changed has its old values again, later edits of other fields stay."""
-    return detail(revert_edit(get_crawl(crawl_id), number, by=request.user))
+    return detail(revert_edit(get_crawl(crawl_id), revision_number, by=request.user))
 
 
 @scoping.get(
@@ -200,7 +202,7 @@ def revert(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> 
     summary="Hosts whose robots.txt does not, or did not, bind the crawl",
 )
 @may_view
-def exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def list_robots_exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     rows = get_crawl(crawl_id).robots_exceptions.select_related("by")[:200]
     return {"items": [_exception(row) for row in rows]}
 
@@ -211,7 +213,7 @@ def exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, An
     summary="Except a host from robots.txt, for a reason and a time",
 )
 @may_except
-def add_exception(
+def create_robots_exception(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]
 ) -> Status:
     row = except_host(get_crawl(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
@@ -219,13 +221,15 @@ def add_exception(
 
 
 @scoping.delete(
-    "/{crawl_id}/robots-exceptions/{number}",
+    "/{crawl_id}/robots-exceptions/{exception_id}",
     response={204: None},
     summary="Let robots.txt hold again",
 )
 @may_except
-def remove_exception(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> Status:
-    end_exception(get_crawl(crawl_id), number, by=request.user)
+def delete_robots_exception(
+    request: AuthenticatedRequest, crawl_id: CrawlId, exception_id: Number
+) -> Status:
+    end_exception(get_crawl(crawl_id), exception_id, by=request.user)
     return Status(204, None)
 
 
@@ -233,7 +237,7 @@ def remove_exception(request: AuthenticatedRequest, crawl_id: CrawlId, number: N
     "", response=BlocklistPage, summary="What no crawl may fetch, the latest entry first"
 )
 @may_view
-def entries(
+def list_blocklist_entries(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = BlocklistEntry.objects.select_related("by").filter(
@@ -249,14 +253,16 @@ def entries(
     summary="Keep all crawls from something, running ones within seconds",
 )
 @may_add_entry
-def add(request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]) -> Status:
+def create_blocklist_entry(
+    request: AuthenticatedRequest, asked: Annotated[NewEntry, Body()]
+) -> Status:
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
 
 
-@blocklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
+@blocklist.delete("/{entry_id}", response={204: None}, summary="Let crawls have it again")
 @may_remove_entry
-def remove(request: AuthenticatedRequest, number: Number) -> Status:
-    remove_entry(number, by=request.user)
+def delete_blocklist_entry(request: AuthenticatedRequest, entry_id: Number) -> Status:
+    remove_entry(entry_id, by=request.user)
     return Status(204, None)
 
 

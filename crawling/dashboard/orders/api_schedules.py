@@ -42,7 +42,9 @@ class ScheduleOut(Schema):
     catch_up: str
     is_on: bool
     in_words: str
-    next: list[datetime] = Field(description="the next five times; none while it is switched off")
+    next_starts: list[datetime] = Field(
+        description="the next five times; none while it is switched off"
+    )
     starts: list[StartOut] = Field(description="results of the last starts, the latest first")
 
 
@@ -62,7 +64,7 @@ class ScheduledCrawlPage(Schema):
 
 @all_schedules.get("", response=ScheduledCrawlPage, summary="All schedules, the next start first")
 @may_view
-def list_all(
+def list_schedules(
     request: AuthenticatedRequest, cursor: ListPlace = 0, limit: Limit = 50
 ) -> dict[str, Any]:
     rows, following = scheduled_crawls(after=cursor, limit=limit)
@@ -78,7 +80,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
         for row in plan.starts
     ]
     return ScheduleOut(
-        **plan.timing, in_words=plan.in_words, next=list(plan.upcoming), starts=starts
+        **plan.timing, in_words=plan.in_words, next_starts=list(plan.upcoming), starts=starts
     )
 
 
@@ -88,7 +90,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
     summary="When the crawl starts by itself, and the results of the last starts",
 )
 @may_view
-def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
+def get_crawl_schedule(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
     return _out(get_crawl(crawl_id))
 
 
@@ -96,7 +98,7 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
     "/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself"
 )
 @may_change
-def put(
+def set_crawl_schedule(
     request: AuthenticatedRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]
 ) -> ScheduleOut:
     """By `cron` or every so many minutes.
@@ -112,6 +114,6 @@ def put(
     "/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only"
 )
 @may_change
-def remove(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
+def delete_crawl_schedule(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     remove_schedule(get_crawl(crawl_id), by=request.user)
     return Status(204, None)

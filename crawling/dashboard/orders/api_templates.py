@@ -1,4 +1,4 @@
-"""`/api/v1/templates` and `/api/v1/crawls/{id}/template`: orders that are kept to make crawls
+"""`/api/v1/templates` and `/api/v1/crawls/{id}/templates`: orders that are kept to make crawls
 from.
 """
 
@@ -59,17 +59,17 @@ class TemplateList(Schema):
 
 @templates.get("", response=TemplateList, summary="Templates by name")
 @may_view
-def index(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_templates(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(OrderTemplate.objects.all())}
 
 
 @keeping.post(
-    "/{crawl_id}/template",
+    "/{crawl_id}/templates",
     response={201: TemplateOut},
     summary="Keep the crawl's order as a template, without its secrets",
 )
 @may_add
-def keep(
+def create_template(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]
 ) -> Status:
     return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
@@ -77,7 +77,7 @@ def keep(
 
 @templates.get("/{template_id}", response=TemplateOut, summary="A template with its order")
 @may_view
-def show(request: AuthenticatedRequest, template_id: TemplateId) -> OrderTemplate:
+def get_template(request: AuthenticatedRequest, template_id: TemplateId) -> OrderTemplate:
     return get_object_or_404(OrderTemplate, pk=template_id)
 
 
@@ -85,7 +85,7 @@ def show(request: AuthenticatedRequest, template_id: TemplateId) -> OrderTemplat
     "/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay"
 )
 @may_delete
-def remove(request: AuthenticatedRequest, template_id: TemplateId) -> Status:
+def delete_template(request: AuthenticatedRequest, template_id: TemplateId) -> Status:
     remove_template(get_object_or_404(OrderTemplate, pk=template_id), by=request.user)
     return Status(204, None)
 
@@ -94,7 +94,7 @@ def remove(request: AuthenticatedRequest, template_id: TemplateId) -> Status:
     "/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template"
 )
 @may_add
-def make(
+def create_crawl_from_template(
     request: AuthenticatedRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]
 ) -> Status:
     """Name it, and give the fields that are to be otherwise than in the template."""

@@ -102,7 +102,7 @@ class TrapRulingOut(Schema):
     summary="What the order's rules took out of pages",
 )
 @may_view
-def extracted(
+def list_extracted_rows(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -123,10 +123,10 @@ def extracted(
 
 
 @documents.get(
-    "/{crawl_id}/reports/duplicates", response=SimilarPageList, summary="Pages that say the same"
+    "/{crawl_id}/duplicates", response=SimilarPageList, summary="Pages that say the same"
 )
 @may_view
-def duplicates(
+def list_crawl_duplicates(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -145,7 +145,7 @@ def duplicates(
     summary="Patterns of addresses that look like a trap's, with samples",
 )
 @may_view
-def traps(
+def list_crawl_traps(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -162,7 +162,7 @@ def traps(
     summary="Approve or ban a pattern of the latest run",
 )
 @may_change
-def judge(
+def judge_crawl_trap(
     request: AuthenticatedRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]
 ) -> dict[str, Any]:
     """Approved: what is held is fetched, even if the run had ended.

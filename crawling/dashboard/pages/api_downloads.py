@@ -48,12 +48,12 @@ RECORDS: dict[str, Any] = {
 
 
 @downloads.get(
-    "/{crawl_id}/pages/rows",
+    "/{crawl_id}/pages/export",
     openapi_extra=ROWS,
     summary="All answered fetches in the order of their fetches, as a file",
 )
 @may_view
-def rows(
+def export_crawl_pages(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -75,7 +75,7 @@ def rows(
     summary="What the archive has of a run's pages, as one WARC file",
 )
 @may_change
-def records(
+def export_crawl_warc(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -99,7 +99,7 @@ def records(
     "/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file"
 )
 @may_change
-def record(
+def export_page_warc(
     request: AuthenticatedRequest, crawl_id: CrawlId, page_id: PageId
 ) -> StreamingHttpResponse:
     try:

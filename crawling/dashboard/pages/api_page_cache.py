@@ -42,6 +42,6 @@ class PageCacheOut(Schema):
     summary="Requests saved by reusing other crawls' pages, and the pages wanted most",
 )
 @may_view
-def show(request: AuthenticatedRequest, limit: Limit = 50) -> dict[str, Any]:
+def get_page_cache(request: AuthenticatedRequest, limit: Limit = 50) -> dict[str, Any]:
     found = page_cache(most=limit)
     return {**asdict(found), "hit_rate": found.hit_rate}

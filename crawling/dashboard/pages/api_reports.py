@@ -35,7 +35,7 @@ reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
 Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
-Why = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
+ReasonKey = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
 After = Annotated[
     str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")
 ]
@@ -126,22 +126,22 @@ class NotFetchedPage(Schema):
 
 
 @reports.get(
-    "/{crawl_id}/reports/not-fetched",
+    "/{crawl_id}/not-fetched",
     response=NotFetchedPage,
     summary="What a run has not got, by reason",
 )
 @may_view
-def not_had(
+def list_not_fetched_urls(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
-    why: Why = "",
+    reason: ReasonKey = "",
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`items` is empty unless `why` names a reason by its key."""
+    """`items` is empty unless `reason` names a reason by its key."""
     one = get_run(crawl_id, run)
-    rows, following = not_fetched_urls(one, why, after=cursor or 0, limit=limit)
+    rows, following = not_fetched_urls(one, reason, after=cursor or 0, limit=limit)
     return {
         "reasons": [asdict(reason) for reason in reasons_of(one)],
         "items": [asdict(row) for row in rows],
@@ -150,12 +150,12 @@ def not_had(
 
 
 @reports.get(
-    "/{crawl_id}/reports/changes",
+    "/{crawl_id}/changes",
     response=ChangePage,
     summary="Two runs compared: pages added, gone, changed, flipped",
 )
 @may_view
-def changes(
+def list_run_changes(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     against: Against,
@@ -178,19 +178,19 @@ def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
     is_in_both = row.old_id is not None and row.new_id is not None
     return {
         **asdict(row),
-        "diff": f"/api/v1/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}"
+        "diff": f"/api/v1/crawls/{crawl_id}/changes/{row.old_id}/{row.new_id}"
         if is_in_both
         else None,
     }
 
 
 @reports.get(
-    "/{crawl_id}/reports/changes/{old_id}/{new_id}",
+    "/{crawl_id}/changes/{old_id}/{new_id}",
     response={200: TextDiff, 202: InquiryOut},
     summary="The text of a page in two runs, line by line",
 )
 @may_view
-def changed_text(
+def get_page_diff(
     request: AuthenticatedRequest,
     response: HttpResponse,
     crawl_id: CrawlId,
@@ -205,7 +205,7 @@ def changed_text(
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
     if inquiry.is_open:
         response["Retry-After"] = RETRY_AFTER
-        here = f"/api/v1/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
+        here = f"/api/v1/crawls/{crawl_id}/changes/{old_id}/{new_id}"
         return Status(202, {"state": inquiry.state, "result": here})
     if inquiry.why_failed:
         raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")

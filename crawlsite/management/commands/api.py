@@ -22,7 +22,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 EPILOG = """examples:
   manage.py api GET /api/v1/crawls?state=failed
   manage.py api GET /api/v1/crawls/3/pages?status=404 --all
-  manage.py api POST /api/v1/hosts/7/block '{"reason": "asked for by its owner"}'
+  manage.py api PUT /api/v1/hosts/7/block '{"reason": "asked for by its owner"}'
   manage.py api PATCH /api/v1/crawls/3 @changes.json --user alice
 
 /api/v1/docs, in the dashboard, lists the endpoints with an example of each body.

@@ -175,7 +175,7 @@ def test_programs_have_the_same_files(run, tmp_path):
     page = Page.objects.get(url__url__endswith="/first")
     root = f"/api/v1/crawls/{run.crawl_id}/pages"
 
-    rows = b"".join(viewer.get(f"{root}/rows?format=csv&status=404").streaming_content).decode()
+    rows = b"".join(viewer.get(f"{root}/export?format=csv&status=404").streaming_content).decode()
     one = b"".join(operator.get(f"{root}/{page.pk}/warc").streaming_content)
 
     assert [row["status"] for row in csv.DictReader(StringIO(rows))] == ["404"]

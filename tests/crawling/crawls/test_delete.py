@@ -67,7 +67,7 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
     operator, left = browser("operator"), rows()
     assert (left["Url"] > 0, left["CrawlJob"]) == (True, 1)
     assert operator.get("/api/v1/crawls").json()["items"] == []
-    assert operator.get("/api/v1/search?q=Lost").json()["items"] == []
+    assert operator.get("/api/v1/pages?q=Lost").json()["items"] == []
     addresses = [
         reverse("crawling:crawl", args=[goes.pk]),
         reverse("crawling:page", args=[goes.pk, url]),

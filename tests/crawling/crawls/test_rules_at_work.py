@@ -289,7 +289,7 @@ def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):
     run, operator = start_run(crawl), browser("operator")
 
     waiting = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
-    api = operator.get("/api/v1/url", {"u": url}).json()
+    api = operator.get("/api/v1/url-history", {"url": url}).json()
 
     assert "is being read in the background" in waiting
     assert "hx-get" in waiting
@@ -299,7 +299,7 @@ def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):
     shown = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
     assert "by the line “Disallow: /a”" in shown
     assert "hx-get" not in shown.partition("<h1")[2]
-    assert operator.get("/api/v1/url", {"u": url}).json()["pending"] is False
+    assert operator.get("/api/v1/url-history", {"url": url}).json()["pending"] is False
 
 
 def test_no_more_questions_wait_for_background_jobs_than_are_answered_in_seconds(
@@ -312,17 +312,17 @@ def test_no_more_questions_wait_for_background_jobs_than_are_answered_in_seconds
     start_run(create_crawl(order(f"{site}/")))
     operator = browser("operator")
     for path in "ab":
-        assert operator.get("/api/v1/url", {"u": f"{site}/{path}"}).status_code == 200
+        assert operator.get("/api/v1/url-history", {"url": f"{site}/{path}"}).status_code == 200
 
-    refused = operator.get("/api/v1/url", {"u": f"{site}/c"})
+    refused = operator.get("/api/v1/url-history", {"url": f"{site}/c"})
     page = operator.get(reverse("crawling:url"), {"u": f"{site}/c"})
 
     assert [answer.status_code for answer in (refused, page)] == [503, 503]
     assert int(refused["Retry-After"]) == int(page["Retry-After"]) == AGAIN_SECONDS
     assert Inquiry.objects.count() == 2
-    assert operator.get("/api/v1/url", {"u": f"{site}/b"}).status_code == 200
+    assert operator.get("/api/v1/url-history", {"url": f"{site}/b"}).status_code == 200
     answer_inquiry(Inquiry.objects.latest("pk").pk)
-    assert operator.get("/api/v1/url", {"u": f"{site}/c"}).status_code == 200
+    assert operator.get("/api/v1/url-history", {"url": f"{site}/c"}).status_code == 200
 
 
 def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):

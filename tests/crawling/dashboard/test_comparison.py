@@ -63,7 +63,7 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     changed = soup(viewer.get(place))
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
-    address = f"/api/v1/crawls/{first.crawl_id}/reports/changes"
+    address = f"/api/v1/crawls/{first.crawl_id}/changes"
     places = {
         item["url"].removeprefix(site.url): item["diff"]
         for item in viewer.get(address, {"against": 1}).json()["items"]
@@ -107,11 +107,7 @@ def test_a_run_is_the_same_as_itself(crawl_to_the_end, make_site):
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
     run = crawl_to_the_end(f"{site.url}/")
 
-    told = (
-        browser("viewer")
-        .get(f"/api/v1/crawls/{run.crawl_id}/reports/changes", {"against": 1})
-        .json()
-    )
+    told = browser("viewer").get(f"/api/v1/crawls/{run.crawl_id}/changes", {"against": 1}).json()
 
     assert (told["items"], told["next"]) == ([], None)
     assert told["summary"]["counts"] == {

@@ -132,15 +132,15 @@ def test_the_same_is_had_as_files_and_as_json(viewer, run, monkeypatch):
         "gone",
     )
     told = viewer.get(
-        f"/api/v1/crawls/{run.crawl_id}/reports/not-fetched", {"why": "rule-exclude", "limit": 1}
+        f"/api/v1/crawls/{run.crawl_id}/not-fetched", {"reason": "rule-exclude", "limit": 1}
     ).json()
     assert ([item["url"].rpartition("/")[2] for item in told["items"]], len(told["reasons"])) == (
         ["a.zip"],
         6,
     )
     rest = viewer.get(
-        f"/api/v1/crawls/{run.crawl_id}/reports/not-fetched",
-        {"why": "rule-exclude", "cursor": told["next"]},
+        f"/api/v1/crawls/{run.crawl_id}/not-fetched",
+        {"reason": "rule-exclude", "cursor": told["next"]},
     ).json()
     assert ([item["url"].rpartition("/")[2] for item in rest["items"]], rest["next"]) == (
         ["b.zip"],

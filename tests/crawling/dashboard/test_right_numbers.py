@@ -43,7 +43,7 @@ def test_pages_that_the_server_confirms_are_the_same_in_a_comparison(
 
     def compared(old, new):
         query = {"run": new, "against": old}
-        address = f"/api/v1/crawls/{first.crawl_id}/reports/changes"
+        address = f"/api/v1/crawls/{first.crawl_id}/changes"
         counts = viewer.get(address, query).json()["summary"]["counts"]
         return {kind: count for kind, count in counts.items() if count}
 

@@ -143,7 +143,7 @@ def test_an_address_is_inspected_in_any_spelling(
         ("succeeded, 200, 4\xa0bytes", "1", f"{site.url}/")
     ] * 2
     assert client.get(page.find("a", string="snapshot")["href"]).status_code == 200
-    told = client.get("/api/v1/url", {"u": typed}).json()
+    told = client.get("/api/v1/url-history", {"url": typed}).json()
     assert [(met["run"], met["found_on"]) for met in told["items"]] == [
         (2, f"{site.url}/"),
         (1, f"{site.url}/"),

@@ -192,11 +192,11 @@ def test_programs_do_the_same(frontier):
     first = operator.get(f"{path}?limit=3").json()
     rest = operator.get(f"{path}?limit=3&cursor={first['next']}").json()
     assert [item["url"] for item in first["items"] + rest["items"]] == operator.get(
-        f"{path}/text"
+        f"{path}/export"
     ).getvalue().decode().split()
     assert (first["waiting"], rest["next"]) == (5, None)
     done = operator.post(
-        path, {"deed": "take_out", "q": "news"}, content_type="application/json"
+        path, {"action": "take_out", "q": "news"}, content_type="application/json"
     ).json()
     assert done == {"changed": 1, "is_more": False}
     assert operator.get(f"{path}?place=taken out").json()["items"][0]["host"] == "b.test"

@@ -50,7 +50,7 @@ def _out(row: Checkpoint) -> dict[str, Any]:
     summary="The crawl's checkpoints, the latest first",
 )
 @may_view
-def index(
+def list_crawl_checkpoints(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     found = Checkpoint.objects.filter(run__crawl=get_crawl(crawl_id)).select_related("run")
@@ -64,7 +64,7 @@ def index(
     summary="Take a checkpoint of the latest run",
 )
 @may_change
-def ask(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
+def create_checkpoint(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     """One that is about to be taken will do.
 
     It goes to CHECKPOINT_DIR; without that setting this is refused.

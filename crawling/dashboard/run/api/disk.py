@@ -36,7 +36,7 @@ class DiskOut(Schema):
 
 @disk.get("", response=DiskOut, summary="How full the disk is, and when it will be full")
 @may_view
-def show(request: AuthenticatedRequest) -> DiskOut:
+def get_disk(request: AuthenticatedRequest) -> DiskOut:
     now = disk_now()
     told, since = forecast_of(now)
     return DiskOut(

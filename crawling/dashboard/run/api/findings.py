@@ -64,7 +64,7 @@ LevelName = Annotated[
     summary="Answered fetches, in the order in which the URLs were found",
 )
 @may_view
-def pages(
+def list_crawl_pages(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -88,7 +88,7 @@ def pages(
     summary="What each fetch thread does, and since when",
 )
 @may_view
-def fetch_threads(
+def list_fetch_threads(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """As the running shifts have last written it down, which they do once a second."""
@@ -101,7 +101,7 @@ def fetch_threads(
     summary="Hosts and what is queued on each, in the order of finding",
 )
 @may_view
-def hosts(
+def list_crawl_hosts(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -121,7 +121,7 @@ def hosts(
     summary="The run's log, the newest line first, or what came after a line",
 )
 @may_view
-def log(
+def list_log_lines(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -152,12 +152,12 @@ def log(
 
 
 @findings.get(
-    "/{crawl_id}/errors",
+    "/{crawl_id}/failure-causes",
     response=CauseList,
     summary="Why URLs were not fetched, the commonest cause first",
 )
 @may_view
-def errors(
+def list_failure_causes(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50
 ) -> dict[str, Any]:
     causes = failure_causes(get_run(crawl_id, run), most=limit)
@@ -176,9 +176,9 @@ def errors(
     }
 
 
-@findings.get("/{crawl_id}/stats", response=MinutePage, summary="What the run did, by minute")
+@findings.get("/{crawl_id}/minutes", response=MinutePage, summary="What the run did, by minute")
 @may_view
-def stats(
+def list_crawl_minutes(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,

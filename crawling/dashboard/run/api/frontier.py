@@ -76,9 +76,9 @@ class UrlActionIn(Schema):
     """
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"deed": "first", "q": "/news/"}]}
+        extra="forbid", json_schema_extra={"examples": [{"action": "first", "q": "/news/"}]}
     )
-    deed: UrlAction
+    action: UrlAction
     ids: (
         Annotated[
             list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=50_000)
@@ -127,7 +127,7 @@ class ChangedUrlsOut(Schema):
     summary="What waits, host by host in the order of visits, or is out of it",
 )
 @may_view
-def show(
+def list_frontier_urls(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -150,12 +150,12 @@ def show(
 
 
 @frontier.get(
-    "/{crawl_id}/frontier/text",
+    "/{crawl_id}/frontier/export",
     openapi_extra=TEXT_FILE,
     summary="The same in full, an address a line",
 )
 @may_view
-def text(
+def export_frontier_urls(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
@@ -173,21 +173,23 @@ def text(
     summary="Fetch URLs first or last of their hosts, take them out, or put them back",
 )
 @may_change
-def change(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> dict[str, Any]:
+def change_frontier_urls(
+    request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn
+) -> dict[str, Any]:
     """Of the latest run.
 
-    `put_back` fits what is `taken out`, the others what waits; what a deed doesn't fit is left
+    `put_back` fits what is `taken out`, the others what waits; what an action doesn't fit is left
     alone.
     """
     run = get_run(crawl_id, None)
     if wanted.ids is not None:
         return {
-            "changed": handle_urls(run, wanted.deed, wanted.ids, by=request.user),
+            "changed": handle_urls(run, wanted.action, wanted.ids, by=request.user),
             "is_more": False,
         }
     changed, is_more = handle_all(
         run,
-        wanted.deed,
+        wanted.action,
         FrontierFilter(wanted.place, wanted.host.lower(), wanted.q),
         by=request.user,
     )
@@ -196,7 +198,9 @@ def change(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: UrlActionIn
 
 @frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
 @may_change
-def add(request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
+def add_crawl_seeds(
+    request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds
+) -> dict[str, Any]:
     """They are queued at once if a run is active. The same request again changes nothing."""
     return asdict(
         add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)

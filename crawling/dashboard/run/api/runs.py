@@ -73,7 +73,7 @@ def _out(crawl: CrawlJob) -> RetentionOut:
     summary="Which runs are kept, and what becomes of each",
 )
 @may_view
-def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
+def get_crawl_retention(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
     return _out(get_crawl(crawl_id))
 
 
@@ -83,7 +83,7 @@ def show(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
     summary="Set which runs are kept; the scheduler deletes the others",
 )
 @may_delete
-def put(
+def set_crawl_retention(
     request: AuthenticatedRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
 ) -> RetentionOut:
     """A run goes as soon as one of the rules says so; a rule that is not given is off.
@@ -96,14 +96,14 @@ def put(
 
 
 @kept.delete(
-    "/{crawl_id}/runs/{number}",
+    "/{crawl_id}/runs/{run_number}",
     response={204: None},
     summary="Delete a run with its pages and archive files",
 )
 @may_delete
-def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, number: Number) -> Status:
+def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, run_number: Number) -> Status:
     """Only one that has ended, while no other is active, and in whose archive no later run has
     pages.
     """
-    remove_run(get_run(crawl_id, number), by=request.user)
+    remove_run(get_run(crawl_id, run_number), by=request.user)
     return Status(204, None)

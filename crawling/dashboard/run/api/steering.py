@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls.clones import clone_crawl
+from crawling.crawls import clones
 from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
 from crawling.dashboard.base.api_parameters import (
@@ -65,7 +65,7 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
 
 @steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
 @may_change
-def start(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def start_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     start_run(crawl, by=request.user)
     return summary(crawl)
@@ -77,7 +77,7 @@ def start(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Finish the fetches under way, give everything back or keep it, and wait",
 )
 @may_change
-def pause_it(
+def pause_crawl(
     request: AuthenticatedRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None
 ) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
@@ -87,7 +87,7 @@ def pause_it(
 
 @steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Continue a paused run")
 @may_change
-def resume_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     resume(crawl, by=request.user)
     return summary(crawl)
@@ -99,7 +99,7 @@ def resume_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any
     summary="Finish the fetches under way and end the run; its pages are kept",
 )
 @may_change
-def stop_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)
     return summary(crawl)
@@ -111,7 +111,7 @@ def stop_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Cut off the fetches under way and end the run; its pages are kept",
 )
 @may_change
-def abort_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Also of a run that is stopping, and waits for its last fetches.
 
     What was being fetched counts for nothing.
@@ -125,18 +125,20 @@ def abort_it(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]
     "/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order"
 )
 @may_add
-def clone(
+def clone_crawl(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     options: Annotated[CloneIn | None, Body()] = None,
 ) -> Status:
-    copy = clone_crawl(get_crawl(crawl_id), name=options.name if options else None, by=request.user)
+    copy = clones.clone_crawl(
+        get_crawl(crawl_id), name=options.name if options else None, by=request.user
+    )
     return Status(201, detail(copy))
 
 
-@steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
+@steering.put("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
 @may_change
-def tag(
+def set_crawl_tags(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
 ) -> dict[str, Any]:
     return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
@@ -148,7 +150,7 @@ def tag(
     summary="Put failed URLs of the latest run back into its queue",
 )
 @may_change
-def retry(
+def retry_failed_urls(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     options: Annotated[RetryIn | None, Body()] = None,

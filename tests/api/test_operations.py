@@ -1,0 +1,209 @@
+"""One grammar for all endpoints: nouns in paths, verbs in operation ids, one name for a parameter,
+one shape of lists and of errors.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.api.test_access import description
+
+#: by method, the verbs an operation id may begin with; POST also takes a verb of its own, which
+#: then ends the path or stands in ACTS
+VERBS = {
+    "get": {"list", "get", "search", "export"},
+    "post": {"create"},
+    "put": {"set", "replace"},
+    "patch": {"update"},
+    "delete": {"delete"},
+}
+#: verbs of POST on a collection: what is done is said by the body or by a parameter
+ACTS = {
+    "add_crawl_seeds",
+    "apply_bulk_action",
+    "apply_dns_name_action",
+    "change_frontier_urls",
+    "judge_crawl_trap",
+    "reset_user_password",
+    "save_view",
+}
+#: verbs that end a path, of POST only
+ENDS = {
+    "abort",
+    "check",
+    "clone",
+    "flush",
+    "pause",
+    "preview",
+    "resend",
+    "resume",
+    "retry-failed",
+    "revert",
+    "start",
+    "stop",
+    "test",
+    "test-scope",
+    "what-if",
+}
+#: there is one of each, or it has no plural
+SINGLE = {
+    "activity",
+    "banker",
+    "block",
+    "blocklist",
+    "diagnosis",
+    "disk",
+    "dns",
+    "dns-replay",
+    "export",
+    "extracted",
+    "frontier",
+    "health",
+    "identity",
+    "log",
+    "name-wait",
+    "not-fetched",
+    "overview",
+    "page-cache",
+    "password",
+    "retention",
+    "schedule",
+    "url-history",
+    "warc",
+}
+PARAMETERS = {
+    "action",
+    "after",
+    "against",
+    "cursor",
+    "format",
+    "host",
+    "keep_seconds",
+    "kind",
+    "level",
+    "limit",
+    "name",
+    "names",
+    "place",
+    "preview",
+    "process",
+    "q",
+    "reason",
+    "run",
+    "since",
+    "sort",
+    "state",
+    "status",
+    "tag",
+    "unread",
+    "until",
+    "url",
+    "user",
+}
+IDENTIFIER = re.compile(r"\{(\w+_(id|number)|action|key|kind|name|version)\}")
+#: they answer with the most that matter, and have nothing behind those
+WHOLE = {"list_dns_evictions", "list_failure_causes", "list_robots_exceptions"}
+
+
+def operations():
+    for path, methods in description()["paths"].items():
+        for method, operation in methods.items():
+            yield pytest.param(method, path, operation, id=operation["operationId"])
+
+
+OPERATIONS = list(operations())
+
+
+def answered(operation):
+    """The schema of the object that it answers with; None if it is none."""
+    for status in ("200", "201", "202", 200, 201, 202):
+        content = operation["responses"].get(status, {}).get("content", {})
+        if reference := content.get("application/json", {}).get("schema", {}).get("$ref"):
+            return description()["components"]["schemas"][reference.rpartition("/")[2]]
+    return None
+
+
+def queries(operation):
+    return {one["name"] for one in operation["parameters"] if one["in"] == "query"}
+
+
+def test_no_two_operations_have_one_id():
+    ids = [operation["operationId"] for _, _, operation in (one.values for one in OPERATIONS)]
+    assert sorted(ids) == sorted(set(ids))
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_an_operation_is_named_by_a_verb_that_fits_its_method(method, path, operation):
+    name = operation["operationId"]
+    verb, _, noun = name.partition("_")
+
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)+", name) or noun
+    if method == "post" and verb not in VERBS["post"]:
+        end = path.rpartition("/")[2]
+        assert name in ACTS or end.partition("-")[0] == verb or end == "what-if"
+    else:
+        assert verb in VERBS[method]
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_a_path_is_made_of_nouns_and_what_identifies_one(method, path, operation):
+    *nouns, end = path.removeprefix("/api/v1/").split("/")
+    if method == "post" and end in ENDS:
+        end = nouns.pop()
+    for part in [*nouns, end]:
+        if part.startswith("{"):
+            assert IDENTIFIER.fullmatch(part)
+        else:
+            assert re.fullmatch(r"[a-z]+(-[a-z]+)*", part)
+            assert part.endswith("s") or part in SINGLE
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_a_parameter_has_the_same_name_everywhere(method, path, operation):
+    assert queries(operation) <= PARAMETERS
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_a_list_has_items_and_pages_by_cursor_and_limit(method, path, operation):
+    schema, asked = answered(operation), queries(operation)
+    is_list = operation["operationId"].startswith("list_")
+    fields = schema["properties"] if schema else {}
+
+    assert not is_list or "items" in fields
+    assert ("next" in fields) == ("cursor" in asked)
+    if "cursor" in asked:
+        assert "limit" in asked
+    elif is_list and "limit" in asked:
+        assert operation["operationId"] in WHOLE
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
+def test_every_error_has_the_same_shape(method, path, operation):
+    told = {str(status): answer for status, answer in operation["responses"].items()}
+
+    assert {"401", "403", "429"} <= told.keys()
+    for status, answer in told.items():
+        assert status < "400" or answer["$ref"] == f"#/components/responses/{status}"
+
+
+def test_every_group_is_described_and_every_schema_used():
+    whole = description()
+    tags = {tag for *_, one in (p.values for p in OPERATIONS) for tag in one["tags"]}
+    text = str(whole)
+    unused = [
+        name
+        for name in whole["components"]["schemas"]
+        if f"#/components/schemas/{name}'" not in text
+    ]
+
+    assert tags == {tag["name"] for tag in whole["tags"]}
+    assert unused == []
+
+
+def test_a_parameter_that_is_not_known_is_refused(operator):
+    status, problem = operator("GET", "crawls?stat=failed")
+
+    assert (status, problem["errors"]) == (422, {"stat": "is not known here; leave it out"})
+    assert operator("GET", "crawls?state=failed")[0] == 200

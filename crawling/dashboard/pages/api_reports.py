@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run
+"""`/api/v1/crawls/{id}/…`: two runs compared, the text of one page in both, and what a run
 has not got.
 """
 

@@ -11,10 +11,10 @@ from django.urls import reverse
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
+from crawling.crawls import share_links
 from crawling.crawls.share_links import (
     MOST_DAYS,
     USUAL_DAYS,
-    create_share_link,
     revoke_share_link,
     share_links_of,
 )
@@ -59,7 +59,7 @@ def _out(link: ShareLink) -> dict[str, Any]:
     "/{crawl_id}/share-links", response=ShareLinkList, summary="The crawl's share links"
 )
 @may_change
-def index(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+def list_share_links(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Expired links are not listed."""
     return {"items": [_out(link) for link in share_links_of(get_crawl(crawl_id))]}
 
@@ -70,10 +70,12 @@ def index(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     summary="Create a link that shows the crawl's report without a log-in",
 )
 @may_change
-def create(
+def create_share_link(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[ShareLinkIn, Body()]
 ) -> Status:
-    link, token = create_share_link(get_crawl(crawl_id), days=asked.days, by=request.user)
+    link, token = share_links.create_share_link(
+        get_crawl(crawl_id), days=asked.days, by=request.user
+    )
     url = request.build_absolute_uri(reverse("shared-report", args=[token]))
     return Status(201, {**_out(link), "url": url})
 
@@ -82,7 +84,7 @@ def create(
     "/{crawl_id}/share-links/{link_id}", response={204: None}, summary="Revoke a share link"
 )
 @may_change
-def revoke(
+def delete_share_link(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     link_id: Annotated[int, Path(ge=1, le=LARGEST)],

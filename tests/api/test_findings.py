@@ -257,7 +257,7 @@ def test_a_page_of_a_run_that_is_being_removed_is_nowhere_to_be_had(operator, ru
     page, crawl, viewer = Page.objects.filter(run=run).first(), run.crawl_id, Client()
     viewer.force_login(User.objects.get(username="operator"))
     pages = [f"/crawls/{crawl}/pages/{page.pk}/{part}" for part in ("", "document/", "record/")]
-    warc, texts = f"pages/{page.pk}/warc", f"reports/changes/{page.pk}/{page.pk}"
+    warc, texts = f"pages/{page.pk}/warc", f"changes/{page.pk}/{page.pk}"
     assert [viewer.get(address).status_code for address in pages] == [200, 200, 200]
     assert operator("GET", f"crawls/{crawl}/{texts}")[0] == 202
 

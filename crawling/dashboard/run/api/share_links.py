@@ -11,7 +11,7 @@ from django.urls import reverse
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import share_links
+from crawling.crawls import share_links as links
 from crawling.crawls.share_links import (
     MOST_DAYS,
     USUAL_DAYS,
@@ -73,9 +73,7 @@ def list_share_links(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[s
 def create_share_link(
     request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[ShareLinkIn, Body()]
 ) -> Status:
-    link, token = share_links.create_share_link(
-        get_crawl(crawl_id), days=asked.days, by=request.user
-    )
+    link, token = links.create_share_link(get_crawl(crawl_id), days=asked.days, by=request.user)
     url = request.build_absolute_uri(reverse("shared-report", args=[token]))
     return Status(201, {**_out(link), "url": url})
 

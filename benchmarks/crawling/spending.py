@@ -20,7 +20,7 @@ DOES = {
     "fetch": "fetches and extracts (fetch threads)",
     "archive": "archives",
     "names": "resolves",
-    "clerk": "asks for fetch threads",
+    "queries": "asks for fetch threads",
     "lease": "renews leases",
 }
 

@@ -129,7 +129,7 @@ class NobodyAsks:
     waiting, is_alive = 0, True
 
     def __init__(self, deliver: Callable[[Visit], None], slots: Callable[[], int]) -> None:
-        self._deliver, self.tally = deliver, LookupCounter()
+        self._deliver, self.counter = deliver, LookupCounter()
 
     def ask(self, visit: Visit) -> None:
         visit.route.resolve(

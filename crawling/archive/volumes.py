@@ -1,4 +1,4 @@
-"""Put parcels into a slot's files: which records, in which file, and where."""
+"""Put captures into a slot's files: which records, in which file, and where."""
 
 from __future__ import annotations
 
@@ -43,85 +43,85 @@ class WarcVolume:
         self._full: dict[int, int] = {}
         self._originals = Originals(run_id, is_alone=is_alone)
 
-    def keep(self, parcels: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
+    def keep(self, captures: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
         measured = [
             (
-                parcel,
+                captured,
                 answer,
-                records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256),
+                records.measure(captured.exchange.head, captured.exchange.payload, captured.sha256),
             )
-            for parcel, answer in parcels
+            for captured, answer in captures
         ]
         unknown = [
             answer.fingerprint
-            for parcel, answer, payload in measured
-            if parcel.has_page and payload.size and not self._originals.get(payload.sha256)
+            for captured, answer, payload in measured
+            if captured.has_page and payload.size and not self._originals.get(payload.sha256)
         ]
         if unknown:
             self._originals.look_up(unknown)
-        for parcel, answer, payload in measured:
-            self._keep(parcel, answer, payload)
+        for captured, answer, payload in measured:
+            self._keep(captured, answer, payload)
 
-    def _keep(self, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> None:
+    def _keep(self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload) -> None:
         self._turn_page()
-        file, capture = self._file, _capture(parcel, answer)
+        file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
-        record = self._answer(identity, capture, parcel, answer, payload)
+        record = self._answer(identity, capture, captured, answer, payload)
         length = file.append(records.packed(record))
-        if parcel.exchange.request:
+        if captured.exchange.request:
             file.append(
                 records.packed(
                     records.request(
-                        self._next_id(), capture, parcel.exchange.request, answer=identity
+                        self._next_id(), capture, captured.exchange.request, answer=identity
                     )
                 )
             )
         file.append(
             records.packed(
                 records.metadata(
-                    self._next_id(), capture, answer=identity, outlinks=parcel.outlinks
+                    self._next_id(), capture, answer=identity, outlinks=captured.outlinks
                 )
             )
         )
         is_revisit = record.tail is None
         # A failure may be tried again, and its row goes; a document is found by its page's row.
-        if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:
+        if not is_revisit and payload.size and succeeded(answer.status) and captured.has_page:
             self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
-        parcel.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
+        captured.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
 
     def _answer(
         self,
         identity: str,
         capture: Capture,
-        parcel: CapturedExchange,
+        captured: CapturedExchange,
         answer: ServerAnswer,
         payload: Payload,
     ) -> WarcRecord:
-        head = parcel.exchange.head
+        head = captured.exchange.head
         if not head:
             return records.resource(
                 identity, capture, answer.content_type or "application/octet-stream", payload
             )
-        if answer.status == NOT_MODIFIED_STATUS and parcel.has_page:
+        if answer.status == NOT_MODIFIED_STATUS and captured.has_page:
             original = (
-                self._originals.of_page(parcel.unchanged_since)
-                if parcel.unchanged_since
-                else self._originals.of_url(parcel.url)
+                self._originals.of_page(captured.unchanged_since)
+                if captured.unchanged_since
+                else self._originals.of_url(captured.url)
             )
             return records.revisit(
                 identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original
             )
         if (
             original := self._originals.get(payload.sha256)
-            if payload.size and parcel.has_page
+            if payload.size and captured.has_page
             else None
         ):
             return records.revisit(
                 identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original
             )
         return records.response(
-            identity, capture, head, payload, is_cut_short=parcel.exchange.is_cut_short
+            identity, capture, head, payload, is_cut_short=captured.exchange.is_cut_short
         )
 
     def _next_id(self) -> str:
@@ -156,6 +156,6 @@ class WarcVolume:
         self._slot.close()
 
 
-def _capture(parcel: CapturedExchange, answer: ServerAnswer) -> Capture:
+def _capture(captured: CapturedExchange, answer: ServerAnswer) -> Capture:
     began_at = began(answer.fetched_at, answer.fetch_seconds)
-    return Capture(parcel.url, began_at, answer.fetch_seconds, answer.address, parcel.depth)
+    return Capture(captured.url, began_at, answer.fetch_seconds, answer.address, captured.depth)

@@ -1,4 +1,4 @@
-"""The archive's thread: it takes parcels from the fetch threads, writes them down, and says when
+"""The archive's thread: it takes captures from the fetch threads, writes them down, and says when
 they are safe on the disk.
 """
 
@@ -21,9 +21,9 @@ from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: parcels that wait in memory or in spools; a fetch thread with one more waits
+#: captures that wait in memory or in spools; a fetch thread with one more waits
 MOST_WAITING = 200
-#: parcels that come in a moment are written together, unless somebody waits for them: to be woken
+#: captures that come in a moment are written together, unless somebody waits for them: to be woken
 #: for each would cost the process, whose threads take turns, more than to write it
 MOMENT_SECONDS = 0.05
 #: documents that are larger, on average, are packed beside the fetch threads: zlib leaves the
@@ -33,7 +33,7 @@ LOOK_SECONDS = 0.5
 
 
 class ArchiveMode(Enum):
-    """What is done with parcels."""
+    """What is done with captured exchanges."""
 
     HOLD = "they wait: no archive file may be opened yet"
     WRITE = "they are written"
@@ -47,16 +47,16 @@ class _Sync:
     done: threading.Event = field(default_factory=threading.Event)
     #: of the files, by their rows' ids
     lengths: dict[int, int] = field(default_factory=dict)
-    #: the parcels with pages that these newly hold
+    #: the captures with pages that these newly hold
     written: list[CapturedExchange] = field(default_factory=list)
 
 
 class ArchiveWriter:
     """Writes in one thread, off the fetch threads.
 
-    `trouble` is the sentence for what keeps it from writing, after which it drops parcels.
+    `trouble` is the sentence for what keeps it from writing, after which it drops captures.
 
-    has_aside: a parcel without a page was put since the last sync.
+    has_aside: an exchange without a page was put since the last sync.
     """
 
     def __init__(self, open_volume: Callable[[], WarcVolume]) -> None:
@@ -67,7 +67,7 @@ class ArchiveWriter:
         )
         self._mode = ArchiveMode.HOLD
         self._changed, self._hurry = threading.Condition(), threading.Event()
-        self._has_parcel = self.has_aside = False
+        self._has_captured = self.has_aside = False
         self._written: list[CapturedExchange] = []
         self.trouble = ""
         self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
@@ -75,14 +75,14 @@ class ArchiveWriter:
 
     @property
     def is_held(self) -> bool:
-        """Whether a parcel waits because no file may be opened."""
-        return self._mode is ArchiveMode.HOLD and self._has_parcel
+        """Whether an exchange waits because no file may be opened."""
+        return self._mode is ArchiveMode.HOLD and self._has_captured
 
-    def put(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand in a parcel; waits while too many are there."""
-        self._has_parcel = True
-        self._put((parcel, answer))
-        self.has_aside = self.has_aside or not parcel.has_page
+    def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        """Hand in an exchange; waits while too many are there."""
+        self._has_captured = True
+        self._put((captured, answer))
+        self.has_aside = self.has_aside or not captured.has_page
 
     def begin(self) -> None:
         """Open the first file and write from here on.
@@ -121,7 +121,7 @@ class ArchiveWriter:
 
     def drop_waiting(self) -> None:
         """Let go unwritten what waits while HOLD, and hold what comes after it."""
-        self._has_parcel = False
+        self._has_captured = False
         self.set_mode(ArchiveMode.DROP)
         self.sync()
         self.set_mode(ArchiveMode.HOLD)
@@ -192,13 +192,13 @@ class ArchiveWriter:
             is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
             with on_any_core() if is_large else nullcontext():
                 self._safely(lambda: self._keep(group))
-        for parcel, _ in group:
-            parcel.exchange.close()
+        for captured, _ in group:
+            captured.exchange.close()
 
     def _keep(self, group: list[tuple[CapturedExchange, ServerAnswer]]) -> None:
         assert self._volume is not None
         self._volume.keep(group)
-        self._written += [parcel for parcel, _ in group if parcel.has_page]
+        self._written += [captured for captured, _ in group if captured.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
         """A disk that is full or out of reach is told, and ends the writing; nothing of it was

@@ -75,12 +75,12 @@ class AttemptContext(Protocol):
 
 
 class RequestAttempt:
-    """One thread's; `leg` is what it shares with the others."""
+    """One thread's; `context` is what it shares with the others."""
 
     def __init__(
-        self, leg: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
+        self, context: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int
     ) -> None:
-        self._leg, self._session, self._job, self._number = leg, session, job, number
+        self._context, self._session, self._job, self._number = context, session, job, number
         self._process: int | None = None
         self._epoch: int | None = None
         self._waited = 0.0
@@ -114,28 +114,31 @@ class RequestAttempt:
 
     def _work(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
-        reference = f"{EXPERIMENT_REF}{self._leg.experiment.pk}/{label}"
+        reference = f"{EXPERIMENT_REF}{self._context.experiment.pk}/{label}"
         self._process = register_process(
-            pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)
+            pool=self._context.pool.pk,
+            label=label,
+            run_ref=reference,
+            maximum=by_key(self._job.claim),
         ).pk
         for step in self._job.steps:
             self._take(step.amounts)
             for page in step.pages:
-                self._leg.fetch(self._session, page)
+                self._context.fetch(self._session, page)
                 self._pages += 1
 
     def _take(self, amounts: Vector) -> None:
         """Ask, and wait until it is there. Raises OverBound."""
         assert self._process is not None
         request_id = uuid4()
-        with self._leg.waits.expecting(request_id) as served:
+        with self._context.waits.expecting(request_id) as served:
             outcome = request_resources(
                 process=self._process,
                 amounts=by_key(amounts),
                 request_id=request_id,
                 kind=RequestKind.STAGE if self._epoch else RequestKind.START,
                 epoch=self._epoch,
-                deadline_seconds=self._leg.experiment.bound_seconds + GRACE_SECONDS,
+                deadline_seconds=self._context.experiment.bound_seconds + GRACE_SECONDS,
             )
             if not outcome.granted:
                 outcome = self._await(request_id, served)
@@ -148,7 +151,7 @@ class RequestAttempt:
         began = time.monotonic()
         try:
             while (
-                left := self._leg.experiment.bound_seconds
+                left := self._context.experiment.bound_seconds
                 - self._waited
                 - (time.monotonic() - began)
             ) > 0:
@@ -161,7 +164,7 @@ class RequestAttempt:
 
     def _look(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
         served.wait(min(left, LOOK_SECONDS))
-        if self._leg.stopping.is_set():
+        if self._context.stopping.is_set():
             raise ExperimentStopped
         outcome = outcome_of(request_id)
         if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
@@ -173,7 +176,7 @@ class RequestAttempt:
     def _give_up(self, request_id: UUID) -> RequestOutcome:
         """Raise OverBound, with what the pool's rows say at this moment, unless a grant came
         first."""
-        deadlocked = self._process in self._leg.deadlocked_now()
+        deadlocked = self._process in self._context.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
         if not outcome.granted:
             raise WaitBoundExceeded(deadlocked=deadlocked)
@@ -186,11 +189,11 @@ class RequestAttempt:
             if not take_lease(
                 process=self._process,
                 epoch=outcome.epoch,
-                worker=f"experiment {self._leg.experiment.pk}",
+                worker=f"experiment {self._context.experiment.pk}",
             ):
                 raise AttemptLost("The lease of its units was over before it began.")
             self._epoch = outcome.epoch
-            self._leg.leases[self._process] = outcome.epoch
+            self._context.leases[self._process] = outcome.epoch
 
     def _leave(self) -> None:
         """Give everything back, and wake whom that served.
@@ -198,9 +201,9 @@ class RequestAttempt:
         Should the database be out of reach, the lease runs out.
         """
         if self._process is not None:
-            self._leg.leases.pop(self._process, None)
+            self._context.leases.pop(self._process, None)
             finish_process(process=self._process)
-            self._leg.waits.wake()
+            self._context.waits.wake()
 
 
 def by_key(amounts: Vector) -> Mapping[str, int]:

@@ -82,7 +82,7 @@ class UrlOutcome:
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
-    parcel: CapturedExchange | None = None
+    captured: CapturedExchange | None = None
 
 
 @dataclass(frozen=True, slots=True)

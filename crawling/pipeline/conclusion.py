@@ -61,12 +61,12 @@ def conclude(
     answer = _answer(
         address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal
     )
-    parcel = _parcel(
+    captured = _captured(
         claimed, fetched, answer.digest, [*document.links, *([target] if target else [])]
     )
     if astray := _astray(claimed, address, fetched, target, document):
         return UrlOutcome(
-            claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel
+            claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, captured=captured
         )
     links, refusals = _links(claimed, address, document, sitemaps, target, context.links)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
@@ -78,7 +78,7 @@ def conclude(
         answer=answer,
         links=links,
         refusals=refusals,
-        parcel=parcel,
+        captured=captured,
     )
 
 
@@ -103,7 +103,7 @@ def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     return maps.found
 
 
-def _parcel(
+def _captured(
     claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]
 ) -> CapturedExchange | None:
     if not fetched.exchange:

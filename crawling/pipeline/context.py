@@ -45,9 +45,9 @@ class ShiftPort:
         """Whether the shift's time is over."""
         return False
 
-    def archive(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Hand an exchange to the archive, which closes it."""
-        parcel.exchange.close()
+        captured.exchange.close()
 
     def keep_robots(self, origin: str, status: int, body: bytes) -> None:
         """Hand on a robots.txt, to be stored for all crawls."""

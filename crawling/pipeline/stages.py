@@ -130,7 +130,7 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
             visit.robots.mapped.add(catch.address.origin)
         return outcome
     finally:
-        if catch.fetched.exchange and not (outcome and outcome.parcel):
+        if catch.fetched.exchange and not (outcome and outcome.captured):
             catch.fetched.exchange.close()
 
 

@@ -38,7 +38,7 @@ class MachineLock:
         self._is_held = False
 
     def is_held(self) -> bool:
-        """Try to take the seat, or make sure of still having it.
+        """Try to take the lock, or make sure of still holding it.
 
         Raises psycopg.OperationalError without a database.
         """

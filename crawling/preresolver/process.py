@@ -20,7 +20,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.preresolver.machine_lock import MachineLock
 from crawling.preresolver.slots import LookupSlots
 from dnscache.lookup_counter import LookupCounter, keep_history
-from dnscache.preresolver import heartbeat as beat
+from dnscache.preresolver import heartbeat
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.resolver import Resolver
 from dnscache.selectors import pinned_names
@@ -84,16 +84,16 @@ class PreResolverProcess:
         now = time.monotonic()
         if now >= self._look_at:
             self._look(now)
-            self._look_at = now + (beat.EVERY_SECONDS if self._slots.held else TICK_SECONDS)
+            self._look_at = now + (heartbeat.EVERY_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
         else:
             ending.wait(TICK_SECONDS)
 
     def _look(self, now: float) -> None:
-        """Every second: the seat, the grant, a sign of life.
+        """Every second: the lock, the grant, a sign of life.
 
-        Another process of this machine that has the seat is left alone.
+        Another process of this machine that has the lock is left alone.
         """
         if not self._seat.is_held():
             return
@@ -109,7 +109,7 @@ class PreResolverProcess:
         if self._slots.held:
             self._beat(now)
         elif held:
-            beat.rest(self._machine)
+            heartbeat.rest(self._machine)
 
     def _beat(self, now: float) -> None:
         space = self._resolver.memory.space
@@ -121,7 +121,7 @@ class PreResolverProcess:
             keep_history(self._resolver.memory)
         self._tally.note_look_ups(self._pre.counts)
         self._tally.tell()
-        self._place, self._machines = beat.send_heartbeat(
+        self._place, self._machines = heartbeat.send_heartbeat(
             self._machine,
             slots=self._slots.held,
             lanes=self._pre.lanes(),
@@ -148,7 +148,7 @@ class PreResolverProcess:
                 self._slots.hand_in("it was told to end")
             if self._began:
                 self._slots.settle()
-                beat.rest(self._machine)
+                heartbeat.rest(self._machine)
         except PASSING as error:
             logger.warning("left without a word", extra={"error": str(error)})
         finally:

@@ -70,10 +70,10 @@ class ArchiveStage:
         """What keeps it from writing, if anything does."""
         return self._writer.trouble if self._writer else ""
 
-    def put(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
+    def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Take a document in; waits while too many are there."""
         assert self._writer is not None
-        self._writer.put(parcel, answer)
+        self._writer.put(captured, answer)
 
     def is_ready(self) -> bool:
         """Whether outcomes can be settled now.
@@ -119,14 +119,18 @@ class ArchiveStage:
         cut off, is no try at all: its URL is left to be given back.
         """
         if self._writer is None or not (
-            self._writer.has_aside or any(outcome.parcel for outcome in outcomes)
+            self._writer.has_aside or any(outcome.captured for outcome in outcomes)
         ):
             return list(outcomes), {}
         lengths = self._sync_all(outcomes, coming)
         if self.trouble or self._is_abandoned:
-            return [outcome for outcome in outcomes if outcome.parcel is None], {}
-        kept = [outcome for outcome in outcomes if outcome.parcel is None or outcome.parcel.place]
-        dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
+            return [outcome for outcome in outcomes if outcome.captured is None], {}
+        kept = [
+            outcome for outcome in outcomes if outcome.captured is None or outcome.captured.place
+        ]
+        dropped = [
+            outcome for outcome in outcomes if outcome.captured and not outcome.captured.place
+        ]
         return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
 
     def _sync_all(
@@ -140,14 +144,14 @@ class ArchiveStage:
         """
         assert self._writer is not None
         lengths, written = self._writer.sync()
-        synced = {id(parcel): parcel for parcel in written}
-        while missing := synced.keys() - {id(outcome.parcel) for outcome in outcomes}:
+        synced = {id(captured): captured for captured in written}
+        while missing := synced.keys() - {id(outcome.captured) for outcome in outcomes}:
             while missing:
                 outcomes.append(_next(coming))
-                missing.discard(id(outcomes[-1].parcel))
+                missing.discard(id(outcomes[-1].captured))
             later, written = self._writer.sync()
             lengths |= later
-            synced |= {id(parcel): parcel for parcel in written}
+            synced |= {id(captured): captured for captured in written}
         return lengths
 
     def abandon(self) -> None:
@@ -179,8 +183,8 @@ def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
 
 
 def _too_late(outcome: UrlOutcome) -> UrlOutcome:
-    assert outcome.parcel is not None
-    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.parcel.attempts)
+    assert outcome.captured is not None
+    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.captured.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
     return replace(
         outcome,
@@ -190,7 +194,7 @@ def _too_late(outcome: UrlOutcome) -> UrlOutcome:
         retry_seconds=retry,
         answer=None,
         links=(),
-        parcel=None,
+        captured=None,
     )
 
 

@@ -107,10 +107,10 @@ class FetchThreadPool:
 
     def _hand_in(self, outcome: UrlOutcome) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
-        if outcome.parcel and outcome.answer:
+        if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
             # before its outcome: who has that knows that the archive has this
-            self._context.port.archive(outcome.parcel, outcome.answer)
+            self._context.port.archive(outcome.captured, outcome.answer)
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:

@@ -93,7 +93,7 @@ class HostLeases:
 
     def tell(self) -> None:
         """Write down how names were come by."""
-        self._names.tally.tell()
+        self._names.counter.tell()
 
     @property
     def wants_refill(self) -> bool:
@@ -248,7 +248,7 @@ class HostLeases:
                     self._names.ask(visit)
                     continue
                 visit.route.resolve(resolution)
-                self._names.tally.note(resolution, 0.0)
+                self._names.counter.note(resolution, 0.0)
             self._bench.put(visit)
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
@@ -319,7 +319,7 @@ class HostLeases:
         """Let every host go; where a fetch thread may still be fetching, a whole delay after
         now."""
         self._names.close()
-        self._names.tally.tell()
+        self._names.counter.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)
 
 

@@ -49,7 +49,7 @@ class NameThread:
 
     def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
         self._deliver, self._slots = deliver, dns_slots
-        self.tally = LookupCounter()
+        self.counter = LookupCounter()
         self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
         self._closing = threading.Event()
         self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
@@ -140,7 +140,7 @@ class NameThread:
             self._closing.wait(WAIT_SECONDS)  # for a slot
         if self._handed:
             self._pre.turn(wait=WAIT_SECONDS)
-            self.tally.note_look_ups(self._pre.counts)
+            self.counter.note_look_ups(self._pre.counts)
 
     def _candidates(self, until: float) -> Iterable[tuple[str, float]]:
         return [(host, since) for host, (since, _) in self._handed.items()]
@@ -158,7 +158,7 @@ class NameThread:
     def _pass_on(self, request: Request, resolution: Resolution) -> None:
         visit, asked_at = request
         visit.route.resolve(resolution)
-        self.tally.note(resolution, time.monotonic() - asked_at)
+        self.counter.note(resolution, time.monotonic() - asked_at)
         if not self._closing.is_set():
             self._deliver(visit)
 

@@ -31,7 +31,7 @@ class QueryThread:
 
     def __init__(self) -> None:
         self.at_work = 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="clerk")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
     def ask(self, question: Callable[[], T]) -> T | None:
         """The answer; None where the database is not there, or the shift is over: whoever asked
@@ -82,8 +82,8 @@ class QueuedShiftPort(ShiftPort):
     def lease_is_lost(self) -> bool:
         return self._lease.is_lost
 
-    def archive(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
-        self._archive.put(parcel, answer)
+    def archive(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
+        self._archive.put(captured, answer)
 
     def keep_robots(self, origin: str, status: int, body: bytes) -> None:
         self._robots.put((origin, status, body))

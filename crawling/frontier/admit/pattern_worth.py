@@ -77,7 +77,7 @@ class PatternWatch:
     """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
 
     def __init__(self) -> None:
-        self._tallies: dict[int, PatternWorth] = {}
+        self._worths: dict[int, PatternWorth] = {}
 
     def count(
         self,
@@ -89,15 +89,15 @@ class PatternWatch:
         answer = outcome.answer
         if answer is None or answer.pattern is None or not answer.digest:
             return None
-        tally = self._tallies.pop(answer.pattern.key, None) or PatternWorth(answer.pattern)
-        self._tallies[answer.pattern.key] = tally
-        if len(self._tallies) > MOST_PATTERNS:
-            del self._tallies[next(iter(self._tallies))]
+        worth = self._worths.pop(answer.pattern.key, None) or PatternWorth(answer.pattern)
+        self._worths[answer.pattern.key] = worth
+        if len(self._worths) > MOST_PATTERNS:
+            del self._worths[next(iter(self._worths))]
         is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
         alike = [link for link in outcome.links if link.pattern == answer.pattern.key]
         leads_on = any(link.address.url not in known for link in alike)
-        tally.count(answer, is_copy=is_copy, leads_on=leads_on)
-        return tally
+        worth.count(answer, is_copy=is_copy, leads_on=leads_on)
+        return worth
 
 
 def watch_yields(
@@ -114,25 +114,25 @@ def watch_yields(
     known: links of the batch that the run had before. The caller holds the run's lock.
     """
     counted = [watch.count(outcome, originals, known) for outcome in outcomes]
-    tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
-    if not tallies:
+    worths = {worth.pattern.key: worth for worth in counted if worth and worth.is_row}
+    if not worths:
         return 0
     rows = [
-        (key, tallies[key].pattern.text, tallies[key].fetched, tallies[key].fresh)
-        for key in sorted(tallies)
+        (key, worths[key].pattern.text, worths[key].fetched, worths[key].fresh)
+        for key in sorted(worths)
     ]
     cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
     held = 0
     for key, state, fetched, fresh in cursor.fetchall():
-        tallies[key].fetched = tallies[key].fresh = 0
+        worths[key].fetched = worths[key].fresh = 0
         is_poor = (
-            fetched >= PROBE_PAGES and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+            fetched >= PROBE_PAGES and fresh < LEAST_YIELD * fetched and worths[key].is_growing
         )
         if state == TrapState.WATCHED and is_poor:
             TrapPattern.objects.filter(run=run, key=key).update(
                 state=TrapState.QUARANTINED, rule="yield"
             )
-            log_quarantine(run.pk, tallies[key].pattern)
+            log_quarantine(run.pk, worths[key].pattern)
             held += hold(cursor, run.pk, key)
         elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
             held += hold(cursor, run.pk, key)

@@ -93,18 +93,18 @@ def schedule_urls(
         return 0
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, candidates, numbers)
-        sower = _Scheduler(
+        scheduler = _Scheduler(
             cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains
         )
         left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
-            left = sower.add(left)
-        update_known_urls(cursor, run.pk, sower.ranking, sower.met, sower.gains)
+            left = scheduler.add(left)
+        update_known_urls(cursor, run.pk, scheduler.ranking, scheduler.met, scheduler.gains)
         if known is not None:
-            known.update(meeting.candidate.address.url for meeting in sower.met)
+            known.update(found_again.candidate.address.url for found_again in scheduler.met)
         if state == UrlState.QUEUED:
-            cursor.execute(COUNT_ADDED, [list(sower.added), list(sower.added.values())])
-    return sower.added.total()
+            cursor.execute(COUNT_ADDED, [list(scheduler.added), list(scheduler.added.values())])
+    return scheduler.added.total()
 
 
 def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:

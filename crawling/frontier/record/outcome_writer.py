@@ -87,7 +87,7 @@ class RecordingState:
     and which patterns it watches.
     """
 
-    chronicle: OutcomeLog = field(default_factory=OutcomeLog)
+    outcome_log: OutcomeLog = field(default_factory=OutcomeLog)
     contents: KnownContents = field(default_factory=KnownContents)
     watch: PatternWatch = field(default_factory=PatternWatch)
 
@@ -135,7 +135,7 @@ def record(
         admitted = FetchCounts(discovered=found.new, quarantined=held, duplicate=copies)
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_astray(cursor, shift, kept)
-        memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+        memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)
     return settled.keys()
 

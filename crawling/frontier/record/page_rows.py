@@ -56,7 +56,7 @@ def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -
         "address": answer.address,
         "fetch_seconds": answer.fetch_seconds,
         "fetched_at": answer.fetched_at,
-        **_archive_columns(outcome.parcel.place if outcome.parcel else None),
+        **_archive_columns(outcome.captured.place if outcome.captured else None),
         "digest": answer.digest or None,
         "duplicate_of": original if original != outcome.url_id else None,
         "simhash": summary.simhash,

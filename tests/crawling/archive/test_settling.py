@@ -31,7 +31,11 @@ def outcome_of(number: int) -> UrlOutcome:
     url = f"http://127.0.0.1:8900/{number}"
     answer = ServerAnswer(200, url, "text/plain", 1, number, "127.0.0.1", 0.1, timezone.now())
     return UrlOutcome(
-        number, UrlState.SUCCEEDED, 200, answer=answer, parcel=CapturedExchange(url, 0, 1, exchange)
+        number,
+        UrlState.SUCCEEDED,
+        200,
+        answer=answer,
+        captured=CapturedExchange(url, 0, 1, exchange),
     )
 
 
@@ -68,13 +72,13 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
     coming = LateQueue(lost_waits)
     first, second = outcome_of(1), outcome_of(2)
     for outcome in (first, second):
-        archive.put(outcome.parcel, outcome.answer)
+        archive.put(outcome.captured, outcome.answer)
     wait_until(archive.is_ready)
     coming.put(second)  # a fetch thread puts it right behind its document
     kept, lengths = archive.settle([first], coming, is_ending=False)
 
     assert kept == [first, second]
-    assert lengths[first.parcel.place.file_id] > second.parcel.place.offset
+    assert lengths[first.captured.place.file_id] > second.captured.place.offset
 
 
 class Overtaking(SimpleQueue):
@@ -89,29 +93,29 @@ class Overtaking(SimpleQueue):
     def get(self, *args, **options):
         outcome = self.coming.pop(0)
         if self.coming:
-            self.archive.put(outcome.parcel, outcome.answer)
+            self.archive.put(outcome.captured, outcome.answer)
         return outcome
 
 
 def test_an_outcome_that_comes_before_the_one_waited_for_has_its_document_on_the_disk_too(archive):
     first, second, third, last = (outcome_of(number) for number in range(1, 5))
     for outcome in (first, second):
-        archive.put(outcome.parcel, outcome.answer)
+        archive.put(outcome.captured, outcome.answer)
     wait_until(archive.is_ready)
 
     kept, lengths = archive.settle([first], Overtaking(archive, third, second), is_ending=False)
-    archive.put(last.parcel, last.answer)
+    archive.put(last.captured, last.answer)
     after, _ = archive.settle([last], SimpleQueue(), is_ending=False)
 
     assert kept == [first, third, second]
-    assert lengths[third.parcel.place.file_id] > third.parcel.place.offset
+    assert lengths[third.captured.place.file_id] > third.captured.place.offset
     assert after == [last]
 
 
 def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):
     lost = outcome_of(1)
-    archive.put(lost.parcel, lost.answer)
-    archive.put(outcome_of(2).parcel, lost.answer)
+    archive.put(lost.captured, lost.answer)
+    archive.put(outcome_of(2).captured, lost.answer)
     wait_until(archive.is_ready)
 
     with pytest.raises(RuntimeError, match="did not tell the result of its URL"):

@@ -27,10 +27,12 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
+from crawling.runs.transitions import WOUND_DOWN
 
-STOPPED = "Stopped by an operator; its pages are kept."
+STOPPED = "Stopped by an operator; its pages and its queue are kept."
 ABORTED = (
-    "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
+    "Aborted by an operator; its pages and its queue are kept, and what was being fetched counts "
+    "for nothing."
 )
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
@@ -171,10 +173,8 @@ def _settle(run: Run) -> None:
 
 def _what_follows(run: Run) -> tuple[RunState, str] | None:
     """The state that a run without shifts goes to, and why; None: it stays."""
-    if run.state == RunState.PAUSING:
-        return RunState.PAUSED, paused_sentence(run)
-    if run.state == RunState.STOPPING:
-        return RunState.STOPPED, run.trouble or (ABORTED if run.aborted_at else STOPPED)
+    if wound_down := WOUND_DOWN.get(RunState(run.state)):
+        return wound_down, _why_wound_down(run)
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
@@ -182,6 +182,12 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
         return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
     sentence = limit_reached(run)
     return _ended(run, sentence) if sentence else None
+
+
+def _why_wound_down(run: Run) -> str:
+    if run.state == RunState.PAUSING:
+        return paused_sentence(run)
+    return run.trouble or (ABORTED if run.aborted_at else STOPPED)
 
 
 def _ended(run: Run, limit: str) -> tuple[RunState, str]:

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from allocation.services import check_keep_seconds
 from crawling.audit import note
 from crawling.errors import WrongState
+from crawling.frontier.run_limits import limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, cancel_waiting
+from crawling.runs.counts import counts_of
+from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
+from crawling.runs.transitions import ACTIONS, RunAction, told_before
 
-
-@dataclass(frozen=True, slots=True)
-class RunAction:
-    """What an operator may do to a run."""
-
-    to: RunState
-    allowed_from: frozenset[str]
-    #: the word for it once done
-    done: str
-
-
-ENDS_FROM = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.PAUSING, RunState.PAUSED})
-VERBS = {
-    "pause": RunAction(RunState.PAUSING, frozenset({RunState.QUEUED, RunState.RUNNING}), "paused"),
-    "resume": RunAction(RunState.QUEUED, frozenset({RunState.PAUSED, RunState.PAUSING}), "resumed"),
-    "stop": RunAction(RunState.STOPPING, ENDS_FROM, "stopped"),
-    "abort": RunAction(RunState.STOPPING, ENDS_FROM | {RunState.STOPPING}, "aborted"),
-}
-
-
-def possible(state: str) -> list[str]:
-    """What may be done in a state as pages show it: of start, pause, resume, stop and abort."""
-    stored = RunState.QUEUED if state == "waiting" else state
-    if stored == "draft" or stored in ENDED_STATES:
-        return ["start"]
-    return [word for word, verb in VERBS.items() if stored in verb.allowed_from]
+#: what an action changes of a run
+MOVED = (
+    "state",
+    "reason",
+    "keep_seconds",
+    "trouble",
+    "resumed_at",
+    "aborted_at",
+    "finished_at",
+)
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
@@ -61,7 +46,10 @@ def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None
 
 
 def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """End the run after the fetches under way; its pages are kept. Raises WrongState."""
+    """End the run after the fetches under way; its pages and its queue are kept.
+
+    Raises WrongState.
+    """
     return _wind_down(crawl, "stop", "Finishing the fetches under way before it stops.", by)
 
 
@@ -74,10 +62,24 @@ def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
-    """Go on where a paused run stood, with what is still reserved for it. Raises WrongState."""
+    """Continue the latest run where it was paused, with what is still reserved for it, or where it
+    ended, with what is left in its queue.
+
+    A crash after the change of state loses nothing: the scheduler does the rest. Raises WrongState.
+    """
     run = _move(crawl, "resume", "Requesting resources for a shift.", by)
+    enroll(run)
     ask_for_shifts(run)
     return run
+
+
+def consequence(crawl: CrawlJob, word: str) -> str:
+    """The sentence that a stop or an abort is confirmed by: what is kept, and what is lost."""
+    run = crawl.runs.first()
+    if run is None:
+        raise WrongState(f"{crawl.name} has never been started.")
+    counts = counts_of([run.pk])[run.pk]
+    return told_before(word, queued=counts.queued, in_hand=counts.in_process)
 
 
 def _wind_down(
@@ -91,16 +93,18 @@ def _wind_down(
 def _move(
     crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None
 ) -> Run:
-    verb = VERBS[word]
-    to = verb.to
+    action = ACTIONS[word]
+    to = action.to
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        _check(crawl, run, verb)
+        _check(crawl, run, action)
+        if word == "resume" and run.state in ENDED_STATES:
+            _check_rest(run)
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
-        note(by, crawl, verb.done, {"state": (run.state, to), **kept})
-        write(run.pk, f"{verb.done.capitalize()} by {by or 'the command line'}.")
+        note(by, crawl, action.done, {"state": (run.state, to), **kept})
+        write(run.pk, f"{action.done.capitalize()} by {by or 'the command line'}.")
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
@@ -108,17 +112,27 @@ def _move(
             to, reason = RunState.RUNNING, "Fetching."
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
         run.aborted_at = timezone.now() if word == "abort" else None
-        run.save(
-            update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at", "aborted_at"]
-        )
+        run.finished_at = None
+        run.save(update_fields=MOVED)
     return run
 
 
-def _check(crawl: CrawlJob, run: Run, verb: RunAction) -> None:
-    if run.state not in verb.allowed_from:
-        possible = " or ".join(sorted(verb.allowed_from))
+def _check(crawl: CrawlJob, run: Run, action: RunAction) -> None:
+    if run.state not in action.allowed_from:
+        states = " or ".join(sorted(action.allowed_from))
         raise WrongState(
-            f"{crawl.name} is {run.state} and cannot be {verb.done}; only a {possible} crawl can."
+            f"{crawl.name} is {run.state} and cannot be {action.done}; only a {states} crawl can."
         )
-    if run.aborted_at:
+    if run.aborted_at and run.state == RunState.STOPPING:
         raise WrongState(f"{crawl.name} is being aborted already.")
+
+
+def _check_rest(run: Run) -> None:
+    """A run that has ended is resumed if it has anything to do and may do it."""
+    if not run.queues.filter(queued__gt=0).exists():
+        raise WrongState(
+            f"{run.crawl.name} is {run.state} with an empty queue, so there is nothing to resume; "
+            "start a new run."
+        )
+    if sentence := limit_reached(run):
+        raise WrongState(f"{sentence} Raise that limit, then resume the run.")

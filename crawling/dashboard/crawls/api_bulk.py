@@ -72,7 +72,9 @@ class BulkDoneOut(Schema):
 def apply_bulk_action(
     request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]
 ) -> dict[str, Any]:
-    """With a filter only crawls in a state that allows the action are chosen."""
+    """With a filter only crawls in a state that allows the action are chosen; those that have
+    ended are resumed only if the filter names their state.
+    """
     wanted = (
         None
         if asked.crawls is not None or asked.filter is None

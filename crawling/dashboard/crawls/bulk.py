@@ -13,8 +13,10 @@ from crawling.crawls.tags import tag_crawls
 from crawling.dashboard.crawls.listing import CrawlFilter, found_crawls
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.orders.seeds import BadTags
-from crawling.runs.steering import VERBS, abort, pause, resume, stop
+from crawling.runs.steering import abort, pause, resume, stop
+from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.wait_reason import waiting_runs
 
 #: more at once would keep whoever asks waiting for minutes
@@ -47,7 +49,7 @@ def chosen(
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs())
         if action in STEER:
-            found = found.filter(last__state__in=VERBS[action].allowed_from)
+            found = found.filter(last__state__in=_steered(action, wanted))
     crawls = list(found.order_by("-pk")[: MOST + 1])
     if not crawls:
         raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")
@@ -57,6 +59,12 @@ def chosen(
             "the rest."
         )
     return crawls
+
+
+def _steered(action: str, wanted: CrawlFilter) -> frozenset[str]:
+    """States from which a filter's crawls are taken: those that have ended only if it names one."""
+    ended = frozenset(ENDED_STATES)
+    return RUN_ACTIONS[action].allowed_from - (frozenset() if wanted.state in ended else ended)
 
 
 def bulk_action(

@@ -22,7 +22,8 @@ from crawling.dashboard.crawls.listing import CrawlFilter
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
 from crawling.orders.seeds import BadTags, read_tags
-from crawling.runs.steering import VERBS, possible
+from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
+from crawling.runs.transitions import ENDING, possible, told_before
 from serving.access import AuthenticatedRequest, authenticated
 
 
@@ -43,9 +44,9 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
         return back(request)
     views = zip(crawls, crawl_views(crawls), strict=True)
     able = [
-        (crawl, view.counts.queued)
+        (crawl, view.counts)
         for crawl, view in views
-        if action not in STEER or action in possible(view.state)
+        if action not in STEER or action in possible(view.state, queued=view.counts.queued)
     ]
     here = {
         "action": action,
@@ -53,7 +54,10 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
         "unable": len(crawls) - len(able),
         "is_steering": action in STEER,
     }
-    here["queued"] = sum(queued for _, queued in able)
+    if action in ENDING:
+        queued = sum(counts.queued for _, counts in able)
+        in_hand = sum(counts.in_process for _, counts in able)
+        here["consequence"] = told_before(action, queued=queued, in_hand=in_hand)
     return render(request, "crawling/bulk.html", {**here, "next": next_page(request)})
 
 
@@ -71,7 +75,7 @@ def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User)
     done = bulk_action(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
     if action not in STEER:
         return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
-    told = f"{done.changed:,} crawls are {VERBS[action].done}."
+    told = f"{done.changed:,} crawls are {RUN_ACTIONS[action].done}."
     return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
 
 

@@ -21,7 +21,7 @@ from crawling.dashboard.crawls.listing import (
 )
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, SavedView
-from crawling.runs.steering import possible
+from crawling.runs.transitions import possible
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import wants_fragment
@@ -108,7 +108,7 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlLis
     """
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
-    verbs = possible(view.state)
+    verbs = possible(view.state, queued=view.counts.queued)
     # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
     return CrawlListRow(
         crawl,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob
 from crawling.runs import steering
 from crawling.runs.retry import retry_failed
+from crawling.runs.transitions import ENDING
 
 Options = dict[str, Any]
 
@@ -27,6 +29,21 @@ def _start(crawl: CrawlJob, options: Options) -> None:
 
 def _pause(crawl: CrawlJob, options: Options) -> None:
     steering.pause(crawl, keep_seconds=None if options["keep"] is None else 60 * options["keep"])
+
+
+def _end(crawl: CrawlJob, options: Options, word: str, end: Callable[[CrawlJob], object]) -> None:
+    confirm(steering.consequence(crawl, word), f"{word.capitalize()} {crawl.name}?", options)
+    end(crawl)
+
+
+def confirm(consequence: str, question: str, options: Options) -> None:
+    """Ask on a terminal; a program, or `--yes`, is not asked. Raises CommandError for a no."""
+    if options["yes"] or not sys.stdin.isatty():
+        return
+    print(consequence, file=sys.stderr)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CommandError("Nothing was changed.")
 
 
 def _retry(crawl: CrawlJob, options: Options) -> None:
@@ -43,8 +60,8 @@ VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
     "start": _start,
     "pause": _pause,
     "resume": lambda crawl, options: steering.resume(crawl),
-    "stop": lambda crawl, options: steering.stop(crawl),
-    "abort": lambda crawl, options: steering.abort(crawl),
+    "stop": lambda crawl, options: _end(crawl, options, "stop", steering.stop),
+    "abort": lambda crawl, options: _end(crawl, options, "abort", steering.abort),
     "retry": _retry,
     "tag": _tag,
 }
@@ -52,9 +69,9 @@ HELP = {
     "show": "print the state of a crawl",
     "start": "start a run of a crawl that exists",
     "pause": "pause the run; what it holds is released",
-    "resume": "resume a paused run",
-    "stop": "end the run once the fetches under way have ended",
-    "abort": "end the run at once",
+    "resume": "continue a paused run, or one that ended with URLs in its queue",
+    "stop": "end the run once the fetches under way have ended; its queue is kept",
+    "abort": "end the run at once; its queue is kept",
     "retry": "fetch failed URLs again",
     "tag": "replace the tags of a crawl",
 }
@@ -66,6 +83,8 @@ def add_arguments(verb: str, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long"
         )
+    elif verb in ENDING:
+        parser.add_argument("--yes", action="store_true", help="do not ask on a terminal")
     elif verb == "retry":
         parser.add_argument(
             "--status",

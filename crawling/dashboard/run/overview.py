@@ -31,11 +31,12 @@ from crawling.dashboard.run.processes import (
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
 from crawling.dashboard.run.statuses import StatusRow, status_rows
-from crawling.models import CrawlJob, Page, Run, RunState, Shift
+from crawling.models import CrawlJob, Page, Run, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.ranking import Order
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.remaining_time import remaining
+from crawling.runs.transitions import possible
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
@@ -202,10 +203,11 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
     """The page of a run, with the lines of its log that are wanted, before that of an id."""
     runs = list(run.crawl.runs.all()[:RUNS])
     statuses, dealings = status_rows(run), dealings_of(run)
+    view = run_view(run, waits={one.process: one.wait for one in dealings if one.wait})
     return RunOverview(
         crawl=run.crawl,
-        view=run_view(run, waits={one.process: one.wait for one in dealings if one.wait}),
-        verbs=_verbs(run) if run == runs[0] else (),
+        view=view,
+        verbs=_verbs(view, run) if run == runs[0] else (),
         run=run,
         runs=runs,
         rates=rates_of(run),
@@ -229,11 +231,6 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
     )
 
 
-def _verbs(run: Run) -> tuple[str, ...]:
-    if run.state in ENDED_STATES:
-        return ("start",)
-    if run.state in WORKING_STATES:
-        return ("pause", "stop", "abort")
-    if run.state == RunState.STOPPING:
-        return () if run.aborted_at else ("abort",)
-    return ("resume", "stop", "abort")
+def _verbs(view: CrawlView, run: Run) -> tuple[str, ...]:
+    is_aborting = run.aborted_at is not None
+    return tuple(possible(run.state, queued=view.counts.queued, is_aborting=is_aborting))

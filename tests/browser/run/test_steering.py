@@ -111,10 +111,13 @@ def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(pa
     latest = page.get_by_role("region", name="Latest pages")
     expect(latest).to_contain_text(re.compile(r"Page \d"), timeout=SOON)
 
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".message.warning")).to_contain_text("all pages are kept")
     click(page, "Stop")
-    sees(page, "stopped", why="its pages are kept")
+    sees(page, "stopped", why="its pages and its queue are kept")
 
     expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
     expect(latest).to_contain_text(re.compile(r"Page \d"))
     expect(held_by(page, "Library")).to_have_count(0)
 

@@ -273,7 +273,7 @@ def test_rows_offer_only_what_is_possible_now(operator, order):
     assert labels(page, "Draft") == ["Start"]
     assert labels(page, "Queued") == ["Pause", "Stop"]
     assert labels(page, "Paused") == ["Resume", "Stop"]
-    assert labels(page, "Stopped") == ["Run again"]
+    assert labels(page, "Stopped") == ["Resume", "Run again"]
 
 
 def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):
@@ -283,7 +283,9 @@ def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):
     states = []
     for verb in ("start", "pause", "resume", "stop", "start", "abort"):
         answer = operator.post(
-            reverse("crawling:steer", args=[crawl.pk, verb]), {"next": here}, follow=True
+            reverse("crawling:steer", args=[crawl.pk, verb]),
+            {"next": here, "confirmed": "yes"},
+            follow=True,
         )
         assert answer.redirect_chain == [(here, 302)]
         states.append(crawl.runs.first().state)

@@ -147,7 +147,7 @@ def test_ending_many_is_asked_first_and_leaves_those_that_cannot_be(operator, or
     )
 
     assert "1 of those chosen cannot be" in asked.get_text(" ")
-    assert "2 queued URLs are not fetched any more" in asked.main.get_text(" ", strip=True)
+    assert "2 queued URLs and all pages are kept" in asked.main.get_text(" ", strip=True)
     assert Run.objects.filter(state="stopped").count() == 0
     fields = [(field["name"], field["value"]) for field in asked.select("main form input")]
     answer = operator.post(

@@ -83,8 +83,8 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(
         assert hung_up.is_set()
     assert (
         run.reason
-        == "Aborted by an operator; its pages are kept, and what was being fetched counts "
-        "for nothing."
+        == "Aborted by an operator; its pages and its queue are kept, and what was being fetched "
+        "counts for nothing."
     )
     assert (run.state, states(run)) == ("stopped", {url: "s", f"{url}big": "q"})
     assert Url.objects.get(url=f"{url}big").attempts == 0
@@ -125,7 +125,7 @@ def test_a_run_is_aborted_once_and_goes_on_unhurried_when_something_of_it_is_tri
     end_shift(shift, "aborted")
     assert settle_run(run.pk).state == "stopped"
     retry_failed(run.crawl)
-    assert stop(run.crawl).reason == "Stopped by an operator; its pages are kept."
+    assert stop(run.crawl).reason == "Stopped by an operator; its pages and its queue are kept."
 
 
 def test_a_session_is_cut_off_below_tls_too_and_fetches_nothing_any_more(tmp_path):

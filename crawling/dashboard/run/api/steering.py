@@ -85,9 +85,16 @@ def pause_crawl(
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Continue a paused run")
+@steering.post(
+    "/{crawl_id}/resume",
+    response=CrawlOut,
+    summary="Continue the latest run, paused or ended with URLs in its queue",
+)
 @may_change
 def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    """The same run continues: its queue, its known URLs, its pages and its archive are as they
+    were. 409 where the queue is empty or a limit is reached.
+    """
     crawl = get_crawl(crawl_id)
     resume(crawl, by=request.user)
     return summary(crawl)
@@ -96,10 +103,13 @@ def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, 
 @steering.post(
     "/{crawl_id}/stop",
     response=CrawlOut,
-    summary="Finish the fetches under way and end the run; its pages are kept",
+    summary="Finish the fetches under way and end the run; its pages and its queue are kept",
 )
 @may_change
 def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    """Nothing is lost: `queued` URLs stay in the queue, and `resume` continues the run, until the
+    crawl is started anew or the run is deleted. Pages and command line ask first, with this count.
+    """
     crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)
     return summary(crawl)
@@ -108,13 +118,13 @@ def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, An
 @steering.post(
     "/{crawl_id}/abort",
     response=CrawlOut,
-    summary="Cut off the fetches under way and end the run; its pages are kept",
+    summary="Cut off the fetches under way and end the run; its pages and its queue are kept",
 )
 @may_change
 def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Also of a run that is stopping, and waits for its last fetches.
 
-    What was being fetched counts for nothing.
+    What was being fetched counts for nothing, and is queued again. `resume` continues the run.
     """
     crawl = get_crawl(crawl_id)
     abort(crawl, by=request.user)

@@ -12,7 +12,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention_view import loss_of
 from crawling.housekeeping.run_removal import remove_run, why_not
 from crawling.models import CrawlJob, Run
-from crawling.runs.steering import possible
+from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated
 
 NOT_ITS_NAME = "This is not its name; type it as it stands above, capital letters included."
@@ -39,7 +39,7 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
     facts = {
         "crawl": view,
         "loss": loss,
-        "is_over": "start" in possible(view.state),
+        "is_over": view.state in AT_REST,
         "typed": typed,
         "error": error,
     }

@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 
 from allocation.errors import BadKeepTime
 from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.base.requests import back
+from crawling.dashboard.base.requests import back, next_page
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
-from crawling.runs.steering import abort, pause, resume, stop
+from crawling.runs.steering import abort, consequence, pause, resume, stop
+from crawling.runs.transitions import ENDING
 from serving.access import AuthenticatedRequest, authenticated
 
-VERBS: dict[str, Callable[..., Run]] = {
+DO: dict[str, Callable[..., Run]] = {
     "start": start_run,
     "pause": pause,
     "resume": resume,
@@ -28,10 +30,12 @@ VERBS: dict[str, Callable[..., Run]] = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Do it, or say why it cannot be done."""
+    """Do it, or say why it cannot be done. What ends a run is confirmed first."""
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
-        run = VERBS[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
+        if verb in ENDING and "confirmed" not in request.POST:
+            return _confirm(request, job, verb)
+        run = DO[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
     except ValueError:
         messages.error(request, "Minutes to keep are a number, like 30.")
     except (CrawlError, BadKeepTime) as error:
@@ -39,6 +43,17 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     else:
         messages.success(request, f"{job.name} is {run.state}. {run.reason}")
     return back(request)
+
+
+def _confirm(request: AuthenticatedRequest, job: CrawlJob, verb: str) -> HttpResponse:
+    """Ask whether it is meant. Raises WrongState if there is nothing to ask."""
+    facts = {
+        "crawl": job,
+        "verb": verb,
+        "consequence": consequence(job, verb),
+        "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
+    }
+    return render(request, "crawling/confirm_ending.html", facts)
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from crawling.audit import note
+from crawling.crawls.deleted_items import keep_deleted
 from crawling.errors import BadOrder, NotFound
-from crawling.models import BlocklistEntry, Host
+from crawling.models import BlocklistEntry, DeletedKind, Host
 from crawling.scope.blocklist import BadEntry, BlocklistKind, read_entry
 
 LONGEST_REASON = 300
@@ -55,6 +56,8 @@ def remove_entry(number: int, *, by: User | None = None) -> BlocklistEntry:
     entry = BlocklistEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
         raise NotFound(f"The blocklist has no entry {number}.")
+    content = {"kind": entry.kind, "text": entry.text, "reason": entry.reason}
+    keep_deleted(DeletedKind.BLOCKLIST, f"{entry.kind} {entry.text}", content, by=by)
     note(by, entry, "removed from the blocklist", {"reason": (entry.reason, None)})
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])

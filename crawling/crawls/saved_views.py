@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import QueryDict
 
+from crawling.crawls.deleted_items import keep_deleted
 from crawling.errors import CrawlError
-from crawling.models import SavedView
+from crawling.models import DeletedKind, SavedView
 
 MOST_VIEWS = 30
 #: what of the list's address makes a view; where somebody stood in it does not
@@ -39,6 +41,12 @@ def save_view(user: User, name: str, query: str) -> SavedView:
     return view
 
 
+@transaction.atomic
 def forget_view(user: User, pk: int) -> None:
-    """Forget one of the user's views; of others' nothing happens."""
-    SavedView.objects.filter(user=user, pk=pk).delete()
+    """Delete one of the user's views, who can restore it for a while; of others' nothing
+    happens.
+    """
+    view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
+    if view:
+        keep_deleted(DeletedKind.VIEW, view.name, {"query": view.query}, by=user, owner=user)
+        view.delete()

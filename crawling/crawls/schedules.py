@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from crawling.audit import note
 from crawling.crawls.creation import new_run
+from crawling.crawls.deleted_items import keep_deleted
 from crawling.errors import BadOrder, WrongState
-from crawling.models import CrawlJob, Level, Run, Schedule, ScheduledStart
+from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import DueStart, read_timing, settle
 from crawling.run_log import write
@@ -63,7 +64,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
 
 def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
-    """Let the crawl start by hand only; a run at work goes on.
+    """Let the crawl start by hand only; an active run continues. It can be restored for a while.
 
     Without a schedule nothing happens.
     """
@@ -71,6 +72,8 @@ def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
         CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
         before = Schedule.objects.filter(crawl=crawl).first()
         if before:
+            content = {"crawl": crawl.pk, "timing": before.timing}
+            keep_deleted(DeletedKind.SCHEDULE, crawl.name, content, by=by)
             note(by, crawl, "unscheduled", {"schedule": (before.timing, None)})
             before.delete()
 

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 from crawling.audit import note
 from crawling.crawls.clones import order_of
 from crawling.crawls.creation import create_crawl, row_of
+from crawling.crawls.deleted_items import keep_deleted
 from crawling.crawls.tags import set_tags
 from crawling.errors import BadOrder
-from crawling.models import CrawlJob, OrderTemplate
+from crawling.models import CrawlJob, DeletedKind, OrderTemplate
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import SECRET_FIELDS
 from crawling.orders.sections.reading import Name
@@ -48,7 +49,9 @@ def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> Orde
 
 @transaction.atomic
 def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
-    """Forget it; crawls made from it stay."""
+    """Delete it; crawls made from it stay. It can be restored for a while."""
+    content = {"order": template.order, "tags": template.tags}
+    keep_deleted(DeletedKind.TEMPLATE, template.name, content, by=by)
     note(by, template, "deleted", {"order": (template.order, None)})
     template.delete()
 

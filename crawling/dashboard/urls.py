@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.dashboard.crawls import bulk_views
+from crawling.dashboard.crawls import bulk_views, deleted_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -44,6 +44,15 @@ urlpatterns = [
     path("blocklist/", blocklist_views.blocklist, name="blocklist"),
     path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
     path("check/", create_views.check, name="check"),
+    path("deleted/", deleted_views.deleted, name="deleted"),
+    path(
+        "deleted/<str:kind>/<int:pk>/restore/",
+        deleted_views.restore_deleted,
+        name="restore-deleted",
+    ),
+    path(
+        "deleted/<str:kind>/<int:pk>/remove/", deleted_views.remove_deleted, name="remove-deleted"
+    ),
     path("<int:pk>/scope/check/", scope_views.check, name="scope-check"),
     path("test-scope/", scope_views.test_scope, name="test-scope"),
     path("test-fetch/", create_views.test_fetch, name="test-fetch"),

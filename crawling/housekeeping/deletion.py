@@ -1,33 +1,35 @@
-"""Delete a crawl with everything that its runs left behind: at once for everybody's eyes, and its
-rows as those of single runs.
+"""Delete a crawl with everything that its runs left behind: hidden at once, its rows removed as
+those of single runs, unless it is restored before (`crawling.housekeeping.restoration`).
 """
 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.models import CrawlJob, Run, Schedule
+from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
 
 
-def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
-    """Delete a draft or a crawl whose runs have ended: at once, or as soon as the scheduler gets to
-    what is left. Raises WrongState.
+def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
+    """Delete a draft or a crawl whose runs have ended. Its rows go after RESTORABLE; for good they
+    go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
 
     Its processes stay in the pool, finished: the ledger of what was granted outlives the crawl.
     Archive files on other machines go when a shift begins its archive there.
     """
-    ask_deletion(crawl, by=by)
-    remove_rows()
+    ask_deletion(crawl, by=by, for_good=for_good)
+    if for_good:
+        remove_rows()
 
 
-def ask_deletion(crawl: CrawlJob, *, by: User | None) -> None:
+def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
     """Let a crawl be gone for everybody, and its name free; its rows and files are removed in time.
 
     Raises WrongState.
@@ -53,6 +55,12 @@ def ask_deletion(crawl: CrawlJob, *, by: User | None) -> None:
             {"runs": (locked.runs.count(), None), "seeds": (locked.seeds[:10], None)},
         )
         Schedule.objects.filter(crawl=locked).update(next_at=None)
-        # Those of which it was asked before keep their turn.
-        Run.objects.filter(crawl=locked).update(removal_asked_at=Now(), is_latest=False)
-        CrawlJob.objects.filter(pk=crawl.pk).update(removal_asked_at=Now(), idempotency_key="")
+        now = timezone.now()
+        until = None if for_good else now + RESTORABLE
+        # Those of which it was asked before keep their turn: another moment tells them apart.
+        Run.objects.filter(crawl=locked).update(
+            removal_asked_at=now, restorable_until=until, is_latest=False
+        )
+        CrawlJob.objects.filter(pk=crawl.pk).update(
+            removal_asked_at=now, restorable_until=until, idempotency_key=""
+        )

@@ -93,7 +93,7 @@ def _delete(crawl: CrawlJob, now: datetime) -> bool:
     # The latest first: an earlier one may be needed by nothing but what goes before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
         try:
-            ask_removal(run, by=account_of(SCHEDULER), because=going[run.number])
+            ask_removal(run, by=account_of(SCHEDULER), because=going[run.number], for_good=True)
         except WrongState as trouble:  # it was started meanwhile
             logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
     return bool(going)

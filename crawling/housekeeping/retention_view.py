@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
@@ -62,13 +63,23 @@ def loss_of(runs: Collection[int]) -> DeletionLoss:
     )
 
 
-def references(crawl: CrawlJob) -> Mapping[int, Mapping[int, int]]:
+def references(
+    crawl: CrawlJob, *, restorable: bool = True, only: Collection[int] | None = None
+) -> Mapping[int, Mapping[int, int]]:
     """Which runs of a crawl others need: by the number of the needed, those of the needing and how
     many pages they have there.
+
+    restorable: also what runs need that are deleted and may be restored. only: what the runs with
+    these ids need.
     """
     needed: dict[int, dict[int, int]] = {}
+    if only is None:
+        kept = Q(removal_asked_at=None)
+        runs = Run.all_objects.filter(crawl=crawl)
+        runs = runs.filter(kept | Q(restorable_until__gt=Now()) if restorable else kept)
+        only = list(runs.values_list("pk", flat=True))
     with connection.cursor() as cursor:
-        cursor.execute(REFERENCES, [list(crawl.runs.values_list("pk", flat=True))])
+        cursor.execute(REFERENCES, [list(only)])
         for number, needing, pages in cursor.fetchall():
             needed.setdefault(number, {})[needing] = pages
     return needed

@@ -1,5 +1,5 @@
-"""Delete runs: at once for everybody's eyes, then their rows slice by slice, so that nobody waits
-for it; and crawls that have none left.
+"""Delete runs: hidden at once; their rows slice by slice, so that no request takes long, after the
+time in which they can be restored; and crawls that have none left.
 
 A crash in between loses nothing: what is left to do stands in the run's own row, and the scheduler
 goes on with it.
@@ -12,13 +12,16 @@ from collections.abc import Collection
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from crawling.archive.files import remove_abandoned
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.housekeeping.retention_view import loss_of, references
 from crawling.models import ArchiveFile, CrawlJob, Run, RunProcess
+from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
 
@@ -40,6 +43,10 @@ BY_SLICES = (
     ("crawling_hostqueue", "id"),
     ("crawling_runcount", "id"),
 )
+#: deleted, and not to be restored any more
+DUE = Q(removal_asked_at__isnull=False) & (
+    Q(restorable_until=None) | Q(restorable_until__lte=Now())
+)
 FREE_HOSTS = """
 UPDATE crawling_host h SET shift_id = NULL, lease_until = NULL,
     due_at = greatest(h.due_at, h.lease_until + make_interval(secs => h.delay_seconds))
@@ -52,8 +59,11 @@ DROP_SHIFTS = (
 )
 
 
-def why_not(run: Run) -> str:
-    """Why a run may not be deleted, and what to do about it; empty: it may."""
+def why_not(run: Run, *, restorable: bool = False) -> str:
+    """Why a run may not be deleted, and what to do about it; empty: it may.
+
+    restorable: for the sake of runs, too, that are deleted and may be restored.
+    """
     alive = run.crawl.runs.exclude(state__in=ENDED_STATES).first()
     if alive and alive.pk == run.pk:
         return f"Run {run.number} is {run.state}; stop it and wait for its end before deleting it."
@@ -62,7 +72,7 @@ def why_not(run: Run) -> str:
             f"Run {alive.number} is {alive.state} and may come to need what run {run.number} "
             "has; wait for its end."
         )
-    needing = references(run.crawl).get(run.number, {})
+    needing = references(run.crawl, restorable=restorable).get(run.number, {})
     if needing:
         first, pages = max(needing.items())
         return (
@@ -73,15 +83,16 @@ def why_not(run: Run) -> str:
     return ""
 
 
-def remove_run(run: Run, *, by: User | None) -> None:
-    """Delete a run that has ended and that no other needs: at once, or as soon as the scheduler
-    gets to what is left. Raises WrongState.
+def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
+    """Delete a run that has ended and that no other needs. Its rows go after RESTORABLE; for good
+    they go at once, or as soon as the scheduler gets to what is left. Raises WrongState.
     """
-    ask_removal(run, by=by)
-    remove_rows()
+    ask_removal(run, by=by, for_good=for_good)
+    if for_good:
+        remove_rows()
 
 
-def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
+def ask_removal(run: Run, *, by: User | None, because: str = "", for_good: bool = False) -> None:
     """Let a run be gone for everybody, and its rows and files removed in time.
 
     Raises WrongState.
@@ -102,7 +113,7 @@ def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
         )
         if locked is None:
             return
-        if trouble := why_not(locked):
+        if trouble := why_not(locked, restorable=for_good):
             raise WrongState(trouble)
         loss = loss_of([run.pk])
         gone = {
@@ -111,7 +122,12 @@ def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
             "bytes of archive": (loss.file_bytes, None),
         }
         note(by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {}))
-        Run.objects.filter(pk=run.pk).update(removal_asked_at=Now(), is_latest=False)
+        now = timezone.now()
+        Run.objects.filter(pk=run.pk).update(
+            removal_asked_at=now,
+            restorable_until=None if for_good else now + RESTORABLE,
+            is_latest=False,
+        )
         latest = crawl.runs.first()
         if latest and not latest.is_latest:
             crawl.runs.filter(pk=latest.pk).update(is_latest=True)
@@ -126,12 +142,10 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     Safe to repeat, and side by side.
     """
     # Crawls first: one that is asked to go after this has its runs to be seen next time.
-    crawls = list(CrawlJob.all_objects.exclude(removal_asked_at=None).values_list("pk", flat=True))
+    crawls = list(CrawlJob.all_objects.filter(DUE).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
     for run_id in (
-        Run.all_objects.exclude(removal_asked_at=None)
-        .order_by("removal_asked_at")
-        .values_list("pk", flat=True)
+        Run.all_objects.filter(DUE).order_by("removal_asked_at").values_list("pk", flat=True)
     ):
         while (has_more := _step(run_id)) and time.monotonic() < until:
             pass

@@ -9,6 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
+from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
     ExperimentOutcome,
@@ -45,6 +46,8 @@ __all__ = [
     "Checkpoint",
     "CookieJar",
     "CrawlJob",
+    "DeletedItem",
+    "DeletedKind",
     "Delivery",
     "DiskSample",
     "Experiment",

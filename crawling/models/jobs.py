@@ -117,7 +117,11 @@ class CrawlJob(models.Model):
         max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for"
     )
     removal_asked_at = models.DateTimeField(
-        null=True, help_text="since then it is being deleted, a slice of its runs' rows at a time"
+        null=True,
+        help_text="since then it is deleted; its runs' rows are removed a slice at a time",
+    )
+    restorable_until = models.DateTimeField(
+        null=True, help_text="until then a deleted one can be restored; empty: its rows go at once"
     )
 
     objects: models.Manager[CrawlJob] = NotDeletedManager()
@@ -216,7 +220,10 @@ class Run(models.Model):
     )
     finished_at = models.DateTimeField(null=True)
     removal_asked_at = models.DateTimeField(
-        null=True, help_text="since then it is being deleted, a slice of its rows at a time"
+        null=True, help_text="since then it is deleted; its rows are removed a slice at a time"
+    )
+    restorable_until = models.DateTimeField(
+        null=True, help_text="until then a deleted one can be restored; empty: its rows go at once"
     )
 
     objects: models.Manager[Run] = NotDeletedManager()

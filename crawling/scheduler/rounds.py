@@ -20,6 +20,7 @@ from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
 from crawling.alerts.ongoing_alerts import raise_ongoing_alerts
 from crawling.checkpoints.checkpoint_store import ask_for_due
+from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.rejudgement import Rejudger
 from crawling.crawls.schedules import start_scheduled
 from crawling.dryrun.inquiries import tidy_inquiries
@@ -91,6 +92,7 @@ def duties() -> list[Duty]:
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
         Duty(remove_rows, 1.0),
+        Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
         Duty(delete_expired_rows, 600.0),

@@ -10,6 +10,7 @@ from allocation.api import banker, pools
 from crawling.dashboard.alerts.api import alerts
 from crawling.dashboard.crawls.api import crawls
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
+from crawling.dashboard.crawls.api_deleted import deleted
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.hosts.api import hosts, search
 from crawling.dashboard.hosts.api_names import replays, waits
@@ -107,6 +108,7 @@ api.add_router("/crawls", frontier, tags=["control"])
 api.add_router("/crawls", stalls, tags=["results"])
 api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
+api.add_router("/deleted", deleted, tags=["crawls"])
 api.add_router("/crawls", keeping, tags=["crawls"])
 api.add_router("/templates", templates, tags=["crawls"])
 api.add_router("/views", views, tags=["crawls"])

@@ -56,6 +56,13 @@ SPECIAL = {
         (("post", "/api/v1/views"), ("delete", "/api/v1/views/{view_id}")), "crawling.view_crawljob"
     ),
     ("put", "/api/v1/preferences"): "crawling.view_crawljob",
+    **dict.fromkeys(
+        (
+            ("delete", "/api/v1/deleted/{kind}/{item_id}"),
+            ("post", "/api/v1/deleted/{kind}/{item_id}/restore"),
+        ),
+        "crawling.view_crawljob",
+    ),
     ("delete", "/api/v1/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/v1/banker/check"): "allocation.view_pool",
     ("post", "/api/v1/dns/flush"): "dnscache.delete_dnsentry",
@@ -74,6 +81,7 @@ APPS = {
             "hosts",
             "overview",
             "schedules",
+            "deleted",
             "health",
             "disk",
         ),
@@ -157,6 +165,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{rule_id}", "1")
         .replace("{link_id}", "1")
         .replace("{user_id}", "1")
+        .replace("{item_id}", "1")
     )
     address += {
         "/api/v1/url-history": "?url=http://a.test/",

@@ -240,11 +240,13 @@ def test_a_crawl_is_deleted_with_all_that_it_found_and_the_audit_remembers_it(
 
     assert operator("DELETE", f"crawls/{run.crawl_id}") == (204, None)
 
+    entry = LogEntry.objects.order_by("-pk").first()
+    assert (entry.object_repr, last_action()["action"]) == ("a crawl", "deleted")
+    assert operator("GET", f"crawls/{run.crawl_id}")[0] == 404
+    assert operator("DELETE", f"deleted/crawl/{run.crawl_id}?name=a crawl") == (204, None)
     for model in (CrawlJob, Run, Url, Page, Shift, LogLine):
         assert not model.objects.exists()
     assert Host.objects.exists()
-    entry = LogEntry.objects.order_by("-pk").first()
-    assert (entry.object_repr, last_action()["action"]) == ("a crawl", "deleted")
 
 
 def test_a_draft_can_be_deleted_and_a_crawl_at_work_cannot(operator, order):

@@ -117,7 +117,7 @@ def update_crawl(
 )
 @may_delete
 def delete_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
-    """Only a draft, or a crawl whose run has ended."""
+    """Only a draft, or a crawl whose run has ended. For 24 hours it can be restored: `/deleted`."""
     deletion.delete_crawl(lookup.get_crawl(crawl_id), by=request.user)
     return Status(204, None)
 

@@ -12,9 +12,10 @@ from django.core.management.base import CommandError
 from crawling.crawls.clones import clone_crawl
 from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
+from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, DeletedKind
 from crawling.runs import steering
 from crawling.runs.retry import retry_failed
 from crawling.runs.transitions import ENDING
@@ -101,14 +102,22 @@ def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
     return clone_crawl(crawl, name=options["name"])
 
 
-def delete(crawl: CrawlJob, typed: str) -> None:
+def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
     """Delete it with all that it has found.
 
-    Its number does not do: whoever types the name means this one.
+    For good its number does not do: whoever types the name means this one.
     """
-    if typed != crawl.name:
+    if for_good and typed != crawl.name:
         raise CommandError(
-            f"`crawl delete` wants the whole name, {crawl.name!r}: all runs, pages and archive "
-            "files of it go for good."
+            f"`crawl delete --for-good` needs the whole name, {crawl.name!r}: all runs, pages and "
+            "archive files are removed, and cannot be restored."
         )
-    delete_crawl(crawl, by=None)
+    delete_crawl(crawl, by=None, for_good=for_good)
+
+
+def restore_by_name(typed: str) -> str:
+    """Restore the crawl of that number or name, of several the last deleted; returns its name."""
+    for row in deleted_rows(None):
+        if row.kind == DeletedKind.CRAWL and typed in (row.name, str(row.id)):
+            return restore(row.kind, row.id, by=None)
+    raise CommandError(f"There is no deleted crawl {typed!r}; see `crawl deleted`.")

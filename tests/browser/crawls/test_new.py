@@ -9,6 +9,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob
 from tests.browser.house import make_crawl
 
@@ -133,16 +134,29 @@ def test_a_clone_begins_with_the_answers_of_the_first(operator, web):
     expect(operator.locator(".message")).to_contain_text("saved")
 
 
-def test_a_crawl_is_deleted_only_when_its_name_is_typed(operator, web):
+def test_a_deleted_crawl_is_restored(operator, web):
     make_crawl("Library", web.url)
     operator.goto("/crawls/")
     operator.get_by_role("link", name="Delete Library").click()
+    operator.get_by_role("button", name="Delete", exact=True).click()
+    expect(operator.locator(".message").first).to_contain_text("Library is deleted")
 
-    operator.get_by_label("Type the crawl's name").fill("library")
-    operator.get_by_role("button", name="Delete for good").click()
-    expect(operator.get_by_role("alert")).to_contain_text("not its name")
+    operator.goto("/crawls/deleted/")
+    operator.get_by_role("button", name="Restore crawl Library").click()
+    expect(operator.locator(".message").first).to_contain_text("Library is restored")
+    assert CrawlJob.objects.get().name == "Library"
 
-    operator.get_by_label("Type the crawl's name").fill("Library")
+
+def test_a_crawl_is_deleted_for_good_only_when_its_name_is_typed(operator, web):
+    delete_crawl(make_crawl("Library", web.url), by=None)
+    operator.goto("/crawls/deleted/")
+    operator.get_by_role("link", name="Delete crawl Library for good").click()
+
+    operator.get_by_label("Type the name").fill("library")
     operator.get_by_role("button", name="Delete for good").click()
-    expect(operator.locator(".message")).to_contain_text("deleted")
-    assert not CrawlJob.objects.exists()
+    expect(operator.get_by_role("alert")).to_contain_text("give its name: Library")
+
+    operator.get_by_label("Type the name").fill("Library")
+    operator.get_by_role("button", name="Delete for good").click()
+    expect(operator.locator(".message").first).to_contain_text("deleted for good")
+    assert not CrawlJob.all_objects.exists()

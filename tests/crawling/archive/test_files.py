@@ -131,7 +131,7 @@ def test_deleting_a_crawl_removes_its_files_and_no_others(make_site, crawl_to_th
     folder = files_of(goes)[0].path.parent
     assert folder.exists()
 
-    delete_crawl(goes.crawl, by=None)
+    delete_crawl(goes.crawl, by=None, for_good=True)
 
     assert not folder.exists()
     judge(stays)

@@ -59,7 +59,7 @@ def test_a_row_neither_shows_nor_deletes_a_file_of_the_server(taken, secret, wit
 
     assert CrawlJob.objects.count() == Run.objects.count() == ArchiveFile.objects.count() == 1
     for job in CrawlJob.objects.all():
-        delete_crawl(job, by=None)
+        delete_crawl(job, by=None, for_good=True)
     remove_abandoned()
     assert secret.read_text() == "what no crawl may see"
 
@@ -132,7 +132,7 @@ def test_a_file_that_links_lead_out_of_the_archive_is_neither_sent_nor_deleted(t
     folder = archive_folder(f"run{row.run_id}")
     lock = folder / "kept.lock"
     lock.touch()
-    delete_crawl(CrawlJob.objects.get(), by=None)
+    delete_crawl(CrawlJob.objects.get(), by=None, for_good=True)
     remove_abandoned()
 
     assert secret.read_text() == "what no crawl may see"

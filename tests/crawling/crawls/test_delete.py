@@ -45,7 +45,7 @@ def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, craw
     goes = crawl_to_the_end(f"{site.url}/", name="goes").crawl
     assert all(count > before[name] for name, count in rows().items())
 
-    delete_crawl(goes, by=None)
+    delete_crawl(goes, by=None, for_good=True)
 
     assert rows() == before
     assert CrawlJob.objects.get().name == "stays"
@@ -61,7 +61,7 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
     monkeypatch.setattr(run_removal, "SLICE", 1)
     url = Url.objects.earliest("pk").pk
 
-    ask_deletion(goes, by=None)
+    ask_deletion(goes, by=None, for_good=True)
     run_removal.remove_rows(seconds=0)
 
     operator, left = browser("operator"), rows()
@@ -85,7 +85,7 @@ def test_deleting_again_is_nothing_new_and_the_scheduler_goes_on_to_the_end(
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
     for _ in range(2):
-        ask_deletion(goes, by=None)
+        ask_deletion(goes, by=None, for_good=True)
     rounds = 0
     while not run_removal.remove_rows(seconds=0):
         rounds += 1
@@ -108,7 +108,7 @@ def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
     with running_stack(tmp_path) as stack:
         with psycopg.connect(**connection.get_connection_params()) as other:
             other.execute("SELECT FROM crawling_hostqueue WHERE run_id = %s FOR UPDATE", [run.pk])
-            deleting = stack.start(["crawl", "delete", "goes"])
+            deleting = stack.start(["crawl", "delete", "goes", "--for-good"])
             wait_until(lambda: not Url.objects.filter(run=run).exists())
             deleting.kill()
             deleting.wait()
@@ -122,7 +122,7 @@ def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
 def test_the_command_line_deletes(make_site, crawl_to_the_end, capsys):
     crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes")
 
-    call_command("crawl", "delete", "goes")
+    call_command("crawl", "delete", "goes", "--for-good")
 
     assert "goes is deleted" in capsys.readouterr().out
     assert set(rows().values()) == {0}
@@ -135,7 +135,7 @@ def test_delete_leaves_the_banks_ledger_and_the_audit_row(
     crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
     events = Event.objects.count()
 
-    delete_crawl(crawl, by=chief)
+    delete_crawl(crawl, by=chief, for_good=True)
 
     assert Process.objects.get().label == "goes"
     assert Event.objects.count() >= events
@@ -149,7 +149,7 @@ def test_delete_keeps_a_host_quiet_that_a_lost_shift_had_leased(make_site, crawl
     shift = Shift.objects.latest("pk")
     Host.objects.update(shift=shift, lease_until="2100-01-01T00:00Z", delay_seconds=5)
 
-    delete_crawl(run.crawl, by=None)
+    delete_crawl(run.crawl, by=None, for_good=True)
 
     host = Host.objects.get()
     assert (host.shift, host.due_at.isoformat()) == (None, "2100-01-01T00:00:05+00:00")
@@ -161,11 +161,11 @@ def test_delete_refuses_a_crawl_at_work_and_says_what_to_do(order):
     before = rows()
 
     with pytest.raises(WrongState, match="busy is queued; stop it"):
-        delete_crawl(crawl, by=None)
+        delete_crawl(crawl, by=None, for_good=True)
     assert rows() == before
 
 
-def test_the_page_says_what_is_lost_and_wants_the_name_typed(make_site, crawl_to_the_end):
+def test_the_page_says_what_goes_and_for_how_long_it_can_be_restored(make_site, crawl_to_the_end):
     crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="a <crawl>").crawl
     operator, address = browser("operator"), reverse("crawling:delete", args=[crawl.pk])
 
@@ -173,13 +173,12 @@ def test_the_page_says_what_is_lost_and_wants_the_name_typed(make_site, crawl_to
     assert "a &lt;crawl&gt;" in page
     assert "1 run" in page
 
-    refused = operator.post(address, {"name": "A crawl"})
-    assert "is not its name" in refused.content.decode()
-    assert 'value="A crawl"' in refused.content.decode()
+    assert "For 24 hours it can be restored" in page
     assert CrawlJob.objects.exists()
 
-    assert operator.post(address, {"name": "a <crawl>"}).url == reverse("crawling:crawls")
+    assert operator.post(address).url == reverse("crawling:crawls")
     assert not CrawlJob.objects.exists()
+    assert Page.objects.exists()
 
 
 def test_the_page_of_a_crawl_at_work_offers_no_deletion(order):

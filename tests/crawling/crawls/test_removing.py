@@ -47,7 +47,7 @@ def test_a_run_goes_with_every_row_and_file_and_the_other_stays_whole(two, djang
     first, second, before = two
     chief = django_user_model.objects.create_user("chief")
 
-    run_removal.remove_run(second, by=chief)
+    run_removal.remove_run(second, by=chief, for_good=True)
 
     assert rows() == before
     assert judge(first)
@@ -61,7 +61,7 @@ def test_a_run_goes_with_every_row_and_file_and_the_other_stays_whole(two, djang
 
 def test_a_number_is_not_given_again(two, work_off):
     first, second, _ = two
-    run_removal.remove_run(second, by=None)
+    run_removal.remove_run(second, by=None, for_good=True)
 
     assert start_run(first.crawl).number == 3
 
@@ -70,7 +70,7 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
     first, second, before = two
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
-    run_removal.ask_removal(second, by=None)
+    run_removal.ask_removal(second, by=None, for_good=True)
     run_removal.remove_rows(seconds=0)
 
     assert rows() != before
@@ -86,7 +86,7 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
 
 def test_who_finds_another_at_it_leaves_the_run_to_him(two):
     _, second, before = two
-    run_removal.ask_removal(second, by=None)
+    run_removal.ask_removal(second, by=None, for_good=True)
     asked = rows()
 
     with psycopg.connect(**connection.get_connection_params()) as other:
@@ -105,7 +105,7 @@ def test_files_that_could_not_be_removed_are_tried_again(two, monkeypatch):
         patch.setattr(
             "pathlib.Path.unlink", lambda *_, **__: (_ for _ in ()).throw(PermissionError("locked"))
         )
-        run_removal.remove_run(second, by=None)
+        run_removal.remove_run(second, by=None, for_good=True)
     assert files[0].path.exists()
 
     assert remove_abandoned() == 1
@@ -123,7 +123,7 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
     with pytest.raises(WrongState, match="run 1 holds 2 pages that run 2 found unchanged"):
-        run_removal.remove_run(first, by=None)
+        run_removal.remove_run(first, by=None, for_good=True)
     retention = RunRetention()
     for is_read in (True, False):  # once: nothing has changed since
         with CaptureQueriesContext(connection) as asked:
@@ -134,7 +134,7 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
     assert Run.objects.count() == 2
     assert "run 2 has 2 unchanged pages in its archive" in page.text
     third = work_off(start_run(first.crawl))
-    run_removal.remove_run(second, by=None)
+    run_removal.remove_run(second, by=None, for_good=True)
     Page.objects.filter(run=third).update(unchanged_since=None)
     retention.keep_to_rules()
     assert Run.objects.get() == third
@@ -150,7 +150,7 @@ def test_nothing_goes_while_the_crawl_has_a_run_at_work(two):
         (second, "Run 3 is queued and may come to need"),
     ):
         with pytest.raises(WrongState, match=said):
-            run_removal.remove_run(run, by=None)
+            run_removal.remove_run(run, by=None, for_good=True)
     RunRetention().keep_to_rules()
 
     assert Run.objects.count() == 3
@@ -240,7 +240,7 @@ def test_many_runs_are_shown_a_hundred_at_a_time(order):
     assert [len(page.select("tbody tr")) for page in (first, rest)] == [100, 1]
 
 
-def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_is_typed(two):
+def test_the_confirming_page_says_what_goes_before_it_deletes(two):
     first, second, _ = two
     operator, address = (
         browser("operator"),
@@ -248,10 +248,8 @@ def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_
     )
 
     page = soup(operator.get(address)).find("main").text
-    refused = soup(operator.post(address, {"name": "another"}))
-    assert "This is not its name" in refused.find(role="alert").text
     assert Run.objects.filter(pk=second.pk).exists()
-    answer = operator.post(address, {"name": "a crawl"}, follow=True)
+    answer = operator.post(address, follow=True)
 
     assert "2 URLs with their results" in " ".join(page.split())
     assert "1 archive file (" in page

@@ -62,10 +62,15 @@ def test_a_crawl_is_cloned_tagged_and_deleted_by_its_whole_name(crawl):
         "old",
     ]
 
-    with pytest.raises(CommandError, match="wants the whole name, 'Manuals'"):
-        printed("delete", str(crawl.pk))
-    assert "Manuals is deleted" in printed("delete", "Manuals")
+    with pytest.raises(CommandError, match="needs the whole name, 'Manuals'"):
+        printed("delete", str(crawl.pk), for_good=True)
+    assert "Manuals is deleted" in printed("delete", str(crawl.pk))
     assert list(CrawlJob.objects.values_list("name", flat=True)) == ["Manuals of June"]
+    assert f"crawl {crawl.pk}  Manuals  until" in printed("deleted")
+    assert printed("restore", "Manuals") == "Manuals is restored.\n"
+    assert set(CrawlJob.objects.values_list("name", flat=True)) == {"Manuals", "Manuals of June"}
+    with pytest.raises(CommandError, match="no deleted crawl 'Manuals'"):
+        printed("restore", "Manuals")
 
 
 def test_every_verb_tells_the_page_of_the_crawl(crawl, settings):

@@ -60,6 +60,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "enroll_anew",
         "forget_clocks",
         "forget_cold_pages",
+        "forget_deleted",
         "keep_checkpoints",
         "keep_to_rules",
         "measure_disk",

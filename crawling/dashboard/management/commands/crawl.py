@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -12,6 +13,7 @@ from rich.console import Console
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
+from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import crawl_verbs
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
 from crawling.dashboard.management.follow_run import exit_status, follow
@@ -37,6 +39,7 @@ EPILOG = """examples:
   ./crawl clone NAME --name COPY
   ./crawl share NAME --days 7
   ./crawl delete NAME
+  ./crawl restore NAME
 
 `./crawl COMMAND --help` lists the options of a command.
 All else that the dashboard does: manage.py api --help
@@ -74,7 +77,7 @@ class Command(BaseCommand):
             command.add_argument("--json", action="store_true", help="print JSON for programs")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "list"):
+            if name not in ("new", "list", "deleted"):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
@@ -95,7 +98,12 @@ class Command(BaseCommand):
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
-        add("delete", "delete a crawl with all runs, pages and archive files", self._delete)
+        delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
+        delete.add_argument(
+            "--for-good", action="store_true", help="remove it now; needs the whole name"
+        )
+        add("restore", "restore a deleted crawl", self._restore)
+        add("deleted", "list deleted crawls and runs that can be restored", self._deleted)
 
     def handle(self, **options: Any) -> None:
         with plain_errors():
@@ -155,9 +163,26 @@ class Command(BaseCommand):
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])
-        crawl_verbs.delete(crawl, options["crawl"])
-        as_text = f"{crawl.name} is deleted with all runs, pages and archive files."
+        crawl_verbs.delete(crawl, options["crawl"], for_good=options["for_good"])
+        kept = "" if options["for_good"] else f" Restore it with: ./crawl restore {crawl.pk}"
+        as_text = f"{crawl.name} is deleted with all runs, pages and archive files.{kept}"
         self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else as_text)
+
+    def _restore(self, options: dict[str, Any]) -> None:
+        name = crawl_verbs.restore_by_name(options["crawl"])
+        as_json = json.dumps({"restored": name})
+        self.stdout.write(as_json if options["json"] else f"{name} is restored.")
+
+    def _deleted(self, options: dict[str, Any]) -> None:
+        rows = deleted_rows(None)
+        if options["json"]:
+            self.stdout.write(json.dumps([asdict(row) for row in rows], indent=2, default=str))
+            return
+        for row in rows:
+            until = f"{row.restorable_until:%Y-%m-%d %H:%M} UTC"
+            self.stdout.write(f"{row.kind} {row.id}  {row.name}  until {until}")
+        if not rows:
+            self.stdout.write("Nothing that was deleted can be restored.")
 
     def _report(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
         """Print the state of the crawl; with --wait follow it first. Exits with its status then."""

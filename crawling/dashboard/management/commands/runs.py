@@ -13,10 +13,11 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.errors import BadOrder
+from crawling.housekeeping.restoration import restore_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs
 from crawling.housekeeping.run_removal import remove_run
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
 
 #: the option of the command for each rule
 OPTION_OF = {"keep_runs": "last", "keep_days": "days", "max_bytes": "bytes"}
@@ -24,14 +25,16 @@ OPTION_OF = {"keep_runs": "last", "keep_days": "days", "max_bytes": "bytes"}
 
 class Command(BaseCommand):
     help = (
-        "List a crawl's runs with the room they take and what becomes of them, delete one, or "
-        "set which are kept (without any limit: all)."
+        "List a crawl's runs with the room they take and what becomes of them, delete or restore "
+        "one, or set which are kept (without any limit: all)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("verb", choices=("list", "delete", "keep"))
+        parser.add_argument("verb", choices=("list", "delete", "restore", "keep"))
         parser.add_argument("crawl", help="its name or number")
-        parser.add_argument("run", nargs="?", type=int, help="with delete: the number of the run")
+        parser.add_argument(
+            "run", nargs="?", type=int, help="the number of a run, to delete or restore it"
+        )
         parser.add_argument(
             "--last", type=int, metavar="N", help="with keep: only the last so many"
         )
@@ -49,13 +52,20 @@ class Command(BaseCommand):
     def handle(self, *, verb: str, crawl: str, run: int | None, **options: Any) -> None:
         with plain_errors():
             job = find_crawl(crawl)
-            if verb == "delete":
-                if run is None:
-                    raise CommandError("`runs delete` wants a crawl and the number of a run.")
-                remove_run(get_run(job.pk, run), by=None)
+            if verb in ("delete", "restore"):
+                self._change(job, verb, run)
             elif verb == "keep":
                 self._keep(job, options)
             self._list(job, as_json=options["json"])
+
+    def _change(self, crawl: CrawlJob, verb: str, number: int | None) -> None:
+        if number is None:
+            raise CommandError(f"`runs {verb}` needs a crawl and the number of a run.")
+        if verb == "delete":
+            remove_run(get_run(crawl.pk, number), by=None)
+            return
+        gone = Run.all_objects.filter(crawl=crawl, number=number).first()
+        restore_run(gone.pk if gone else 0, by=None)
 
     def _keep(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
         rules = {

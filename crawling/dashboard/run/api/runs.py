@@ -103,7 +103,7 @@ def set_crawl_retention(
 @may_delete
 def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, run_number: Number) -> Status:
     """Only one that has ended, while no other is active, and in whose archive no later run has
-    pages.
+    pages. For 24 hours it can be restored: `/deleted`.
     """
     remove_run(get_run(crawl_id, run_number), by=request.user)
     return Status(204, None)

@@ -1,4 +1,6 @@
-"""Pages that delete: they say what is lost before anything is, and want the crawl's name typed."""
+"""Pages that delete a crawl or a run: they say what goes with it, and for how long it can be
+restored.
+"""
 
 from __future__ import annotations
 
@@ -15,32 +17,27 @@ from crawling.models import CrawlJob, Run
 from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated
 
-NOT_ITS_NAME = "This is not its name; type it as it stands above, capital letters included."
+DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
 
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
-    """Ask, then delete."""
+    """Say what goes with the crawl, then delete it."""
     job = get_object_or_404(CrawlJob, pk=crawl)
-    typed, error = request.POST.get("name", ""), ""
+    error = ""
     if request.method == "POST":
-        if typed.strip() != job.name:
-            error = NOT_ITS_NAME
+        try:
+            delete_crawl(job, by=request.user)
+        except WrongState as trouble:
+            error = str(trouble)
         else:
-            try:
-                delete_crawl(job, by=request.user)
-            except WrongState as trouble:
-                error = str(trouble)
-            else:
-                messages.success(request, f"{job.name} is deleted.")
-                return redirect("crawling:crawls")
+            messages.success(request, f"{job.name} {DELETED}")
+            return redirect("crawling:crawls")
     view = crawl_view(job)
-    loss = loss_of(list(job.runs.values_list("pk", flat=True)))
     facts = {
         "crawl": view,
-        "loss": loss,
+        "loss": loss_of(list(job.runs.values_list("pk", flat=True))),
         "is_over": view.state in AT_REST,
-        "typed": typed,
         "error": error,
     }
     return render(request, "crawling/delete.html", facts)
@@ -50,24 +47,13 @@ def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     """Say what goes with one run, or why it has to stay; then delete it."""
     run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
-    typed, error = request.POST.get("name", ""), ""
     if request.method == "POST":
-        if typed.strip() != run.crawl.name:
-            error = NOT_ITS_NAME
+        try:
+            remove_run(run, by=request.user)
+        except WrongState as trouble:
+            messages.error(request, str(trouble))
         else:
-            try:
-                remove_run(run, by=request.user)
-            except WrongState as trouble:
-                messages.error(request, str(trouble))
-            else:
-                messages.success(request, f"Run {number} of {run.crawl.name} is deleted.")
-            return redirect("crawling:runs", pk)
-    facts = {
-        "crawl": run.crawl,
-        "run": run,
-        "loss": loss_of([run.pk]),
-        "why_not": why_not(run),
-        "typed": typed,
-        "error": error,
-    }
+            messages.success(request, f"Run {number} of {run.crawl.name} {DELETED}")
+        return redirect("crawling:runs", pk)
+    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
     return render(request, "crawling/delete_run.html", facts)

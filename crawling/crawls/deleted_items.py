@@ -1,0 +1,31 @@
+"""Keep what is deleted, so that it can be restored for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from crawling.models import DeletedItem, DeletedKind
+from crawling.models.deleted import RESTORABLE
+
+
+def keep_deleted(
+    kind: DeletedKind,
+    name: str,
+    content: Mapping[str, Any],
+    *,
+    by: User | None,
+    owner: User | None = None,
+) -> None:
+    """To be called in the transaction that deletes it. owner: the only one who may see it."""
+    DeletedItem.objects.create(
+        kind=kind, name=name, content=dict(content), owner=owner, deleted_by=by
+    )
+
+
+def forget_deleted() -> None:
+    """Delete for good what can be restored no longer."""
+    DeletedItem.objects.filter(deleted_at__lte=timezone.now() - RESTORABLE).delete()

@@ -1,0 +1,123 @@
+"""What was deleted and can be restored, of every kind: list, restore, delete for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from crawling.crawls.restored_items import remove_item, restore_item
+from crawling.errors import NotFound
+from crawling.housekeeping.restoration import (
+    remove_crawl_now,
+    remove_run_now,
+    restore_crawl,
+    restore_run,
+)
+from crawling.models import CrawlJob, DeletedItem, DeletedKind, Run
+from crawling.models.deleted import RESTORABLE
+from serving.access import require
+
+#: of each kind, the latest
+SHOWN = 200
+#: what restoring a thing needs: the permission that deleting it does
+PERMISSIONS: Mapping[str, str] = {
+    DeletedKind.CRAWL: "crawling.delete_crawljob",
+    DeletedKind.RUN: "crawling.delete_crawljob",
+    DeletedKind.TEMPLATE: "crawling.delete_crawljob",
+    DeletedKind.VIEW: "crawling.view_crawljob",
+    DeletedKind.SCHEDULE: "crawling.change_crawljob",
+    DeletedKind.BLOCKLIST: "crawling.delete_blocklistentry",
+}
+RESTORE_BY_ID: Mapping[str, Callable[..., object]] = {
+    DeletedKind.CRAWL: restore_crawl,
+    DeletedKind.RUN: restore_run,
+}
+REMOVE_BY_ID: Mapping[str, Callable[..., None]] = {
+    DeletedKind.CRAWL: remove_crawl_now,
+    DeletedKind.RUN: remove_run_now,
+}
+
+
+@dataclass(frozen=True)
+class DeletedRow:
+    """Something that can be restored."""
+
+    kind: str
+    id: int
+    """of the crawl, the run or the deleted item"""
+    name: str
+    deleted_at: datetime
+    restorable_until: datetime
+
+
+def deleted_rows(user: User | None) -> list[DeletedRow]:
+    """All that can be restored and that the user may see, the latest deletion first.
+
+    None: the command line, which sees no views, as those are somebody's own.
+    """
+    return sorted(_rows(user), key=attrgetter("deleted_at", "kind", "id"), reverse=True)
+
+
+def _rows(user: User | None) -> Iterator[DeletedRow]:
+    now = timezone.now()
+    due: dict[str, Any] = {"restorable_until__gt": now}
+    crawls = CrawlJob.all_objects.filter(**due).order_by("-removal_asked_at")
+    for crawl in crawls[:SHOWN]:
+        yield _row(DeletedKind.CRAWL, crawl, crawl.name)
+    # those of a deleted crawl come back with it
+    runs = Run.all_objects.filter(**due, crawl__removal_asked_at=None).select_related("crawl")
+    for run in runs.order_by("-removal_asked_at")[:SHOWN]:
+        yield _row(DeletedKind.RUN, run, str(run))
+    theirs = Q(owner=None) | Q(owner=user) if user else Q(owner=None)
+    items = DeletedItem.objects.filter(theirs, deleted_at__gt=now - RESTORABLE)
+    for item in items.order_by("-pk")[:SHOWN]:
+        until = item.deleted_at + RESTORABLE
+        yield DeletedRow(item.kind, item.pk, item.name, item.deleted_at, until)
+
+
+def _row(kind: DeletedKind, thing: CrawlJob | Run, name: str) -> DeletedRow:
+    assert thing.removal_asked_at is not None
+    assert thing.restorable_until is not None
+    return DeletedRow(kind, thing.pk, name, thing.removal_asked_at, thing.restorable_until)
+
+
+def find_deleted(kind: str, item_id: int, user: User | None) -> DeletedRow:
+    """Raises NotFound."""
+    found = (row for row in _rows(user) if (row.kind, row.id) == (kind, item_id))
+    row = next(found, None)
+    if row is None:
+        raise NotFound(f"There is no deleted {kind} {item_id} that can be restored.")
+    return row
+
+
+def restore(kind: str, item_id: int, *, by: User | None) -> str:
+    """Restore it, and return its name. Raises NotFound, WrongState, PermissionDenied."""
+    row = _permitted(kind, item_id, by)
+    if kind in RESTORE_BY_ID:
+        RESTORE_BY_ID[kind](item_id, by=by)
+    else:
+        restore_item(kind, item_id, by=by)
+    return row.name
+
+
+def remove_for_good(kind: str, item_id: int, *, name: str, by: User | None) -> None:
+    """Raises NotFound, PermissionDenied, and WrongState unless the right name is given."""
+    _permitted(kind, item_id, by)
+    if kind in REMOVE_BY_ID:
+        REMOVE_BY_ID[kind](item_id, name=name, by=by)
+    else:
+        remove_item(kind, item_id, name=name, by=by)
+
+
+def _permitted(kind: str, item_id: int, by: User | None) -> DeletedRow:
+    row = find_deleted(kind, item_id, by)
+    if by is not None:
+        require(by, PERMISSIONS[kind])
+    return row

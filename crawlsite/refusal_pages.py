@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.http import url_has_allowed_host_and_scheme
+
+from serving.sent_from import page_sent_from
 
 #: the group whose members can give roles
 ADMINISTRATOR = "administrator"
@@ -35,7 +34,4 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token does not fit: most often the session ended while the form was
     open.
     """
-    sent_from = urlsplit(request.headers.get("Referer", ""))
-    is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
-    page = sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""
-    return render(request, "403_csrf.html", {"page": page}, status=403)
+    return render(request, "403_csrf.html", {"page": page_sent_from(request)}, status=403)

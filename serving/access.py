@@ -6,15 +6,24 @@ Permissions are Django's, as `app.codename`; crawlsite/roles.py gives them to ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods
 
+from serving.sent_from import page_sent_from
+
+SESSION_ENDED = (
+    "Your session has ended, and nothing was changed. Log in to return to the page; what you typed "
+    "is filled in again, except passwords and files."
+)
 P = ParamSpec("P")
 V = TypeVar("V")
 
@@ -43,11 +52,29 @@ def authenticated(
         permitted = cast("Callable[Concatenate[HttpRequest, P], HttpResponseBase]", view)
         if needs:
             permitted = permission_required(needs, raise_exception=True)(permitted)
-        guarded = require_http_methods(list(methods))(login_required(permitted))
+        guarded = require_http_methods(list(methods))(_logged_in(permitted))
         vars(guarded)["needs"] = needs
         return guarded
 
     return guard
+
+
+def _logged_in(
+    view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """As Django's `login_required`, but whoever sent a form after the session had ended comes back
+    to the page of the form: the address of the form may answer no GET, and is never sent twice.
+    """
+    of_pages = login_required(view)
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.user.is_authenticated or request.method in ("GET", "HEAD"):
+            return of_pages(request, *args, **kwargs)
+        messages.warning(request, SESSION_ENDED, fail_silently=True)
+        return redirect_to_login(page_sent_from(request) or request.get_full_path())
+
+    return guarded
 
 
 def require(user: User, permission: str) -> None:

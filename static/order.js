@@ -13,12 +13,6 @@
     timer = setTimeout(check, WAIT_MS);
   });
 
-  // What was typed is lost when the page is left by mistake.
-  let isTyped = false;
-  form.addEventListener("input", () => { isTyped = true; });
-  form.addEventListener("submit", () => { isTyped = false; });
-  addEventListener("beforeunload", (event) => { if (isTyped) event.preventDefault(); });
-
   async function check() {
     const number = ++asked;
     const answers = new FormData(form);

@@ -186,6 +186,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "entry_id",
                 "exception_id",
                 "link_id",
+                "item_id",
             ),
             1,
         ),

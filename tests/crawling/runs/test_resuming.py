@@ -177,7 +177,7 @@ def test_crawls_that_have_ended_are_resumed_together_only_if_the_filter_names_th
 
     def resumed(**wanted):
         body = {"action": "resume", "filter": wanted}
-        answer = operator.post("/api/v1/bulk", body, content_type="application/json")
+        answer = operator.post("/api/v1/bulk-actions", body, content_type="application/json")
         return answer.json()["changed"]
 
     assert resumed() == 1

@@ -29,7 +29,7 @@ class BankCollector(Collector):
             yield from _waits(pools)
             yield from _past(pools)
             safe = GaugeMetricFamily(
-                "crawlsite_bank_is_safe",
+                "crawlsite_pool_is_safe",
                 "1 if the pool's state is known to be safe.",
                 labels=["pool"],
             )
@@ -41,13 +41,13 @@ class BankCollector(Collector):
 def _units() -> Iterator[Metric]:
     labels = ["pool", "resource"]
     capacity = GaugeMetricFamily(
-        "crawlsite_bank_capacity_units", "Units that exist.", labels=labels
+        "crawlsite_pool_capacity_units", "Units that exist.", labels=labels
     )
     available = GaugeMetricFamily(
-        "crawlsite_bank_available_units", "Units that nobody holds.", labels=labels
+        "crawlsite_pool_available_units", "Units that nobody holds.", labels=labels
     )
     error = GaugeMetricFamily(
-        "crawlsite_bank_conservation_error_units",
+        "crawlsite_pool_conservation_error_units",
         "Units that are missing, or held without a grant: must be 0.",
         labels=labels,
     )
@@ -60,15 +60,15 @@ def _units() -> Iterator[Metric]:
 
 def _waits(pools: list[Pool]) -> Iterator[Metric]:
     waiting = GaugeMetricFamily(
-        "crawlsite_bank_waiting_requests", "Requests that wait.", labels=["pool"]
+        "crawlsite_pool_waiting_requests", "Requests that wait.", labels=["pool"]
     )
     oldest = GaugeMetricFamily(
-        "crawlsite_bank_oldest_wait_seconds",
+        "crawlsite_pool_oldest_wait_seconds",
         "How long the oldest of them has waited.",
         labels=["pool"],
     )
     bypassed = GaugeMetricFamily(
-        "crawlsite_bank_most_bypasses", "How often one of them was passed at most.", labels=["pool"]
+        "crawlsite_pool_most_bypasses", "How often one of them was passed at most.", labels=["pool"]
     )
     rows = Request.objects.filter(state=RequestState.WAITING).values("pool").order_by("pool")
     found = {
@@ -86,10 +86,10 @@ def _waits(pools: list[Pool]) -> Iterator[Metric]:
 
 def _past(pools: list[Pool]) -> Iterator[Metric]:
     events = CounterMetricFamily(
-        "crawlsite_bank_events", "Entries of the ledger.", labels=["pool", "kind"]
+        "crawlsite_pool_events", "Entries of the ledger.", labels=["pool", "kind"]
     )
     decisions = CounterMetricFamily(
-        "crawlsite_bank_decisions",
+        "crawlsite_pool_decisions",
         "Requests answered: granted, made to wait or rejected.",
         labels=["pool"],
     )

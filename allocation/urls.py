@@ -2,15 +2,15 @@
 
 from django.urls import path
 
-from allocation.views import bank, history, what_if
+from allocation.views import history, pools, what_if
 
 app_name = "allocation"
 urlpatterns = [
-    path("", bank.banks, name="banks"),
+    path("", pools.pools, name="pools"),
     path("what-if/", what_if.what_if, name="what_if"),
-    path("<int:pool>/", bank.bank, name="bank"),
-    path("<int:pool>/sequence/", bank.sequence, name="sequence"),
-    path("<int:pool>/events/", bank.events, name="events"),
+    path("<int:pool>/", pools.pool, name="pool"),
+    path("<int:pool>/sequence/", pools.sequence, name="sequence"),
+    path("<int:pool>/events/", pools.events, name="events"),
     path("<int:pool>/history.csv", history.numbers, name="numbers"),
     path("<int:pool>/history/", history.history, name="history"),
 ]

@@ -21,7 +21,7 @@ urlpatterns = [
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),
-    path("bank/", include("allocation.urls")),
+    path("resources/", include("allocation.urls")),
     path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),
     path("experiments/", include("crawling.experiments.urls")),

@@ -71,7 +71,7 @@ def addresses(values: dict[str, object]) -> list[str]:
         owner = next(
             (
                 key
-                for key in ("experiments", "alerts", "hosts", "bank")
+                for key in ("experiments", "alerts", "hosts", "resources")
                 if f"/{key}/" in PATHS[route][:14]
             ),
             "crawl",
@@ -142,7 +142,7 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
         "hosts": host,
         "experiments": experiment.pk,
         "alerts": listener.pk,
-        "bank": Pool.objects.get().pk,
+        "resources": Pool.objects.get().pk,
         "number": 1,
         "inquiry_id": inquiry.pk,
         "file": number,

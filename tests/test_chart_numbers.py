@@ -57,11 +57,11 @@ def test_names_by_minute(boss):
 
 
 def test_a_pool_over_time(boss):
-    found = rows(boss, f"/bank/{Pool.objects.get().pk}/history/")
+    found = rows(boss, f"/resources/{Pool.objects.get().pk}/history/")
 
     assert len(found) == 60
     assert (found[-1]["bandwidth in use, %"], found[-1]["waiting requests"]) == ("0", "0")
-    assert boss.get("/bank/99/history.csv").status_code == 404
+    assert boss.get("/resources/99/history.csv").status_code == 404
 
 
 def test_every_try_of_an_experiment(boss):

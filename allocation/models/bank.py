@@ -65,7 +65,7 @@ class Pool(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("allocation:bank", args=[self.pk])
+        return reverse("allocation:pool", args=[self.pk])
 
 
 class ResourceClass(models.Model):

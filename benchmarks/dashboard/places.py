@@ -87,8 +87,8 @@ QUERIES = {
     "crawls/<int:pk>/log/": ("text=3abc", "text=nothing+has+this", "level=error", "level=warning"),
     "api/v1/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
     "api/v1/crawls/<crawl_id>/changes": ("against=1",),
-    "bank/<int:pool>/": ("q=crawl+7", "page=3"),
-    "bank/<int:pool>/history/": (
+    "resources/<int:pool>/": ("q=crawl+7", "page=3"),
+    "resources/<int:pool>/history/": (
         "span=hour",
         "span=day",
         "span=week",

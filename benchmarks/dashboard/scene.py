@@ -73,7 +73,7 @@ def begin(told: dict[str, Any]) -> Scene:
         "/",
         "/crawls/",
         *(f"/crawls/{crawl.pk}/" for crawl in crawls),
-        f"/bank/{Pool.objects.get().pk}/",
+        f"/resources/{Pool.objects.get().pk}/",
     ]
     group, cookies = Group.objects.get(name="operator"), []
     for number in range(told["operators"]):

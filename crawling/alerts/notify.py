@@ -17,7 +17,7 @@ from crawling.models import CrawlJob, Delivery, Listener, Run
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor:
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
 #: that has much to do
-CRAWL_PAGE, BANK_PAGE, LISTENER_PAGE = "/crawls/{}/", "/bank/{}/", "/alerts/{}/"
+CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
 
 
 def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
@@ -40,7 +40,7 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
     _leave(
         AlertEvent.UNSAFE,
         {"pool": pool, "name": name, "sentence": sentence},
-        BANK_PAGE.format(pool),
+        POOL_PAGE.format(pool),
         None,
     )
 

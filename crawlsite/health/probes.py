@@ -130,7 +130,7 @@ def _migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
-def bank() -> str:
+def pools() -> str:
     return " ".join(missing_units()) or OK
 
 

@@ -51,7 +51,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 def _readiness() -> tuple[dict[str, str], int]:
     needed = {"postgresql": probes.postgresql(), "redis": probes.redis()}
-    needed["bank"] = probes.bank() if needed["postgresql"] == OK else "unknown"
+    needed["pools"] = probes.pools() if needed["postgresql"] == OK else "unknown"
     told = {
         **needed,
         "workers": probes.workers() if needed["redis"] == OK else "unknown",

@@ -50,7 +50,7 @@ def alarm(client, address: str):
 PAGES = [
     "/crawls/",
     "/crawls/new/",
-    "/bank/{pool}/",
+    "/resources/{pool}/",
     "/nowhere/",
     "/admin/",
     "/admin/allocation/pool/",

@@ -39,7 +39,7 @@ def test_check_of_the_database_fails_if_units_are_missing(leak):
 def test_not_ready_while_units_are_missing(client, leak):
     answer = client.get("/readyz")
 
-    assert (answer.status_code, answer.json()["bank"]) == (503, SENTENCE)
+    assert (answer.status_code, answer.json()["pools"]) == (503, SENTENCE)
 
 
 def test_every_start_tells_of_missing_units_and_goes_on(leak, settings, capsys):

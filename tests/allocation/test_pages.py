@@ -44,24 +44,24 @@ def text(element) -> str:
 
 
 def test_bank_asks_for_a_log_in(client, bank):
-    for address in (reverse("allocation:banks"), bank.get_absolute_url()):
+    for address in (reverse("allocation:pools"), bank.get_absolute_url()):
         assert client.get(address).url.startswith(reverse("login"))
 
 
 def test_bank_is_closed_to_those_who_may_not_see_pools(client, django_user_model, bank):
     client.force_login(django_user_model.objects.create_user("nobody"))
 
-    for address in (reverse("allocation:banks"), bank.get_absolute_url()):
+    for address in (reverse("allocation:pools"), bank.get_absolute_url()):
         assert client.get(address).status_code == 403
 
 
 def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_are(
     viewer, bank, make_pool
 ):
-    assert viewer.get(reverse("allocation:banks")).url == bank.get_absolute_url()
+    assert viewer.get(reverse("allocation:pools")).url == bank.get_absolute_url()
 
     make_pool(1, name="a pool that is over")
-    page = BeautifulSoup(viewer.get(reverse("allocation:banks")).content, "html.parser")
+    page = BeautifulSoup(viewer.get(reverse("allocation:pools")).content, "html.parser")
     first = page.find("a", href=bank.get_absolute_url()).find_parent("article")
     assert "2 processes, 1 waiting" in text(first)
     assert "6 of 10" in text(first)
@@ -73,11 +73,11 @@ def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_ar
 
 
 def test_bank_without_a_pool_says_what_to_do(viewer):
-    assert "no pool yet" in viewer.get(reverse("allocation:banks")).content.decode()
+    assert "no pool yet" in viewer.get(reverse("allocation:pools")).content.decode()
 
 
 def test_unknown_pool_is_not_found(viewer):
-    assert viewer.get(reverse("allocation:bank", args=[0])).status_code == 404
+    assert viewer.get(reverse("allocation:pool", args=[0])).status_code == 404
 
 
 def test_matrix_shows_what_each_holds_of_its_most_and_may_still_need(viewer, bank):
@@ -232,8 +232,8 @@ def test_command_fails_on_an_unsafe_pool(make_pool, make_process, capsys):
 def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(
     viewer, make_pool, make_process, monkeypatch
 ):
-    monkeypatch.setattr("allocation.views.bank.ROWS", 2)
-    monkeypatch.setattr("allocation.views.bank.WAITS", 1)
+    monkeypatch.setattr("allocation.views.pools.ROWS", 2)
+    monkeypatch.setattr("allocation.views.pools.WAITS", 1)
     pool = make_pool(6)
     for name in ("alpha", "beta", "gamma"):
         make_process(pool, name, (2,), (2,))

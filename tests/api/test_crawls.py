@@ -173,8 +173,8 @@ def test_a_crawl_says_what_it_holds_what_it_waits_for_and_who_is_in_its_way(oper
     start_run(holder)
     start_run(waiter)
 
-    [holds] = operator.get(f"crawls/{holder.pk}")["bank"]
-    [waits] = operator.get(f"crawls/{waiter.pk}")["bank"]
+    [holds] = operator.get(f"crawls/{holder.pk}")["resources"]
+    [waits] = operator.get(f"crawls/{waiter.pk}")["resources"]
 
     assert {"bandwidth": 60_000}.items() <= {
         one["resource"]: one["units"] for one in holds["holdings"]

@@ -96,7 +96,7 @@ def test_take_the_pictures(browse, crawls, scheme):
         "crawl": f"/crawls/{crawls['Library catalogue'].pk}/",
         "frontier": f"/crawls/{crawls['Library catalogue'].pk}/frontier/",
         "health": "/health/",
-        "bank": f"/bank/{Pool.objects.get().pk}/",
+        "resources": f"/resources/{Pool.objects.get().pk}/",
     }
     for width, tallest in WIDTHS.items():
         page = browse("operator", color_scheme=scheme, viewport={"width": width, "height": 800})

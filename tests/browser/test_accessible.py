@@ -47,7 +47,7 @@ def test_pages_before_there_is_anything(open_as, pool):
     found = faults(nobody, "/login/")
     found += [
         fault
-        for address in ("/", "/crawls/", "/crawls/new/", f"/bank/{pool.pk}/")
+        for address in ("/", "/crawls/", "/crawls/new/", f"/resources/{pool.pk}/")
         for fault in faults(operator, address)
     ]
     found += faults(operator, "/nowhere/", status=404) + faults(viewer, "/crawls/new/", status=403)
@@ -63,8 +63,8 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     addresses += [
         "/crawls/",
         "/crawls/?q=nothing+like+it",
-        "/bank/",
-        f"/bank/{Pool.objects.get().pk}/",
+        "/resources/",
+        f"/resources/{Pool.objects.get().pk}/",
     ]
     addresses += [
         f"/crawls/new/?clone={crawls['holder'].pk}",

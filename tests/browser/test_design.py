@@ -24,7 +24,7 @@ def pages(make_web, user_of, browse) -> list[Page]:
     web = make_web()
     web.enough.set()
     crawls = furnish(web.url, by=user_of("operator"))
-    addresses = ["/", "/crawls/", "/crawls/new/", "/health/", "/bank/", "/hosts/"]
+    addresses = ["/", "/crawls/", "/crawls/new/", "/health/", "/resources/", "/hosts/"]
     addresses += [f"/crawls/{crawl.pk}/" for crawl in crawls.values()]
     done = crawls["manual"].pk
     addresses += [f"/crawls/{done}/{tab}/" for tab in ("pages", "hosts", "settings", "runs")]

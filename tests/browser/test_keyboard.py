@@ -69,11 +69,11 @@ def addresses(crawl) -> dict[str, str]:
         "list": "/crawls/",
         "new": "/crawls/new/",
         "crawl": f"/crawls/{crawl.pk}/",
-        "bank": f"/bank/{crawl.runs.get().processes.get().bank_process.pool_id}/",
+        "resources": f"/resources/{crawl.runs.get().processes.get().bank_process.pool_id}/",
     }
 
 
-@pytest.mark.parametrize("name", ["list", "new", "crawl", "bank"])
+@pytest.mark.parametrize("name", ["list", "new", "crawl", "resources"])
 def test_tab_goes_through_the_page_in_its_order_and_shows_where_it_is(operator, addresses, name):
     open_calmly(operator, addresses[name])
 

@@ -61,7 +61,7 @@ def test_everything_can_be_read(page, make_web, user_of):
         expect(page.get_by_role("rowheader", name=crawl.name)).to_be_visible()
     expect(page.get_by_label("Pause refresh")).to_be_hidden()
 
-    page.goto("/bank/")
+    page.goto("/resources/")
     expect(page.get_by_role("main")).to_contain_text("safe")
     expect(page.get_by_role("main")).to_contain_text("The waiter")
 

@@ -55,18 +55,18 @@ def scrape(client, token) -> dict[tuple, float]:
 def test_units_waits_and_safety_are_told_by_pool_and_class(client, token, pool):
     found = scrape(client, token)
 
-    assert found["crawlsite_bank_capacity_units", "default", "slots"] == 8
-    assert found["crawlsite_bank_available_units", "default", "slots"] == 2
-    assert found["crawlsite_bank_conservation_error_units", "default", "slots"] == 0
-    assert found["crawlsite_bank_waiting_requests", "default"] == 1
-    assert found["crawlsite_bank_is_safe", "default"] == 1
+    assert found["crawlsite_pool_capacity_units", "default", "slots"] == 8
+    assert found["crawlsite_pool_available_units", "default", "slots"] == 2
+    assert found["crawlsite_pool_conservation_error_units", "default", "slots"] == 0
+    assert found["crawlsite_pool_waiting_requests", "default"] == 1
+    assert found["crawlsite_pool_is_safe", "default"] == 1
     assert found["crawlsite_runs", "running"] == 0
 
 
 def test_age_of_the_oldest_wait_grows(client, token, pool):
     Request.objects.filter(state="waiting").update(created_at="2026-01-01T00:00Z")
 
-    assert scrape(client, token)["crawlsite_bank_oldest_wait_seconds", "default"] > 3600
+    assert scrape(client, token)["crawlsite_pool_oldest_wait_seconds", "default"] > 3600
 
 
 @pytest.mark.parametrize("every", [2, 1000])
@@ -78,10 +78,10 @@ def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(
 
     found = scrape(client, token)
 
-    assert found["crawlsite_bank_decisions_total", "default"] == 2
-    assert found["crawlsite_bank_events_total", "registered", "default"] == 2
+    assert found["crawlsite_pool_decisions_total", "default"] == 2
+    assert found["crawlsite_pool_events_total", "registered", "default"] == 2
     assert (
-        sum(count for (name, *_), count in found.items() if name == "crawlsite_bank_events_total")
+        sum(count for (name, *_), count in found.items() if name == "crawlsite_pool_events_total")
         == Event.objects.count()
     )
 
@@ -89,7 +89,7 @@ def test_totals_are_the_ledgers_whether_or_not_a_checkpoint_counted_them(
 def test_missing_units_are_counted(client, token, pool):
     Pool.objects.update(available=[1])
 
-    assert scrape(client, token)["crawlsite_bank_conservation_error_units", "default", "slots"] == 1
+    assert scrape(client, token)["crawlsite_pool_conservation_error_units", "default", "slots"] == 1
 
 
 def test_scrape_without_a_pool_is_no_error(client, token):

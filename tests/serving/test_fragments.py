@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-LIVE = ["home", "health", "allocation:banks", "dnscache:overview", "experiments:experiments"]
+LIVE = ["home", "health", "allocation:pools", "dnscache:overview", "experiments:experiments"]
 
 
 @pytest.mark.parametrize("name", LIVE)

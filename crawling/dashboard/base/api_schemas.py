@@ -71,7 +71,7 @@ class ProcessHoldingsOut(Schema):
 
 
 class CrawlDetail(CrawlOut):
-    bank: list[ProcessHoldingsOut] = Field(
+    resources: list[ProcessHoldingsOut] = Field(
         description="processes of the latest run that hold or wait for something"
     )
     order: dict[str, Any] = Field(description="the fields that would make this crawl")

@@ -66,7 +66,7 @@ def _parts(run: Run) -> dict[str, str]:
         "crawl.json": _json(
             {**run_view(run, waits=by_process).as_dict(), "order": order_of(run.crawl)}
         ),
-        "bank.json": _json(_bank(run, waits)),
+        "resources.json": _json(_resources(run, waits)),
         "hosts.csv": _csv(hosts),
         "shifts.csv": _csv(list(shifts[:SHIFTS])),
         "urls-waiting.csv": _csv(urls),
@@ -75,7 +75,7 @@ def _parts(run: Run) -> dict[str, str]:
     }
 
 
-def _bank(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
+def _resources(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
     own = list(Process.objects.filter(run_process__run=run).values())
     ids = [row["id"] for row in own]
     pool = default_pool()

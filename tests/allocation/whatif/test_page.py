@@ -206,7 +206,7 @@ def test_pages_of_the_bank_lead_to_a_copy_of_what_they_show(viewer, address, ban
     make_pool(1, name="second")
     assert (
         f'href="{address}?pool={bank.pk}"'
-        in viewer.get(reverse("allocation:banks")).content.decode()
+        in viewer.get(reverse("allocation:pools")).content.decode()
     )
 
 

@@ -132,7 +132,7 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
         "60,000 KiB/s of bandwidth",
         "since <time",
         "Held by holder",
-        reverse("allocation:bank", args=[1])[:6],
+        reverse("allocation:pool", args=[1])[:6],
     )
     seen(page, ">Pause<", ">Stop<")
 

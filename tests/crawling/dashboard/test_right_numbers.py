@@ -133,8 +133,8 @@ def test_pools_of_experiments_stand_in_no_list_of_pools(pool):
 
     assert [card.name for card in pool_cards()] == ["default"]
     assert "experiment 1" not in text_of(viewer, "home")
-    assert viewer.get(reverse("allocation:banks")).url == reverse("allocation:bank", args=[pool.pk])
-    assert "experiment 1" in text_of(viewer, "allocation:bank", made.pk)
+    assert viewer.get(reverse("allocation:pools")).url == reverse("allocation:pool", args=[pool.pk])
+    assert "experiment 1" in text_of(viewer, "allocation:pool", made.pk)
 
 
 def test_ports_the_wrong_way_round_are_told_on_their_field():

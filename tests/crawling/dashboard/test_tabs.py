@@ -24,7 +24,7 @@ OF_A_CRAWL = {
 #: pages that stand under a tab
 UNDER = {"schedule": "Settings", "scope": "Settings", "checkpoints": "Settings", "archive": "Pages"}
 OF_RESOURCES = {
-    "bank": "In use and waiting",
+    "pool": "In use and waiting",
     "sequence": "Safe sequence",
     "events": "Events",
     "history": "History",

@@ -22,7 +22,7 @@ from rq.job import JobStatus
 from crawling.alerts import delivery as sending
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
-from crawling.alerts.notify import BANK_PAGE, CRAWL_PAGE
+from crawling.alerts.notify import CRAWL_PAGE, POOL_PAGE
 from crawling.alerts.wording import WAITS, read_listener, signature, try_again_at
 from crawling.crawls.creation import create_crawl, new_run, start_run
 from crawling.errors import BadOrder
@@ -73,7 +73,7 @@ def test_what_is_told_under_the_runs_lock_loads_none_of_the_sites_views(listener
 
     assert (run.state, Delivery.objects.count()) == ("queued", 1)
     assert CRAWL_PAGE.format(7) == reverse("crawling:crawl", args=[7])
-    assert BANK_PAGE.format(7) == reverse("allocation:bank", args=[7])
+    assert POOL_PAGE.format(7) == reverse("allocation:pool", args=[7])
 
 
 def test_what_was_rolled_back_is_told_to_nobody(listener, order):

@@ -121,7 +121,7 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
         assert told["facts"]["next_host"]["name"] == "127.0.0.1:8900"
         assert "127.0.0.1:8900" in bundle.read("hosts.csv").decode()
         assert SEED in bundle.read("urls-waiting.csv").decode()
-        assert {"crawl.json", "bank.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(
+        assert {"crawl.json", "resources.json", "shifts.csv", "minutes.csv", "log.txt"} <= set(
             bundle.namelist()
         )
     assert browser("viewer").get(evidence).status_code == 403

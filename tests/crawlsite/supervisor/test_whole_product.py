@@ -48,12 +48,12 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
 
     crawls = browser.get(f"{base}/crawls/").text
     assert "Held by Demo: the library" in crawls
-    bank = browser.get(f"{base}/bank/", allow_redirects=True).text
+    bank = browser.get(f"{base}/resources/", allow_redirects=True).text
     assert "The state is <strong>safe</strong>" in bank
     assert "1 waiting" in bank
     assert requests.get(f"{base}/readyz").json() == {
         "postgresql": "ok",
-        "bank": "ok",
+        "pools": "ok",
         "redis": "ok",
         "workers": "2 for crawls",
         "scheduler": "ok",

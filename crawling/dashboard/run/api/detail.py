@@ -15,10 +15,10 @@ from crawling.models import CrawlJob
 def detail(crawl: CrawlJob) -> dict[str, Any]:
     """A crawl with its dealings with the pool and the whole of its order."""
     run = crawl.runs.first()
-    bank = [_dealings(one) for one in dealings_of(run)] if run else []
+    resources = [_dealings(one) for one in dealings_of(run)] if run else []
     return {
         **crawl_view(crawl).as_dict(),
-        "bank": bank,
+        "resources": resources,
         "order": order_of(crawl),
         "revision": crawl.revision,
     }

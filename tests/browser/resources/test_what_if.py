@@ -46,7 +46,7 @@ def press(page: Page, name: str) -> None:
 def test_the_paper_s_screens_by_hand(page):
     """SEEDS P2: ten classes of five, one process; its request is granted, and the state moves
     on."""
-    page.goto("/bank/what-if/")
+    page.goto("/resources/what-if/")
     press(page, "Remove process1")
     page.get_by_label("How many classes to add").fill("7")
     press(page, "Add classes")
@@ -72,7 +72,7 @@ def test_the_paper_s_screens_by_hand(page):
 
 
 def test_after_an_error_one_may_ask_again_or_stop(page):
-    page.goto("/bank/what-if/?example=silberschatz")
+    page.goto("/resources/what-if/?example=silberschatz")
     amounts = page.get_by_label("How much of each class")
     amounts.fill("1 0 3")
     press(page, "Request resources")
@@ -93,7 +93,7 @@ def test_after_an_error_one_may_ask_again_or_stop(page):
 
 
 def test_a_wait_is_explained(page):
-    page.goto("/bank/what-if/?example=silberschatz")
+    page.goto("/resources/what-if/?example=silberschatz")
     page.get_by_label("Who").select_option("P4")
     page.get_by_label("How much of each class").fill("3 3 0")
     press(page, "Request resources")
@@ -108,7 +108,7 @@ def test_a_wait_is_explained(page):
 
 
 def test_units_come_back_and_processes_finish(page):
-    page.goto("/bank/what-if/?example=silberschatz")
+    page.goto("/resources/what-if/?example=silberschatz")
     page.get_by_label("Who").select_option("P2")
     page.get_by_label("How much of each class").fill("1 0 0")
     press(page, "Give these back")
@@ -122,7 +122,7 @@ def test_units_come_back_and_processes_finish(page):
 
 def test_the_paper_s_single_class_is_safe_by_other_orders_than_it_says(page):
     """SEEDS P3 with its erratum."""
-    page.goto("/bank/what-if/?example=p3")
+    page.goto("/resources/what-if/?example=p3")
 
     expect(page.locator(".sequences li")).to_have_text(["P2, P3, P1, P4", "P2, P3, P4, P1"])
     expect(page.locator(".looks tbody tr").first).to_have_text(
@@ -131,7 +131,7 @@ def test_the_paper_s_single_class_is_safe_by_other_orders_than_it_says(page):
 
 
 def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
-    page.goto("/bank/what-if/?example=silberschatz")
+    page.goto("/resources/what-if/?example=silberschatz")
     page.get_by_label("Max of P1").fill("3 2x 2")
     page.get_by_label("Process 1").fill("Ann")
     press(page, "Safety check")
@@ -145,7 +145,7 @@ def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
 
 
 def test_a_state_goes_by_link_and_by_file_and_comes_back_the_same(page, tmp_path):
-    page.goto("/bank/what-if/?example=tanenbaum")
+    page.goto("/resources/what-if/?example=tanenbaum")
     shown = page.locator("table.textbook").inner_text()
     link = page.get_by_label("Link to this state").input_value()
     for form in ("JSON", "CSV"):
@@ -156,14 +156,14 @@ def test_a_state_goes_by_link_and_by_file_and_comes_back_the_same(page, tmp_path
     page.goto(link)
     assert page.locator("table.textbook").inner_text() == shown
     for form in ("JSON", "CSV"):
-        page.goto("/bank/what-if/")
+        page.goto("/resources/what-if/")
         page.get_by_label("A file exported before, JSON or CSV").set_input_files(tmp_path / form)
         press(page, "Import")
         assert page.locator("table.textbook").inner_text() == shown
 
 
 def test_return_checks_and_every_stop_of_tab_shows(browse, pool):
-    page = browse("viewer", "/bank/what-if/?example=silberschatz")
+    page = browse("viewer", "/resources/what-if/?example=silberschatz")
 
     stops, unseen = tab_through(page)
     assert stops == page.evaluate(STOPS)
@@ -195,19 +195,19 @@ def test_nothing_for_axe_to_find_and_nothing_to_scroll_sideways_for(browse, pool
             *rows,
         ]
     )
-    page.goto("/bank/what-if/")
+    page.goto("/resources/what-if/")
     page.get_by_label("A file exported before").set_input_files(
         {"name": "large.csv", "mimeType": "text/csv", "buffer": large.encode()}
     )
     press(page, "Import")
     addresses = [
         page.url,
-        "/bank/what-if/",
-        f"/bank/what-if/?pool={pool.pk}",
-        "/bank/what-if/?s=nonsense",
+        "/resources/what-if/",
+        f"/resources/what-if/?pool={pool.pk}",
+        "/resources/what-if/?s=nonsense",
     ]
     addresses += [
-        f"/bank/what-if/?example={key}" for key in ("p2", "p3", "silberschatz", "tanenbaum")
+        f"/resources/what-if/?example={key}" for key in ("p2", "p3", "silberschatz", "tanenbaum")
     ]
 
     for address in addresses:

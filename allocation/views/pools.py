@@ -24,16 +24,16 @@ WAITS = 30
 
 
 @authenticated(needs="allocation.view_pool")
-def banks(request: AuthenticatedRequest) -> HttpResponse:
+def pools(request: AuthenticatedRequest) -> HttpResponse:
     """List the pools with how full they are, or show the only one."""
     cards = pool_cards()
     if len(cards) == 1:
-        return redirect("allocation:bank", cards[0].id)
-    return render_live(request, "allocation/banks.html", "allocation/_banks.html", {"pools": cards})
+        return redirect("allocation:pool", cards[0].id)
+    return render_live(request, "allocation/pools.html", "allocation/_pools.html", {"pools": cards})
 
 
 @authenticated(needs="allocation.view_pool")
-def bank(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show Available, Max, Allocation and Need, and why each request waits."""
     view = _view(pool)
     text = request.GET.get("q", "").strip()
@@ -45,7 +45,7 @@ def bank(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         "waits": view.waiting[:WAITS],
         "more_waits": view.waiting[WAITS:],
     }
-    return render_live(request, "allocation/bank.html", "allocation/_bank.html", here)
+    return render_live(request, "allocation/pool.html", "allocation/_pool.html", here)
 
 
 @authenticated(needs="allocation.view_pool")

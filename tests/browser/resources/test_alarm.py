@@ -46,7 +46,7 @@ def test_an_administrator_puts_an_unsafe_limit_through_and_every_page_says_so_un
     page.get_by_label("Why it must be all the same").fill("A drive broke.")
     page.get_by_role("button", name="Override the safety check").click()
 
-    for address in ("/crawls/", "/bank/", "/admin/"):
+    for address in ("/crawls/", "/resources/", "/admin/"):
         page.goto(address)
         expect(page.locator("[data-alarm]")).to_contain_text(
             "Put through by administrator: A drive broke."
@@ -70,9 +70,9 @@ def test_the_alarm_the_waits_and_the_override_are_accessible(drives, browse, scr
         kind="growth",
         epoch=request.epoch,
     )
-    found = faults(page, f"/bank/{drives.pk}/")
+    found = faults(page, f"/resources/{drives.pk}/")
     Pool.objects.filter(pk=drives.pk).update(is_safe=False)
-    for address in (f"/bank/{drives.pk}/", "/crawls/", "/nowhere/"):
+    for address in (f"/resources/{drives.pk}/", "/crawls/", "/nowhere/"):
         found += faults(page, address, status=404 if address == "/nowhere/" else 200)
 
     assert not found, "\n".join(found)

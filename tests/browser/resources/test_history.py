@@ -24,7 +24,7 @@ def address(pool) -> str:
             pool=pool.pk, label=label, run_ref="", maximum={**MOST, "worker": 1, "fetch_slots": 8}
         )
         request_resources(process=process.pk, amounts={**MOST, "worker": 1}, request_id=uuid4())
-    return f"/bank/{pool.pk}/history/"
+    return f"/resources/{pool.pk}/history/"
 
 
 @pytest.mark.parametrize("screen", ONE_SCREEN)

@@ -103,7 +103,7 @@ SELECT id, 3, 3, 3, 0, 3000 FROM crawling_run WHERE state = 'finished' ON CONFLI
 
 
 def main() -> None:
-    from benchmarks.crawling.working import make_ready
+    from benchmarks.crawling.local_crawls import make_ready
     from benchmarks.database import empty_database
 
     reader = argparse.ArgumentParser(description=__doc__)

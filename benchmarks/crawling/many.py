@@ -67,10 +67,10 @@ def make_ready() -> str:
     django.setup()
     from django.contrib.auth.models import User
 
-    from benchmarks.crawling import working
+    from benchmarks.crawling import local_crawls
     from crawlsite.tokens import make_token
 
-    working.make_ready()
+    local_crawls.make_ready()
     rights = {"is_superuser": True, "is_staff": True}
     user, _ = User.objects.get_or_create(username="many", defaults=rights)
     user.api_tokens.all().delete()
@@ -214,7 +214,7 @@ def latest_run() -> int:
 
 def spending(programs: dict[str, int]) -> dict[str, float]:
     """Seconds of the processor so far, by kind of program; with those of children that ended."""
-    from benchmarks.crawling.spending import server_seconds
+    from benchmarks.crawling.shift_costs import server_seconds
 
     spent = {"PostgreSQL": server_seconds()}
     for name, pid in programs.items():

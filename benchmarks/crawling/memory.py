@@ -44,7 +44,7 @@ class Look:
 
 
 def main() -> None:
-    from benchmarks.crawling.working import make_ready
+    from benchmarks.crawling.local_crawls import make_ready
     from tests.stack import SCHEDULER, WORKER, running_stack
     from tests.webs.synthetic import SyntheticWeb, serve_web
 

@@ -15,7 +15,7 @@ import crawlsite.settings
 
 
 def main() -> None:
-    from benchmarks.crawling.working import crawl_to_the_end, make_ready
+    from benchmarks.crawling.local_crawls import crawl_to_the_end, make_ready
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     make_ready()

@@ -37,14 +37,14 @@ def set_up() -> None:
 def set_up_worker() -> None:
     """As a worker is when it forks a shift."""
     set_up()
-    from benchmarks.crawling import spending  # noqa: F401
+    from benchmarks.crawling import shift_costs  # noqa: F401
     from crawling.worker.jobs import prepare_to_fork
 
     prepare_to_fork()
 
 
 def main() -> None:
-    from benchmarks.crawling.working import make_ready, nothing_is_held
+    from benchmarks.crawling.local_crawls import make_ready, nothing_is_held
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
@@ -74,8 +74,8 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
     what it was spent on.
     """
-    from benchmarks.crawling.spending import Spending, server_seconds, shift_spending
-    from benchmarks.crawling.working import granted_shifts
+    from benchmarks.crawling.local_crawls import granted_shifts
+    from benchmarks.crawling.shift_costs import Spending, server_seconds, shift_spending
     from crawling.crawls.creation import create_crawl, free_name, start_run
     from crawling.models import Page
     from crawling.models.jobs import ENDED_STATES

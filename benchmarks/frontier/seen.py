@@ -23,7 +23,7 @@ LINKS, ROUNDS = 2_000, 15
 def main(urls: int) -> None:
     from django.db import transaction
 
-    from benchmarks.frontier.sowings import Sowings
+    from benchmarks.frontier.link_batches import Sowings
 
     with transaction.atomic():
         for what, prepare in Sowings(urls, LINKS).steps():

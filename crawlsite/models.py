@@ -45,6 +45,14 @@ class Preference(models.Model):
         max_length=10, default="auto", help_text="light, dark, or auto: as the browser has it"
     )
     density = models.CharField(max_length=12, default="comfortable", help_text="of tables")
+    time_zone = models.CharField(max_length=64, default="UTC", help_text="of times on pages")
+    rows = models.PositiveSmallIntegerField(
+        default=0, help_text="of a page of a list; 0: as each list usually has"
+    )
+    hidden_columns = models.JSONField(default=dict, help_text="keys of columns, by list")
+    filters = models.JSONField(
+        default=dict, help_text="the query of each list as it was seen last, by list"
+    )
 
     def __str__(self) -> str:
         return f"of {self.user}"

@@ -86,6 +86,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "crawlsite.download_limit.DownloadLimitMiddleware",
+    # outside of shared refreshes: those with the same choices share
+    "crawlsite.preferences.request.PreferenceMiddleware",
     "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
     "crawlsite.logins.KnownBrowserMiddleware",
@@ -107,7 +109,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.alarms.alarm",
-                "crawlsite.preferences.preferences",
+                "crawlsite.preferences.request.preferences",
             ],
         },
     },

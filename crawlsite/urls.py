@@ -10,7 +10,8 @@ from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview import numbers, overview
-from crawlsite.preferences import keep_look, keep_refresh
+from crawlsite.preferences.views import keep_look, keep_refresh
+from crawlsite.preferences.views import page as preferences_page
 from crawlsite.shared_report import report
 from crawlsite.tokens import revoke, tokens
 
@@ -35,6 +36,7 @@ urlpatterns = [
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("account/tokens/", tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
+    path("account/preferences/", preferences_page, name="preferences"),
     path("account/refresh/", keep_refresh, name="refresh"),
     path("account/look/", keep_look, name="look"),
     path("health/", health, name="health"),

@@ -26,7 +26,7 @@ def moment(at: datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(),
-        f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}",
         text,
     )
 

@@ -5,8 +5,8 @@ prints (SEEDS P5), with its errata.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 
-from django.utils.timezone import localtime
 from rich.table import Table
 
 from crawling.experiments.report import ExperimentView, PolicyResult
@@ -48,7 +48,7 @@ def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Ta
     table.add_column("")
     for entry in column.entries:
         remark = "truly deadlocked" if entry.deadlocked else entry.detail
-        started = f"{localtime(entry.started_at):%H:%M:%S}"
+        started = f"{entry.started_at.astimezone(UTC):%H:%M:%S}"
         table.add_row(
             entry.label,
             started,

@@ -9,24 +9,35 @@ from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import may_view
 from crawling.orders.fields import NUMBER
-from crawlsite.preferences import (
+from crawlsite.preferences.store import (
+    COLUMNS,
     DENSITIES,
     REFRESHES,
+    ROWS,
     THEMES,
+    change_preference,
     preference_of,
-    set_look,
-    set_refresh,
 )
 from serving.access import AuthenticatedRequest
 
 preferences = Router()
+LISTS = ", ".join(f"{name}: {', '.join(heads)}" for name, heads in COLUMNS.items())
 
 
 class Preferences(Schema):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"refresh_seconds": 5, "theme": "dark", "density": "compact"}]
+            "examples": [
+                {
+                    "refresh_seconds": 5,
+                    "theme": "dark",
+                    "density": "compact",
+                    "time_zone": "Europe/Vienna",
+                    "rows": 100,
+                    "hidden_columns": {"crawls": ["excluded"]},
+                }
+            ]
         },
     )
     refresh_seconds: Annotated[Literal[*REFRESHES], NUMBER] = Field(  # type: ignore[valid-type]
@@ -38,17 +49,22 @@ class Preferences(Schema):
     density: Literal[*DENSITIES] = Field(  # type: ignore[valid-type]
         "comfortable", description="of tables"
     )
+    time_zone: Annotated[str, Field(max_length=64)] = Field(
+        "UTC", description="of times on pages; JSON and files are in UTC"
+    )
+    rows: Annotated[Literal[*ROWS], NUMBER] = Field(  # type: ignore[valid-type]
+        0, description="of a page of a list; 0: as each list usually has"
+    )
+    hidden_columns: dict[str, list[str]] = Field(
+        {}, description=f"columns that are not shown, by list. {LISTS}"
+    )
 
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")
 @may_view
 def get_preferences(request: AuthenticatedRequest) -> dict[str, Any]:
     kept = preference_of(request.user)
-    return {
-        "refresh_seconds": kept.refresh_seconds,
-        "theme": kept.theme,
-        "density": kept.density,
-    }
+    return {name: getattr(kept, name) for name in Preferences.model_fields}
 
 
 @preferences.put("", response=Preferences, summary="Choose it; it holds in every browser")
@@ -56,6 +72,5 @@ def get_preferences(request: AuthenticatedRequest) -> dict[str, Any]:
 def set_preferences(
     request: AuthenticatedRequest, wanted: Annotated[Preferences, Body()]
 ) -> dict[str, Any]:
-    set_look(request.user, theme=wanted.theme, density=wanted.density)
-    set_refresh(request.user, str(wanted.refresh_seconds))
+    change_preference(request.user, wanted.dict())
     return wanted.dict()

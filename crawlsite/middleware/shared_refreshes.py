@@ -14,7 +14,10 @@ from typing import NamedTuple
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils import timezone
 from redis.exceptions import RedisError
+
+from serving.list_choices import choices_of
 
 #: what live.js asks anew
 LIVE = "live"
@@ -126,10 +129,12 @@ class SharedRefreshMiddleware:
 
 
 def _digest(request: HttpRequest) -> str:
-    """Of all that a refresh may depend on: its address and what its user is allowed."""
+    """Of all a refresh may depend on: its address, and what its user may do and has chosen."""
     parts = (
         request.get_full_path(),
         request.get_host(),
+        timezone.get_current_timezone_name(),
+        repr(choices_of(request)),
         *sorted(request.user.get_all_permissions()),
     )
     return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

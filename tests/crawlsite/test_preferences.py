@@ -1,9 +1,12 @@
-"""How often live pages ask anew is everybody's own choice, and kept on the account."""
+"""How the pages look and behave is everybody's own choice, and kept on the account."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from crawling.models import CrawlJob, Run
 from crawlsite.models import Preference
 from tests.crawling.pages import browser, soup
 
@@ -53,7 +56,8 @@ def test_a_look_that_there_is_not_is_refused_with_what_there_is():
 def test_a_program_chooses_too_and_off_is_a_choice():
     viewer = browser("viewer")
 
-    wanted = {"refresh_seconds": 0, "theme": "dark", "density": "compact"}
+    wanted = {"refresh_seconds": 0, "theme": "dark", "density": "compact", "rows": 25}
+    wanted |= {"time_zone": "Asia/Tokyo", "hidden_columns": {"crawls": ["size"]}}
     answer = viewer.put("/api/v1/preferences", wanted, content_type="application/json")
 
     assert answer.json() == wanted == viewer.get("/api/v1/preferences").json()
@@ -72,3 +76,124 @@ def test_what_cannot_be_chosen_is_refused_with_what_can(seconds):
         b"refresh_seconds: must be one of 1, 2, 5, 15, 60, 0; 0 is off",
     )
     assert not Preference.objects.exists()
+
+
+def draft(name):
+    order = {"seeds": ["https://a.test/"], "delay_seconds": 1, "batch_size": 9, "claim": {}}
+    return CrawlJob.objects.create(name=name, **order)
+
+
+def prefer(client, **fields):
+    given = {
+        "theme": "auto",
+        "density": "comfortable",
+        "rows": "0",
+        "refresh_seconds": "2",
+        "time_zone": "UTC",
+        "columns-crawls": ["known", "queued", "failed", "excluded", "size", "rate", "started"],
+        "columns-pages": ["type", "size", "fetched"],
+        **fields,
+    }
+    return client.post("/account/preferences/", given)
+
+
+def heads(client, address="/crawls/"):
+    return [head.get_text(strip=True) for head in soup(client.get(address)).select("thead th")]
+
+
+def test_the_page_shows_what_was_chosen_and_leads_back():
+    viewer = browser("viewer")
+
+    answer = prefer(viewer, theme="dark", rows="25", next="/crawls/?q=a")
+
+    assert answer.url == "/crawls/?q=a"
+    page = soup(viewer.get("/account/preferences/"))
+    assert page.select_one("#theme [selected]")["value"] == "dark"
+    assert page.select_one("#rows [selected]")["value"] == "25"
+    assert prefer(viewer, next="https://elsewhere.example/").url == "/account/preferences/"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("time_zone", "Atlantis"), ("rows", "7"), ("rows", ""), ("theme", "pink")]
+)
+def test_a_preference_that_there_is_not_is_told_beside_its_field_and_nothing_is_kept(field, value):
+    viewer = browser("viewer")
+
+    answer = prefer(viewer, density="compact", **{field: value})
+
+    assert answer.status_code == 422
+    assert soup(answer).select_one(f"#{field}")["aria-invalid"] == "true"
+    assert not Preference.objects.exists()
+
+
+def test_hidden_columns_are_not_shown_to_whoever_hid_them():
+    viewer, operator = browser("viewer"), browser("operator")
+    draft("Manuals")
+
+    prefer(viewer, **{"columns-crawls": ["size"]})
+
+    assert heads(viewer) == ["Crawl", "State", "Fetched", "Size"]
+    assert heads(operator)[3:7] == ["Known", "Queued", "Failed", "Excluded"]
+    assert len(soup(viewer.get("/crawls/")).select("tbody tr > *")) == 4
+
+
+def test_a_page_of_a_list_has_as_many_rows_as_were_chosen():
+    viewer, operator = browser("viewer"), browser("operator")
+    for number in range(26):
+        draft(f"crawl {number}")
+
+    prefer(viewer, rows="25")
+
+    assert len(soup(viewer.get("/crawls/")).select("tbody tr")) == 25
+    assert len(soup(operator.get("/crawls/")).select("tbody tr")) == 26
+
+
+def test_exact_times_are_in_the_zone_of_whoever_looks_and_files_in_utc():
+    viewer, operator = browser("viewer"), browser("operator")
+    at = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
+    run = Run.objects.create(crawl=draft("Manuals"), number=1, state="finished", is_latest=True)
+    Run.objects.filter(pk=run.pk).update(started_at=at, finished_at=at)
+
+    prefer(viewer, time_zone="Asia/Tokyo")
+
+    assert "2026-02-01 08:30:00 JST" in viewer.get("/crawls/").text
+    assert "2026-01-31 23:30:00 UTC" in operator.get("/crawls/").text
+    assert b"2026-01-31T23:30:00+00:00" in b"".join(
+        viewer.get("/crawls/list.csv").streaming_content
+    )
+    assert viewer.get("/api/v1/crawls").json()["items"][0]["started_at"].startswith("2026-01-31T23")
+    # a moment without a zone is one of the zone of whoever asks
+    assert "Manuals" in viewer.get("/crawls/?since=2026-02-01T08:00").text
+    assert "Manuals" not in viewer.get("/crawls/?since=2026-02-01T09:00").text
+    assert "Manuals" not in operator.get("/crawls/?since=2026-02-01T08:00").text
+
+
+def test_the_way_back_to_a_list_keeps_its_last_filter_until_it_is_reset():
+    viewer, operator = browser("viewer"), browser("operator")
+
+    def way_back(client, place="/crawls/"):
+        links = soup(client.get("/health/")).select(".places a")
+        return next(link["href"] for link in links if link["href"].startswith(place))
+
+    draft("Manuals")
+    viewer.get("/crawls/?state=failed&sort=-started&after=7")
+    viewer.get("/hosts/?q=org")
+
+    assert way_back(viewer) == "/crawls/?state=failed&sort=-started"
+    assert way_back(viewer, "/hosts/") == "/hosts/?q=org"
+    assert way_back(operator) == "/crawls/"
+
+    reset = soup(viewer.get(way_back(viewer))).select_one(".chips li:last-child a")["href"]
+    viewer.get(reset)
+    assert way_back(viewer) == "/crawls/"
+
+
+def test_each_filter_is_told_and_dropped_by_itself():
+    viewer = browser("viewer")
+    draft("Manuals")
+
+    page = soup(viewer.get("/crawls/?state=draft&q=Man&sort=name&after=3"))
+    chips = {chip.get_text(" ", strip=True): chip.a["href"] for chip in page.select(".chip")}
+
+    assert chips == {"Holds: Man": "?state=draft&sort=name", "State: draft": "?q=Man&sort=name"}
+    assert not soup(viewer.get("/crawls/")).select(".chip")

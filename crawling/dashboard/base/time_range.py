@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.db.models import Q
+from django.utils import timezone
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class TimeRange:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> TimeRange:
-        """Of an address, in ISO 8601, in UTC where nothing else is said; nonsense counts as
-        nothing.
+        """Of an address, in ISO 8601, in the time zone of whoever asks where nothing else is said;
+        nonsense counts as nothing.
         """
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
 
@@ -40,6 +41,7 @@ ALWAYS = TimeRange()
 def _moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text.strip())
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        aware = moment if moment.tzinfo else timezone.make_aware(moment)
+        return aware.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

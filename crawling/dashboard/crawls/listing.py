@@ -103,6 +103,18 @@ def _words(query: Any, name: str) -> str:
 
 
 @dataclass(frozen=True)
+class CrawlTotals:
+    """Sums over the latest runs of all crawls that a filter finds."""
+
+    fetched: int
+    known: int
+    queued: int
+    failed: int
+    excluded: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Listing:
     """One page of crawls."""
 
@@ -118,16 +130,18 @@ class Listing:
     #: whether few enough are found to sort them by counts
     sums: bool
     any_at_all: bool
+    #: of all that match; None: they are too many, or no more than one
+    totals: CrawlTotals | None = None
 
 
-def list_crawls(wanted: CrawlFilter) -> Listing:
-    """Find what is wanted, in a fixed number of queries."""
+def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
+    """Find what is wanted, so many of it, in a fixed number of queries."""
     waiting = waiting_runs()
     states = _states(wanted, waiting)
     found = sum(states.values())
     matching = states.get(wanted.state, 0) if wanted.state else found
     sums = matching <= MOST_SUMMED
-    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, CRAWLS_PER_PAGE)
+    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most)
     return Listing(
         crawls=crawls,
         following=following,
@@ -136,6 +150,7 @@ def list_crawls(wanted: CrawlFilter) -> Listing:
         matching=matching,
         sums=sums,
         any_at_all=bool(found) or CrawlJob.objects.exists(),
+        totals=_totals(wanted, waiting) if sums and matching > 1 else None,
     )
 
 
@@ -152,6 +167,15 @@ def page_of(
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
     return list(zip(crawls, crawl_views(crawls), strict=True)), following
+
+
+def _totals(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlTotals:
+    found = found_crawls(wanted, waiting).order_by()
+    counted = found.aggregate(
+        **{name: Sum(f"last__total__{column}", default=0) for name, column in COUNTED.items()}
+    )
+    queues = HostQueue.objects.filter(queued__gt=0, run__in=found.values("latest"))
+    return CrawlTotals(queued=queues.aggregate(n=Sum("queued", default=0))["n"], **counted)
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:

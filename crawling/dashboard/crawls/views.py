@@ -8,12 +8,14 @@ from typing import NamedTuple
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.dashboard.base.columns import ColumnHead, column
+from crawling.dashboard.base.chips import SPAN, chips_of
 from crawling.dashboard.base.crawl_views import CrawlView
+from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.listing import (
-    BY_COUNTS,
+    CRAWLS_PER_PAGE,
     CrawlFilter,
     Listing,
     crawls_file,
@@ -25,21 +27,10 @@ from crawling.runs.transitions import possible
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import wants_fragment
+from serving.list_choices import choices_of
 
-#: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest
-#: first
-COLUMNS = (
-    ("name", "Crawl", False),
-    ("state", "State", False),
-    ("fetched", "Fetched", True),
-    ("known", "Known", True),
-    ("queued", "Queued", True),
-    ("failed", "Failed", True),
-    ("excluded", "Excluded", True),
-    ("size", "Size", True),
-    ("", "Pages/s", True),
-    ("started", "Started", True),
-)
+#: what narrows the list, and its words
+FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", **SPAN}
 
 
 class CrawlListRow(NamedTuple):
@@ -73,19 +64,27 @@ class CrawlListRow(NamedTuple):
 def crawls(request: AuthenticatedRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
     wanted = CrawlFilter.read(request.GET)
-    listing = list_crawls(wanted)
+    choices = choices_of(request)
+    shown = choices.shown("crawls", COLUMNS)
+    listing = list_crawls(wanted, most=choices.most(CRAWLS_PER_PAGE))
     facts = {
         "wanted": wanted,
         "listing": listing,
         "rows": _rows(listing),
-        "columns": _columns(wanted, listing),
+        "columns": heads(wanted, listing, shown),
+        "shown": shown,
     }
     if wants_fragment(request):
         return render(request, "crawling/_crawls.html", facts)
     return render(
         request,
         "crawling/crawls.html",
-        {**facts, "views": SavedView.objects.filter(user=request.user.pk)},
+        {
+            **facts,
+            "chips": chips_of(request.GET, FILTERS),
+            "reset": reverse("crawling:crawls"),
+            "views": SavedView.objects.filter(user=request.user.pk),
+        },
     )
 
 
@@ -117,17 +116,3 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlLis
         rate,
         view.run_id in now,
     )
-
-
-def _columns(wanted: CrawlFilter, listing: Listing) -> list[ColumnHead]:
-    """Where too many crawls are found to add up the counts of each, those heads do not sort."""
-    return [
-        column(
-            "" if key in BY_COUNTS and not listing.sums else key,
-            label,
-            is_number and key != "started",
-            now=wanted.sort,
-            falls_first=is_number,
-        )
-        for key, label, is_number in COLUMNS
-    ]

@@ -15,6 +15,7 @@ from crawling.dashboard.pages.not_fetched import (
 )
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send
+from serving.list_choices import choices_of
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has left nothing out"
@@ -30,8 +31,9 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     after = asked_number(request, "after")
+    most = choices_of(request).most(ROWS)
     rows, following = (
-        not_fetched_urls(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
+        not_fetched_urls(run, asked.key, after=after or 0, limit=most) if asked else ([], None)
     )
     here = {
         "crawl": run.crawl,

@@ -78,6 +78,7 @@ def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_num
     first, queries, following = listed()
     second = names(viewer.get(HOSTS + following["href"]))
     assert [*first, *second] == [f"h{n:03}.test" for n in range(130)]
+    listed(q="H007")  # another filter than before is kept, by queries of its own
     few, queries_of_one, _ = listed(q="H007")
     assert (few, queries_of_one) == (["h007.test"], queries)
     assert queries <= 14

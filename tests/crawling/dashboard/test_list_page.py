@@ -369,7 +369,7 @@ def test_the_list_takes_the_same_queries_however_many_crawls_there_are(operator,
         start_run(create_crawl(order(f"http://127.0.0.{number + 1}:8900/", name=f"crawl {number}")))
 
     assert queries() == few
-    assert few <= 29
+    assert few <= 31
 
 
 def test_a_page_that_is_not_there_says_where_to_go(operator):
@@ -377,3 +377,21 @@ def test_a_page_that_is_not_there_says_where_to_go(operator):
 
     assert answer.status_code == 404
     assert soup(answer).select_one(f"main a[href='{reverse(LIST)}']")
+
+
+def test_the_list_ends_with_totals_of_all_that_the_filter_finds(operator, order):
+    for number, failed in ((1, 2), (2, 3), (3, 4)):
+        job = create_crawl(order("http://127.0.0.1:8900/", name=f"crawl {number}"))
+        run = Run.objects.create(crawl=job, number=1, state="failed", is_latest=True)
+        RunTotal.objects.filter(run=run).delete()
+        RunTotal.objects.create(run=run, fetched=1000 * number, failed=failed, bytes=2048)
+
+    def totals(**query):
+        page = soup(operator.get(reverse(LIST), query))
+        return [cell.get_text(strip=True) for cell in page.select("tfoot tr > *")]
+
+    assert totals()[:6] == ["Total of 3 crawls", "6,000", "0", "0", "9", "0"]
+    assert totals()[6].startswith("6.0")
+    assert totals(q="crawl")[0] == "Total of 3 crawls"
+    assert totals(q="crawl 1") == []
+    assert totals(state="finished") == []

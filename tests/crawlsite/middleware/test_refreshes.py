@@ -13,10 +13,11 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from allocation.services import create_pool
 from crawling.crawls.creation import create_crawl
-from crawling.models import AllowedNetwork, CrawlJob
+from crawling.models import AllowedNetwork, CrawlJob, Run
 from crawlsite.middleware import shared_refreshes as refreshes
 from crawlsite.roles import make_roles
 from tests.crawling.conftest import CLASSES
@@ -87,6 +88,7 @@ def test_a_shared_refresh_asks_only_who_looks(shared, house):
         "django_session",
         "auth_user",
         "auth_permission",
+        "crawlsite_preference",
     }
 
 
@@ -95,6 +97,20 @@ def test_who_may_more_or_less_gets_his_own(shared, house):
 
     assert "clone=" in operator.get("/crawls/", headers=REFRESH).content.decode()
     assert "clone=" not in viewer.get("/crawls/", headers=REFRESH).content.decode()
+
+
+def test_who_chose_other_columns_or_another_zone_gets_his_own(shared, house):
+    Run.objects.create(crawl=house, number=1, state="finished", started_at=timezone.now())
+    plain, other, far = (browser(name, "viewer") for name in ("plain", "other", "far"))
+    hidden = {"refresh_seconds": 2, "hidden_columns": {"crawls": ["excluded"]}}
+    other.put("/api/v1/preferences", hidden, content_type="application/json")
+    zone = {"refresh_seconds": 2, "time_zone": "Asia/Tokyo"}
+    far.put("/api/v1/preferences", zone, content_type="application/json")
+
+    pages = [one.get("/crawls/", headers=REFRESH).text for one in (plain, other, far)]
+
+    assert ["Excluded" in page for page in pages] == [True, False, True]
+    assert ["JST" in page for page in pages] == [False, False, True]
 
 
 def test_who_may_nothing_sees_nothing_that_others_have_had_rendered(shared, house):

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from crawling.dashboard.base.chips import SPAN, chips_of
 from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back, wanted_run
 from crawling.dashboard.pages.filter import asked_pages
@@ -24,8 +25,11 @@ from crawling.runs.retry import retry_failed
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
+from serving.list_choices import choices_of
 
 PAGES, HOSTS = 100, 200
+#: what narrows the list of pages, and its words
+PAGE_FILTERS = {"q": "Holds", "status": "Status", "unread": "Not all was read", **SPAN}
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
 
@@ -66,7 +70,12 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     window = PageWindow([], None)
     try:
         if run:
-            window = pages_of(run, wanted, most=PAGES, before=asked_number(request, "before"))
+            window = pages_of(
+                run,
+                wanted,
+                most=choices_of(request).most(PAGES),
+                before=asked_number(request, "before"),
+            )
     except SearchTookTooLong as error:
         messages.error(request, str(error))
     statuses = (
@@ -83,6 +92,9 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "statuses": [(str(code), urls) for code, urls in statuses],
     }
+    here["chips"] = chips_of(request.GET, PAGE_FILTERS)
+    here["reset"] = f"?run={run.number}" if run else "?"
+    here["hidden"] = choices_of(request).hidden.get("pages", ())
     here["before"] = request.GET.get("before")
     return render(request, "crawling/pages.html", here)
 
@@ -96,7 +108,8 @@ def hosts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     text, sort = asked_text(request, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
-    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
+    most = choices_of(request).most(HOSTS)
+    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=most)
     here = {
         "crawl": run.crawl,
         "run": run,

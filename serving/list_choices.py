@@ -1,0 +1,32 @@
+"""What whoever asks has chosen of lists: rows a page, and columns that are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.http import HttpRequest
+
+
+@dataclass(frozen=True)
+class ListChoices:
+    """The choices of one user."""
+
+    #: a page; 0: as many as each list usually has
+    rows: int = 0
+    #: keys of columns, by the name of the list
+    hidden: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def most(self, usual: int) -> int:
+        """Rows a page of a list that usually has so many."""
+        return self.rows or usual
+
+    def shown(self, name: str, columns: Iterable[str]) -> list[str]:
+        """The columns of a list that are not hidden, in their order."""
+        hidden = self.hidden.get(name, ())
+        return [key for key in columns if key not in hidden]
+
+
+def choices_of(request: HttpRequest) -> ListChoices:
+    """As crawlsite's middleware has found them; what is usual where nothing was chosen."""
+    return getattr(request, "list_choices", None) or ListChoices()

@@ -100,14 +100,14 @@ def test_unknown_expired_revoked_and_deleted_are_answered_alike(crawl, order, st
 
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
-    assert not ShareLink.objects.filter(crawl=gone.pk).exists()
 
 
-def test_a_crawl_that_is_being_deleted_is_not_shown(crawl, stranger):
+def test_links_of_a_crawl_that_is_deleted_for_good_are_gone(crawl, stranger):
     address = shared(crawl)
-    CrawlJob.objects.filter(pk=crawl.pk).update(removal_asked_at=timezone.now())
+    delete_crawl(crawl, by=None, for_good=True)
 
     assert stranger.get(address).status_code == 404
+    assert not ShareLink.objects.exists()
 
 
 def test_a_link_opens_its_own_crawl_only_and_no_other_page(crawl, order, stranger):

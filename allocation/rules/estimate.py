@@ -77,6 +77,11 @@ class Estimate:
     #: the estimate with what it assumes, or why there is none
     sentence: str
 
+    @property
+    def when(self) -> str:
+        """`About 40 s`, without what it assumes."""
+        return "No estimate yet" if self.seconds is None else _when(self.seconds)
+
 
 def estimate_starts(
     available: Vector,

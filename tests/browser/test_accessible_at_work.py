@@ -90,3 +90,33 @@ def test_what_the_first_urls_answer(page, make_web, background_worker):
     )
 
     is_fit(page)
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+TABS = (
+    "",
+    "pages/",
+    "not-fetched/",
+    "frontier/",
+    "hosts/",
+    "log/",
+    "charts/",
+    "runs/",
+    "settings/",
+)
+
+
+def test_on_a_phone_an_overview_takes_three_screens_and_every_tab_begins_on_the_first(
+    browse, crawl
+):
+    page = browse("operator", f"/crawls/{crawl.pk}/", **PHONE)
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3", timeout=SOON)
+    screen = PHONE["viewport"]["height"]
+
+    assert page.evaluate("document.documentElement.scrollHeight") <= 3 * screen
+    for tab in TABS:
+        page.goto(f"/crawls/{crawl.pk}/{tab}")
+        bottom = page.locator("nav.tabs").first.bounding_box()
+        assert bottom["y"] + bottom["height"] < screen / 2, tab
+        rows = page.eval_on_selector_all("main tr", "rows => rows.map(row => row.offsetHeight)")
+        assert max(rows, default=0) <= screen / 3, tab

@@ -118,6 +118,13 @@ class RunOverview:
         )
 
     @property
+    def waiting(self) -> ProcessHoldings | None:
+        """The first of its processes that waits, of a run of which none holds a shift."""
+        if self.view.state != "waiting":
+            return None
+        return next((process for process in self.dealings if process.wait), None)
+
+    @property
     def is_alive(self) -> bool:
         return self.run is not None and self.run.state not in ENDED_STATES
 

@@ -115,9 +115,10 @@ def test_a_draft_says_what_will_happen(visit, order):
 
 
 def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visit, order):
-    start_run(
-        create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
+    holder = create_crawl(
+        order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})
     )
+    start_run(holder)
     waiter = create_crawl(
         order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000})
     )
@@ -128,13 +129,21 @@ def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visi
     seen(
         page,
         "state-waiting",
-        "<strong>Waits</strong> for",
+        "Waits for 1 worker",
         "60,000 KiB/s of bandwidth",
         "since <time",
-        "Held by holder",
         reverse("allocation:pool", args=[1])[:6],
     )
     seen(page, ">Pause<", ">Stop<")
+    found = BeautifulSoup(page, "html.parser")
+    found.select_one(".log").decompose()
+    line = found.select_one("#wait > summary")
+    assert " ".join(line.get_text().split()) == (
+        "Needs 60,000 KiB/s of bandwidth, 40,000 are free: 20,000 short. Held by holder. "
+        "No estimate yet."
+    )
+    assert line.select_one("a")["href"] == reverse("crawling:crawl", args=[holder.pk])
+    assert found.get_text().count("20,000 short") == 1
 
 
 def test_what_a_run_holds_is_shown_with_its_units(visit, order):

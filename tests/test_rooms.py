@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,12 @@ TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12
 MOST_SIBLINGS = 3
+
+
+def contracts() -> list[dict[str, Any]]:
+    """The contracts of imports."""
+    settings = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())
+    return settings["tool"]["importlinter"]["contracts"]
 
 
 def modules(folder: Path) -> list[Path]:
@@ -67,10 +75,28 @@ def test_make_quick_leaves_unread_only_what_it_would_not_run():
 
 
 def test_contracts_know_every_module_and_a_line_has_at_most_three_siblings():
-    listed = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["tool"]["importlinter"]
-    layered = [one for one in listed["contracts"] if one["type"] == "layers"]
+    layered = [one for one in contracts() if one["type"] == "layers"]
     rooms = [one for one in layered if "containers" in one]
 
     assert {one["name"] for one in rooms if not one.get("exhaustive")} == set()
     lines = [line for one in layered for line in one["layers"]]
     assert {line for line in lines if len(re.split(r"[|:]", line)) > MOST_SIBLINGS} == set()
+
+
+def test_what_calls_itself_pure_may_import_neither_clock_nor_chance():
+    bound = [
+        tuple(name.split("."))
+        for one in contracts()
+        if {"time", "random", "django"} <= set(one.get("forbidden_modules", ()))
+        for name in one["source_modules"]
+    ]
+    pure = [
+        path.relative_to(BASE_DIR).with_suffix("").parts
+        for package in PACKAGES
+        for path in (BASE_DIR / package).rglob("*.py")
+        if re.search(r"\bpure\b(?!`)", ast.get_docstring(ast.parse(path.read_text())) or "", re.I)
+    ]
+
+    free = {".".join(name) for name in pure if all(name[: len(room)] != room for room in bound)}
+    assert len(pure) > len(free)
+    assert free <= {"dnscache.preresolver.__init__"}, "it says which of its modules are pure"

@@ -1,4 +1,4 @@
-"""The states of a run and what leads from one to another; pure."""
+"""The states of a run and what leads from one to another."""
 
 from __future__ import annotations
 

@@ -265,3 +265,15 @@ def test_a_page_of_a_run_that_is_being_removed_is_nowhere_to_be_had(operator, ru
 
     assert [viewer.get(address).status_code for address in pages] == [404, 404, 404]
     assert [operator("GET", f"crawls/{crawl}/{door}")[0] for door in (warc, texts)] == [404, 404]
+
+
+def test_urls_that_wait_are_sent_as_a_file_like_on_their_page(operator, order):
+    run = start_run(create_crawl(order(SEED)))
+
+    sent = operator.client.get(
+        f"/api/v1/crawls/{run.crawl_id}/frontier/export", headers=operator.headers
+    )
+
+    name = f"frontier-{run.crawl_id}-run-1.txt"
+    assert sent["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert b"".join(sent).decode() == f"{SEED}\n"

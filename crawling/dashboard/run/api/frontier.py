@@ -30,7 +30,7 @@ from crawling.orders.order import MAX_SEEDS
 from crawling.runs.manual_order import handle_all, handle_urls
 from crawling.runs.waiting_urls import FrontierFilter, as_text, frontier_of, waiting_count
 from serving.access import AuthenticatedRequest
-from serving.downloads import TYPES
+from serving.downloads import send, text_file
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
@@ -163,8 +163,9 @@ def export_frontier_urls(
     host: Host = "",
     q: Text = "",
 ) -> StreamingHttpResponse:
-    lines = as_text(get_run(crawl_id, run), FrontierFilter(place, host.lower(), q))
-    return StreamingHttpResponse(lines, content_type=TYPES["txt"])
+    found = get_run(crawl_id, run)
+    lines = as_text(found, FrontierFilter(place, host.lower(), q))
+    return send(text_file(f"frontier-{crawl_id}-run-{found.number}", lines))
 
 
 @frontier.post(

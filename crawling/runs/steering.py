@@ -16,7 +16,7 @@ from crawling.run_log import write
 from crawling.runs.counts import counts_of
 from crawling.runs.grants import ask_for_shifts, cancel_waiting, enroll
 from crawling.runs.shift_lifecycle import settle_run
-from crawling.runs.transitions import ACTIONS, RunAction, told_before
+from crawling.runs.transitions import ACTIONS, RunAction, told_before, told_before_start
 
 #: what an action changes of a run
 MOVED = (
@@ -74,11 +74,19 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
 
 def consequence(crawl: CrawlJob, word: str) -> str:
-    """The sentence that a stop or an abort is confirmed by: what is kept, and what is lost."""
+    """The sentence by which one of CONFIRMED is confirmed: what is kept, and what is lost; empty:
+    there is nothing to confirm. Raises WrongState.
+    """
     run = crawl.runs.first()
     if run is None:
+        if word == "start":
+            return ""
         raise WrongState(f"{crawl.name} has never been started.")
     counts = counts_of([run.pk])[run.pk]
+    if word == "start":
+        is_cut = run.state == RunState.STOPPED and counts.queued
+        return told_before_start(number=run.number, queued=counts.queued) if is_cut else ""
+    _check(crawl, run, ACTIONS[word])
     return told_before(word, queued=counts.queued, in_hand=counts.in_process)
 
 

@@ -24,8 +24,10 @@ ACTIONS = {
     "stop": RunAction(RunState.STOPPING, _UNDER_WAY, "stopped"),
     "abort": RunAction(RunState.STOPPING, _UNDER_WAY | {RunState.STOPPING}, "aborted"),
 }
-#: these end a run: whoever asks for one confirms it
+#: these end a run
 ENDING = frozenset({"stop", "abort"})
+#: whoever asks for one of these confirms it, where there is something to lose
+CONFIRMED = ENDING | {"start"}
 #: what a run that winds down becomes when no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}
 #: in these a new run may start
@@ -53,10 +55,25 @@ def after(word: str, state: RunState) -> RunState | None:
 
 def told_before(word: str, *, queued: int, in_hand: int) -> str:
     """What a stop or an abort keeps and loses, before it is confirmed."""
-    urls = f"{queued:,} queued URL{'' if queued == 1 else 's'}"
+    if not queued and not in_hand:
+        return "All pages are kept, and the queue is empty, so the run cannot be resumed."
     fetches = "1 fetch under way is" if in_hand == 1 else f"{in_hand:,} fetches under way are"
     end = "lost and queued again" if word == "abort" else "finished first"
+    under_way = f" {fetches} {end}," if in_hand else ""
     return (
-        f"{urls} and all pages are kept, {fetches} {end}, and nothing more is fetched until the "
+        f"{_urls(queued)} and all pages are kept,{under_way} and nothing more is fetched until the "
         "run is resumed, which is possible until the crawl is run again."
     )
+
+
+def told_before_start(*, number: int, queued: int) -> str:
+    """What a new run loses of a run that was stopped."""
+    return (
+        f"A new run begins with the seeds. All pages of run {number} are kept, but it cannot be "
+        f"resumed any more, and its {_urls(queued)} {'is' if queued == 1 else 'are'} not fetched "
+        "unless the new run finds them."
+    )
+
+
+def _urls(queued: int) -> str:
+    return f"{queued:,} queued URL{'' if queued == 1 else 's'}"

@@ -18,13 +18,14 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, DeletedKind
 from crawling.runs import steering
 from crawling.runs.retry import retry_failed
-from crawling.runs.transitions import ENDING
+from crawling.runs.transitions import CONFIRMED
 
 Options = dict[str, Any]
 
 
 def _start(crawl: CrawlJob, options: Options) -> None:
     require_worker()
+    confirm(steering.consequence(crawl, "start"), f"Start {crawl.name}?", options)
     start_run(crawl)
 
 
@@ -38,8 +39,10 @@ def _end(crawl: CrawlJob, options: Options, word: str, end: Callable[[CrawlJob],
 
 
 def confirm(consequence: str, question: str, options: Options) -> None:
-    """Ask on a terminal; a program, or `--yes`, is not asked. Raises CommandError for a no."""
-    if options["yes"] or not sys.stdin.isatty():
+    """Ask on a terminal, where there is a consequence; a program, or `--yes`, is not asked. Raises
+    CommandError for a no.
+    """
+    if not consequence or options["yes"] or not sys.stdin.isatty():
         return
     print(consequence, file=sys.stderr)
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -84,7 +87,7 @@ def add_arguments(verb: str, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long"
         )
-    elif verb in ENDING:
+    elif verb in CONFIRMED:
         parser.add_argument("--yes", action="store_true", help="do not ask on a terminal")
     elif verb == "retry":
         parser.add_argument(

@@ -146,7 +146,7 @@ def test_what_is_deleted_for_good_is_named_and_gone_at_once(crawl):
     operator = browser("operator")
     operator.post(reverse("crawling:delete", args=[crawl.pk]))
     page = soup(operator.get(DELETED))
-    assert page.select_one("tbody th").get_text() == "Manuals"
+    assert next(page.select_one("tbody th").stripped_strings) == "Manuals"
     address = page.select_one("td.actions a")["href"]
 
     refused = soup(operator.post(address, {"name": "manuals"}))

@@ -160,6 +160,34 @@ def test_the_page_asks_with_the_count_before_it_stops_and_offers_resume_after(or
     assert done[-2:] == ["stopped", "resumed"]
 
 
+def test_a_new_run_in_the_place_of_a_stopped_one_is_asked_for_and_any_other_is_not(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    operator = browser("operator")
+    start = reverse("crawling:steer", args=[crawl.pk, "start"])
+    assert operator.post(start).status_code == 302
+    stop(crawl)
+
+    page = soup(operator.post(start))
+    assert "its 1 queued URL is not fetched" in page.select_one(".warning").get_text()
+    assert Run.objects.count() == 1
+
+    assert operator.post(start, {"confirmed": "yes"}).status_code == 302
+    assert Run.objects.count() == 2
+    with pytest.raises(WrongState, match="is queued and cannot be resumed"):
+        resume(crawl)
+
+
+def test_what_cannot_be_stopped_is_not_asked_about(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    start_run(crawl)
+    stop(crawl)
+
+    address = reverse("crawling:steer", args=[crawl.pk, "stop"])
+    answer = browser("operator").post(address, follow=True)
+
+    assert "is stopped and cannot be stopped" in soup(answer).find(role="alert").get_text()
+
+
 def test_json_resumes_a_stopped_run(order):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     operator = browser("operator")

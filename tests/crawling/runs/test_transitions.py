@@ -62,6 +62,7 @@ def test_the_question_counts_what_is_kept_and_what_is_lost():
         "nothing more is fetched until the run is resumed, which is possible until the crawl is "
         "run again."
     )
+    assert told_before("stop", queued=0, in_hand=0).endswith("the run cannot be resumed.")
     assert "3 fetches under way are lost and queued again" in told_before(
         "abort", queued=1, in_hand=3
     )

@@ -16,7 +16,7 @@ from crawling.dashboard.base.requests import back, next_page
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.runs.steering import abort, consequence, pause, resume, stop
-from crawling.runs.transitions import ENDING
+from crawling.runs.transitions import CONFIRMED
 from serving.access import AuthenticatedRequest, authenticated
 
 DO: dict[str, Callable[..., Run]] = {
@@ -30,11 +30,12 @@ DO: dict[str, Callable[..., Run]] = {
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
-    """Do it, or say why it cannot be done. What ends a run is confirmed first."""
+    """Do it, or say why it cannot be done. What loses something is confirmed first."""
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
-        if verb in ENDING and "confirmed" not in request.POST:
-            return _confirm(request, job, verb)
+        is_asked = verb in CONFIRMED and "confirmed" not in request.POST
+        if is_asked and (sentence := consequence(job, verb)):
+            return _confirm(request, job, verb, sentence)
         run = DO[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
     except ValueError:
         messages.error(request, "Minutes to keep are a number, like 30.")
@@ -45,15 +46,18 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     return back(request)
 
 
-def _confirm(request: AuthenticatedRequest, job: CrawlJob, verb: str) -> HttpResponse:
-    """Ask whether it is meant. Raises WrongState if there is nothing to ask."""
+def _confirm(
+    request: AuthenticatedRequest, job: CrawlJob, verb: str, sentence: str
+) -> HttpResponse:
+    """Ask whether it is meant."""
     facts = {
         "crawl": job,
         "verb": verb,
-        "consequence": consequence(job, verb),
+        "label": "Run again" if verb == "start" else verb.capitalize(),
+        "consequence": sentence,
         "next": next_page(request) or reverse("crawling:crawl", args=[job.pk]),
     }
-    return render(request, "crawling/confirm_ending.html", facts)
+    return render(request, "crawling/confirm.html", facts)
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

@@ -19,6 +19,7 @@ from crawling.crawls.schedules import set_schedule
 from crawling.crawls.templates import save_template
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.store import make_experiment
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
 from crawling.models.inquiries import InquiryKind
 from crawling.runs.steering import pause
@@ -29,13 +30,14 @@ from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.browser.house import make_crawl, work_off
 from tests.test_roles import PATHS, ROUTES
 
-#: answers that are files, or parts of a page
+#: answers that are files, or parts of a page, or that have a frame of their own
 NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/pages/<int:url>/document/",
     "crawls/<int:pk>/archive/<int:number>/",
     "login/",
+    "shared/<slug:token>/",
     "api/v1/",
 }
 ROUTES_OF_PAGES = sorted(
@@ -71,8 +73,8 @@ def addresses(values: dict[str, object]) -> list[str]:
         owner = next(
             (
                 key
-                for key in ("experiments", "alerts", "hosts", "resources")
-                if f"/{key}/" in PATHS[route][:14]
+                for key in ("experiments", "alerts", "hosts", "resources", "deleted")
+                if f"/{key}/" in PATHS[route][:16]
             ),
             "crawl",
         )
@@ -98,7 +100,11 @@ def furnish(site, *, by: User) -> dict[str, object]:
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)
     start_run(resting, by=by)
     pause(resting, by=by)
+    gone = make_crawl("A mistake", f"{site.url}/", by=by)
+    delete_crawl(gone, by=by)
     return _others(crawl, resting, by) | {
+        "kind": "crawl",
+        "deleted": gone.pk,
         "crawl": crawl.pk,
         "address": f"{site.url}/a",
         "url": _page(second),

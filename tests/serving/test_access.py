@@ -15,7 +15,15 @@ from crawlsite.api.root import api
 from serving.access import authenticated, needs
 
 #: for everybody, or, as /metrics, with a check of its own
-PUBLIC = {"about-this-crawler/", "login/", "logout/", "healthz", "readyz", "metrics"}
+PUBLIC = {
+    "about-this-crawler/",
+    "shared/<slug:token>/",
+    "login/",
+    "logout/",
+    "healthz",
+    "readyz",
+    "metrics",
+}
 #: Django and ninja check these themselves
 OTHERS = ("admin/", "api/")
 

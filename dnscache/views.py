@@ -16,12 +16,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from dnscache import selectors, services
 from dnscache.export import cache_file, minutes_file
 from dnscache.models import DnsDropped, DnsEntry
-from dnscache.protocol.names import DnsCacheError
+from dnscache.protocol.names import LONGEST_NAME, DnsCacheError
 from dnscache.records import DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
+from serving.queries import asked_text
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")
@@ -102,7 +103,11 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="dnscache.view_dnsentry")
 def tree(request: AuthenticatedRequest) -> HttpResponse:
     """List registered names after `?after=` that hold `?q=`, or show the tree of `?domain=`."""
-    text, after, domain = _text(request, "q"), _text(request, "after"), _text(request, "domain")
+    text, after, domain = (
+        asked_text(request.GET, "q", most=LONGEST_NAME),
+        asked_text(request.GET, "after", most=LONGEST_NAME),
+        asked_text(request.GET, "domain", most=LONGEST_NAME),
+    )
     context: dict[str, object] = {"text": text, "domain": domain}
     if domain:
         context["branches"] = selectors.tree_of(domain)
@@ -120,9 +125,13 @@ def hard(request: AuthenticatedRequest) -> HttpResponse:
     """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name
     `?after=`.
     """
-    text, status, sort = _text(request, "q"), _text(request, "status"), _text(request, "sort")
+    text, status, sort = (
+        asked_text(request.GET, "q", most=LONGEST_NAME),
+        asked_text(request.GET, "status", most=LONGEST_NAME),
+        asked_text(request.GET, "sort", most=LONGEST_NAME),
+    )
     sort = sort if sort in selectors.SORTS else "weight"
-    after = _text(request, "after")
+    after = asked_text(request.GET, "after", most=LONGEST_NAME)
     counts = selectors.hard_counts()
     rows = selectors.hard_names(
         status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1
@@ -195,10 +204,6 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
     log(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
     return _back(request)
-
-
-def _text(request: HttpRequest, key: str) -> str:
-    return request.GET.get(key, "").replace("\0", "").strip()[:253]
 
 
 def _back(request: HttpRequest) -> HttpResponse:

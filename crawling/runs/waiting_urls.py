@@ -14,6 +14,7 @@ from allocation.wording import whole_number
 from crawling.frontier.change.manual_order import taken_out
 from crawling.models import Run, Url, UrlState
 from crawling.timed import time_limit
+from serving.queries import asked_text
 
 #: what can be looked through, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"
@@ -53,10 +54,7 @@ class FrontierFilter:
     def read(cls, query: Any) -> FrontierFilter:
         """Of an address or a form; nonsense counts as nothing."""
         place, after = query.get("place", ""), query.get("after", "")
-        host, text = (
-            str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_TEXT]
-            for name in ("host", "q")
-        )
+        host, text = (asked_text(query, name, most=LONGEST_TEXT) for name in ("host", "q"))
         return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))
 
 

@@ -40,11 +40,6 @@ def wanted_page(crawl: int, page: int) -> Page:
         raise Http404(str(error)) from error
 
 
-def asked_text(request: HttpRequest, name: str) -> str:
-    """A text from the address, of 200 characters at most."""
-    return request.GET.get(name, "").replace("\0", "").strip()[:200]
-
-
 def asked_number(request: HttpRequest, name: str) -> int | None:
     """A number from the address; nonsense counts as not given."""
     return whole_number(request.GET.get(name, ""))

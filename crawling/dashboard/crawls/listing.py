@@ -32,6 +32,7 @@ from crawling.models.jobs import SEARCHED, WORKING_STATES
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
 from serving.paging import cut
+from serving.queries import asked_text
 
 #: crawls of a file that are read at a time
 CHUNK = 200
@@ -99,7 +100,7 @@ class CrawlFilter:
 
 
 def _words(query: Any, name: str) -> str:
-    return str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_SEARCH]
+    return asked_text(query, name, most=LONGEST_SEARCH)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from django.db.models import CharField, Count, Func, Q, QuerySet, Value
 from crawling.models import BlocklistEntry, Host, RobotsFile
 from crawling.scope.blocklist import BlocklistKind
 from dnscache.models import DnsEntry
+from serving.queries import asked_text
 
 LONGEST = 260
 FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")
@@ -37,8 +38,7 @@ class HostFilter:
     def read(cls, query: Any) -> HostFilter:
         """As an address asks; nonsense counts as nothing."""
         text, state, after = (
-            str(query.get(name, "")).replace("\0", "").strip()[:LONGEST]
-            for name in ("q", "state", "after")
+            asked_text(query, name, most=LONGEST) for name in ("q", "state", "after")
         )
         return cls(text, state if state in STATES else "", after)
 

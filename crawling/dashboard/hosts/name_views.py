@@ -7,9 +7,11 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
+from crawling.dashboard.hosts.filter import LONGEST
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Page, Run
 from serving.access import AuthenticatedRequest, authenticated
+from serving.queries import asked_text
 
 CAPACITIES = (100, 1_000, 10_000, 100_000)
 RUNS = 50
@@ -18,7 +20,7 @@ RUNS = 50
 @authenticated(needs="dnscache.view_dnsentry")
 def why(request: AuthenticatedRequest) -> HttpResponse:
     """Say why the host `?host=` waits."""
-    host = request.GET.get("host", "").replace("\0", "").strip()[:260].lower()
+    host = asked_text(request.GET, "host", most=LONGEST).lower()
     return render(
         request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None}
     )

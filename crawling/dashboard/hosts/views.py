@@ -5,12 +5,12 @@ can be blocked.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
-from crawling.dashboard.hosts.filter import WORDS, HostFilter, host_counts
+from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.reads import hosts_file, list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
 from crawling.errors import CrawlError
@@ -18,6 +18,7 @@ from crawling.models import Host
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
+from serving.queries import asked_text
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -77,7 +78,7 @@ def _unblock(request: AuthenticatedRequest, host: Host) -> None:
 @authenticated(needs="crawling.view_crawljob")
 def search(request: AuthenticatedRequest) -> HttpResponse:
     """Find pages of all crawls that hold `?q=` in address or title."""
-    text = _text(request, "q")
+    text = asked_text(request.GET, "q", most=LONGEST)
     found = None
     if len(text) >= SHORTEST:
         try:
@@ -88,7 +89,3 @@ def search(request: AuthenticatedRequest) -> HttpResponse:
     return render(
         request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST}
     )
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\0", "").strip()[:260]

@@ -12,9 +12,10 @@ from crawling.dashboard.inspect.url_inspection import inspect
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import BlocklistEntry, CrawlJob
 from crawling.scope.blocklist import BlocklistKind
-from crawling.web.addresses import BadUrl
+from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
+from serving.queries import asked_text
 
 ENTRIES = 100
 #: kind, its words, and an example
@@ -78,7 +79,7 @@ def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
 def url(request: AuthenticatedRequest) -> HttpResponse:
     """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
     text, number = (
-        request.GET.get("u", "").replace("\0", "").strip()[:4096],
+        asked_text(request.GET, "u", most=MAX_URL_LENGTH),
         asked_number(request, "crawl"),
     )
     crawl = get_object_or_404(CrawlJob, pk=number) if number is not None else None

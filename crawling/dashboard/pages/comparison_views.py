@@ -12,8 +12,10 @@ from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.models import CrawlJob, InquiryKind, Page, Run
+from crawling.web.addresses import MAX_URL_LENGTH
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
+from serving.queries import asked_text
 
 ROWS = 100
 RUNS = 50
@@ -28,7 +30,7 @@ def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     old = _against(request, new.crawl, new)
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
-    host, after = (request.GET.get(name, "").replace("\0", "")[:4000] for name in ("host", "after"))
+    host, after = (asked_text(request.GET, name, most=MAX_URL_LENGTH) for name in ("host", "after"))
     here: dict[str, Any] = {
         "crawl": new.crawl,
         "new": new,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from crawling.dashboard.base.requests import asked_text
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Page, Run
+from serving.queries import asked_text
 
 CHUNK = 500
 REDIRECTS = (300, 399)
@@ -75,7 +75,7 @@ def asked_pages(request: HttpRequest) -> PageFilter:
     """
     status = request.GET.get("status", "")
     return PageFilter(
-        asked_text(request, "q"),
+        asked_text(request.GET, "q"),
         status if STATUS.fullmatch(status) else "",
         TimeRange.read(request.GET),
         is_unread=request.GET.get("unread") == "1",

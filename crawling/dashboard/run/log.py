@@ -16,6 +16,7 @@ from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
 from serving.downloads import Download, row_file, text_file
 from serving.paging import page_of
+from serving.queries import asked_text
 from serving.row_lines import lines_of
 
 CHUNK = 1_000
@@ -41,7 +42,7 @@ class LogFilter:
     @classmethod
     def read(cls, query: Mapping[str, str]) -> LogFilter:
         """Of an address; nonsense counts as nothing."""
-        text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
+        text = asked_text(query, "text", most=LONGEST_TEXT)
         return cls(
             Level.__members__.get(query.get("level", "").upper(), Level.INFO),
             text,

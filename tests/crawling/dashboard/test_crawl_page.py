@@ -223,11 +223,12 @@ def test_the_operators_retry_queues_what_failed_and_comes_back(visit, finished, 
     assert Run.objects.get().state == "queued"
 
 
-def test_a_retry_of_nonsense_is_refused_in_words(visit, finished, client):
+@pytest.mark.parametrize("nonsense", ["x", "9" * 12, "٣", "4-4"])
+def test_a_retry_of_nonsense_is_refused_in_words(visit, finished, client, nonsense):
     visit(finished.crawl)
 
     answer = client.post(
-        reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "x"}, follow=True
+        reverse("crawling:retry", args=[finished.crawl.pk]), {"status": nonsense}, follow=True
     )
 
     seen(answer.content.decode(), "A status is a number, like 404.")

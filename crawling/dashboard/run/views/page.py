@@ -9,9 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from allocation.wording import whole_number
 from crawling.dashboard.base.chips import SPAN, chips_of
 from crawling.dashboard.base.columns import column
-from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back, wanted_run
+from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.diagnosis import stall_of
@@ -26,6 +27,7 @@ from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
 from serving.list_choices import choices_of
+from serving.queries import asked_text
 
 PAGES, HOSTS = 100, 200
 #: what narrows the list of pages, and its words
@@ -105,7 +107,7 @@ def hosts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     `?after=`; those with most to do first.
     """
     run = wanted_run(request, pk, "it has no hosts yet")
-    text, sort = asked_text(request, "q"), request.GET.get("sort", "")
+    text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
     most = choices_of(request).most(HOSTS)
@@ -132,8 +134,7 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     all."""
     job = get_object_or_404(CrawlJob, pk=pk)
     try:
-        status = int(request.POST["status"]) if request.POST.get("status") else None
-        url = int(request.POST["url"]) if request.POST.get("url") else None
+        status, url = _number(request, "status", most_digits=4), _number(request, "url")
         count = retry_failed(job, by=request.user, status=status, url_id=url)
     except ValueError:
         messages.error(request, "A status is a number, like 404.")
@@ -151,3 +152,11 @@ def retry(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         if request.POST.get("next")
         else redirect(reverse("crawling:crawl", args=[pk]))
     )
+
+
+def _number(request: AuthenticatedRequest, name: str, *, most_digits: int = 18) -> int | None:
+    """A number from a form, which may be negative; None: not given. Raises ValueError."""
+    text = request.POST.get(name, "")
+    if text and whole_number(text.removeprefix("-"), most_digits=most_digits) is None:
+        raise ValueError(f"{text[:20]} is no number")
+    return int(text) if text else None

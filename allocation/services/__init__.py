@@ -2,6 +2,7 @@
 
 from allocation.history.checkpoints import keep_checkpoints
 from allocation.models import RequestKind
+from allocation.services.bank import GRANTS_CHANNEL
 from allocation.services.grants_on_release import pump_pool
 from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
 from allocation.services.limits import (
@@ -33,6 +34,7 @@ from allocation.values import (
 )
 
 __all__ = [
+    "GRANTS_CHANNEL",
     "LimitsPreview",
     "NewClass",
     "OutboxMessage",

@@ -38,7 +38,8 @@ from allocation.services.rows import (
 from allocation.values import RequestOutcome
 from allocation.wording import UnitWords
 
-CHANNEL = "bank"
+#: where PostgreSQL tells of grants; `allocation/sql/write_grant.sql` has it, too
+GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
 
 
@@ -286,7 +287,7 @@ class Bank:
 
     def _put(self) -> None:
         """Wakes whoever listens if a shift has begun."""
-        put_pool(self.pool, self.available, channel=CHANNEL if self.has_begun else None)
+        put_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)
         self.events.clear()
 

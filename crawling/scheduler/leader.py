@@ -7,12 +7,12 @@ import logging
 import psycopg
 from django.db import connection
 
+from allocation.services import GRANTS_CHANNEL
+
 logger = logging.getLogger(__name__)
 
 #: any number will do, as long as nothing else in this database locks by it
 LEADER_LOCK = 7_266_101_432
-#: where the pool tells of grants (`allocation`)
-CHANNEL = "bank"
 
 #: pg_locks shows a 64-bit key as two halves, and the locks of every database of the server
 IS_HELD = """
@@ -53,7 +53,7 @@ class Leadership:
             ).fetchone()
             self._is_leader = bool(row and row[0])
             if self._is_leader:
-                self._connection.execute(f"LISTEN {CHANNEL}")
+                self._connection.execute(f"LISTEN {GRANTS_CHANNEL}")
                 logger.info("this scheduler leads")
         return self._is_leader
 

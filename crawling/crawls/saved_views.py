@@ -1,9 +1,12 @@
-"""Keep and forget somebody's views of the list of crawls."""
+"""Keep, find and forget somebody's views of the list of crawls."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.http import QueryDict
 
 from crawling.crawls.deleted_items import keep_deleted
@@ -19,8 +22,15 @@ class BadView(CrawlError):
     """The view cannot be saved."""
 
 
-def save_view(user: User, name: str, query: str) -> SavedView:
-    """Save the list's address under a name, instead of what the user had under it.
+def visible_views(user: User) -> Sequence[SavedView]:
+    """One's own, then those that others share, each by name."""
+    seen = SavedView.objects.filter(Q(user=user) | Q(is_shared=True)).select_related("user")
+    return sorted(seen, key=lambda view: (view.user_id != user.pk, view.name))
+
+
+def save_view(user: User, name: str, query: str, *, is_shared: bool = False) -> SavedView:
+    """Save the list's address under a name, instead of what the user had under it; shared: for all
+    users.
 
     Raises BadView.
     """
@@ -36,7 +46,7 @@ def save_view(user: User, name: str, query: str) -> SavedView:
     if SavedView.objects.filter(user=user).exclude(name=name).count() >= MOST_VIEWS:
         raise BadView(f"You have {MOST_VIEWS} views; forget one first.")
     view, _ = SavedView.objects.update_or_create(
-        user=user, name=name, defaults={"query": kept.urlencode()[:1000]}
+        user=user, name=name, defaults={"query": kept.urlencode()[:1000], "is_shared": is_shared}
     )
     return view
 
@@ -48,5 +58,11 @@ def forget_view(user: User, pk: int) -> None:
     """
     view = SavedView.objects.select_for_update().filter(user=user, pk=pk).first()
     if view:
-        keep_deleted(DeletedKind.VIEW, view.name, {"query": view.query}, by=user, owner=user)
+        keep_deleted(
+            DeletedKind.VIEW,
+            view.name,
+            {"query": view.query, "is_shared": view.is_shared},
+            by=user,
+            owner=user,
+        )
         view.delete()

@@ -80,13 +80,14 @@ class OrderTemplate(models.Model):
 
 
 class SavedView(models.Model):
-    """A filter, search and order of the list under a name, for the user who saved it."""
+    """A filter, search and order of the list under a name, for the user who saved it or for all."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views", db_index=False
     )
     name = models.CharField(max_length=40)
     query = models.CharField(max_length=1000, help_text="as it stands in the list's address")
+    is_shared = models.BooleanField(default=False, help_text="whether all users see it")
 
     class Meta:
         ordering = ["name"]

@@ -94,6 +94,12 @@ class ViewOut(Schema):
     id: int
     name: str
     query: str = Field(description="as it stands in the list's address")
+    is_shared: bool = Field(description="whether all users see it")
+    owner: str
+
+    @staticmethod
+    def resolve_owner(view: SavedView) -> str:
+        return view.user.get_username()
 
 
 class ViewList(Schema):
@@ -107,18 +113,23 @@ class NewView(Schema):
     )
     name: Annotated[str, Field(max_length=200)]
     query: Annotated[str, Field(max_length=1000)]
+    is_shared: bool = Field(False, description="let all users see it")
 
 
-@views.get("", response=ViewList, summary="Your saved views of the list of crawls")
+@views.get(
+    "",
+    response=ViewList,
+    summary="Saved views of the list of crawls: yours, and shared ones",
+)
 @may_view
 def list_views(request: AuthenticatedRequest) -> dict[str, Any]:
-    return {"items": list(SavedView.objects.filter(user=request.user))}
+    return {"items": list(saved_views.visible_views(request.user))}
 
 
 @views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
 @may_view
 def save_view(request: AuthenticatedRequest, asked: Annotated[NewView, Body()]) -> SavedView:
-    return saved_views.save_view(request.user, asked.name, asked.query)
+    return saved_views.save_view(request.user, asked.name, asked.query, is_shared=asked.is_shared)
 
 
 @views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")

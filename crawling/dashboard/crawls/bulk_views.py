@@ -91,6 +91,7 @@ def keep_view(request: AuthenticatedRequest) -> HttpResponse:
             request.user,
             request.POST.get("name", ""),
             request.POST.get("next", "").partition("?")[2],
+            is_shared="is_shared" in request.POST,
         )
     except CrawlError as error:
         messages.error(request, str(error))

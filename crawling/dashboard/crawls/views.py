@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
+from crawling.crawls.saved_views import visible_views
 from crawling.dashboard.base.chips import SPAN, chips_of
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.dashboard.crawls.columns import COLUMNS, heads
@@ -22,7 +23,7 @@ from crawling.dashboard.crawls.listing import (
     list_crawls,
 )
 from crawling.dashboard.run.rates import rates_now
-from crawling.models import CrawlJob, SavedView
+from crawling.models import CrawlJob
 from crawling.runs.transitions import possible
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
@@ -83,7 +84,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
             **facts,
             "chips": chips_of(request.GET, FILTERS),
             "reset": reverse("crawling:crawls"),
-            "views": SavedView.objects.filter(user=request.user.pk),
+            "views": visible_views(request.user),
         },
     )
 

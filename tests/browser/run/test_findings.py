@@ -169,7 +169,7 @@ def test_pages_are_found_by_status_and_by_a_part_of_address_or_title(page, crawl
 def test_pages_without_a_find_lead_back_to_all(page, crawl):
     page.goto(f"/crawls/{crawl.pk}/pages/?q=nothing+like+it")
 
-    expect(page.get_by_role("main")).to_contain_text("No page is like that.")
+    expect(page.get_by_role("main")).to_contain_text("No pages match these filters.")
     page.get_by_role("link", name="Show all pages.").click()
     expect(shown(page)).to_have_count(6)
 

@@ -312,7 +312,7 @@ def test_all_pages_can_be_searched_and_paged(visit, finished, monkeypatch):
     seen(first, 'rel="next">older')
     seen(visit(finished.crawl, "pages", q="home")[1], "Home")
     seen(visit(finished.crawl, "pages", status="404")[1], "/gone")
-    seen(visit(finished.crawl, "pages", q="nowhere")[1], "No page is like that")
+    seen(visit(finished.crawl, "pages", q="nowhere")[1], "No pages match these filters")
     before, shown = None, []
     while len(shown) < 5:
         _, page = visit(finished.crawl, "pages", **({"before": before} if before else {}))

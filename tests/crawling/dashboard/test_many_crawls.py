@@ -207,3 +207,24 @@ def test_a_view_that_cannot_be_saved_is_refused_in_words(operator):
             sentence
             in operator.post(VIEWS, {"name": name, "next": here}, follow=True).content.decode()
         )
+
+
+def test_a_view_is_shared_with_all_users_and_only_its_owner_forgets_it(order):
+    owner, other = browser("operator"), browser("viewer")
+    create_crawl(order("http://127.0.0.1:8900/"))
+    for name, extra in (("Failed", {"is_shared": "1"}), ("Mine", {})):
+        saved = {"name": name, "next": "/crawls/?state=failed", **extra}
+        owner.post("/crawls/views/", saved)
+
+    seen = [one["name"] for one in other.get("/api/v1/views").json()["items"]]
+    row = soup(other.get("/crawls/")).select_one("form.saved li")
+
+    assert seen == ["Failed"]
+    assert row.a["href"] == "/crawls/?state=failed"
+    assert "by operator" in row.get_text(" ", strip=True)
+    assert row.button is None
+    view = owner.get("/api/v1/views").json()["items"][0]
+    assert (view["owner"], view["is_shared"]) == ("operator", True)
+    assert other.delete(f"/api/v1/views/{view['id']}").status_code == 404
+    other.post("/crawls/views/", {"forget": view["id"], "next": "/crawls/"})
+    assert len(owner.get("/api/v1/views").json()["items"]) == 2

@@ -16,7 +16,6 @@ from crawling.web.addresses import Address
 from crawling.web.exchanges import exchange_of
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.bandwidth import Bandwidth
-from crawling.web.fetch.connections import ProxyRoute
 from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
@@ -24,7 +23,7 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.registry import FETCHERS
 from crawling.web.fetch.scheme_task import FetchTask
-from crawling.web.proxies import Proxy
+from crawling.web.proxies import Proxy, ProxyRoute
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.secret_headers import Recipients
 from crawling.web.statuses import FetchStatus, succeeded

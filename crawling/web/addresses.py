@@ -148,3 +148,8 @@ def fingerprints(url: str) -> list[int]:
 def signed(number: int) -> int:
     """An unsigned 64-bit number as the signed one with the same bits."""
     return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def bracketed(host: str) -> str:
+    """A host as URLs have it: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host

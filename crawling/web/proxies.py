@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlsplit
+
+from crawling.web.addresses import bracketed
 
 #: scheme -> the port where none is given
 PORTS = {"socks5": 1080, "http": 3128}
@@ -31,8 +33,22 @@ class Proxy:
         secret = (
             f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
         )
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{secret}{host}:{self.port}"
+        return f"{self.scheme}://{secret}{bracketed(self.host)}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRoute:
+    """A proxy, and the vetted address at which it is."""
+
+    proxy: Proxy
+    address: str
+
+    @property
+    def url(self) -> str:
+        """As requests and libcurl are told of proxies: with its address, so that no name is looked
+        up.
+        """
+        return replace(self.proxy, host=self.address).url
 
 
 def read_proxy(text: str) -> Proxy:

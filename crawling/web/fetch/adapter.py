@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, cast
@@ -67,19 +67,16 @@ class ResponseBody:
     """
 
     def __init__(self, transfer: Transfer, request: bytes) -> None:
-        head, body = transfer.head, transfer.body
-        self.file, self.headers, self.size = body.file, head.fields, body.size
-        self.head, self.request = b"".join(head.lines), request
+        self.file, self.size = transfer.body, transfer.body.tell()
+        self.head, self.headers = b"".join(transfer.head.lines), transfer.head.fields
+        self.request = request
         self.close = self.release_conn = self.file.close  # requests calls the one or the other
 
-    def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> Iterator[bytes]:
+    def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
         """From its beginning on: with the content codings taken off, or as it came."""
         self.file.seek(0)
-        pieces = iter(lambda: self.file.read(size), b"")
-        return iter(self.unpacked(pieces)) if decode_content else pieces
-
-    def unpacked(self, pieces: Iterator[bytes]) -> DecodedBody:
-        return DecodedBody(pieces, self.headers.get("Content-Encoding", ""))
+        codings = self.headers.get("Content-Encoding", "") if decode_content else ""
+        return DecodedBody(iter(lambda: self.file.read(size), b""), codings)
 
 
 class PinnedSession(BaseAdapter):
@@ -138,7 +135,6 @@ class PinnedSession(BaseAdapter):
             self._limits._replace(first_byte_seconds=timeout[1], most=request.most),
             may_dial=lambda address, port: (address, port) == site.dialled,
             is_cut=self.is_cut,
-            is_read_ahead=site.origin.startswith("https:"),
             **request.watching,
         )
         try:
@@ -148,7 +144,7 @@ class PinnedSession(BaseAdapter):
                 _give(curl, lines, request.posted)
                 transfer.run(curl)
         except BaseException:
-            transfer.body.file.close()
+            transfer.body.close()
             raise
         sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
         return _response(request, transfer, b"\r\n".join(sent))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from select import POLLIN, poll
 from typing import NamedTuple
@@ -16,27 +15,12 @@ from urllib.parse import urlsplit
 
 import pycurl
 
+from crawling.web.addresses import bracketed
 from crawling.web.fetch.transfer import BUFFER_BYTES
-from crawling.web.proxies import Proxy
 
 #: sites whose connections are kept; those of the least recently used are closed. Each handle that
 #: has spoken TLS holds 0.8 MiB of certificates
 MOST_SITES = 64
-
-
-@dataclass(frozen=True, slots=True)
-class ProxyRoute:
-    """A proxy, and the vetted address at which it is."""
-
-    proxy: Proxy
-    address: str
-
-    @property
-    def url(self) -> str:
-        """As requests and libcurl are told of proxies: with its address, so that no name is looked
-        up.
-        """
-        return replace(self.proxy, host=self.address).url
 
 
 class ConnectionSite(NamedTuple):
@@ -72,44 +56,29 @@ class ConnectionPool:
         self._idle: dict[ConnectionSite, pycurl.Curl] = {}
         self._lock = threading.Lock()
 
-    def __del__(self) -> None:
-        self.clear()  # whoever leaves a session to be collected leaves no socket open
-
     @contextmanager
     def line(self, site: ConnectionSite) -> Iterator[pycurl.Curl]:
-        """A handle for one transfer. Where that fails, its connection goes with it."""
+        """A handle for one transfer. Where that fails, its connection goes with it.
+
+        Any other handle closes its connection when nobody refers to it any more.
+        """
         with self._lock:
             curl = self._idle.pop(site, None)
-        if curl and not is_quiet(curl):
-            curl.close()
-            curl = None
-        curl = curl or _handle(site, self._authorities)
+        if curl is None or not is_quiet(curl):
+            curl = _handle(site, self._authorities)
         try:
             yield curl
         except BaseException:
             curl.close()
             raise
-        self._keep(site, curl)
-
-    def _keep(self, site: ConnectionSite, curl: pycurl.Curl) -> None:
         with self._lock:
-            leaving = [self._idle.pop(site)] if site in self._idle else []
             self._idle[site] = curl
             if len(self._idle) > MOST_SITES:
-                leaving.append(self._idle.pop(next(iter(self._idle))))
-        for each in leaving:
-            each.close()
+                del self._idle[next(iter(self._idle))]
 
     def clear(self) -> None:
         with self._lock:
-            idle, self._idle = self._idle, {}
-        for curl in idle.values():
-            curl.close()
-
-
-def bracketed(address: str) -> str:
-    """An address as URLs have it."""
-    return f"[{address}]" if ":" in address else address
+            self._idle.clear()
 
 
 def is_quiet(curl: pycurl.Curl) -> bool:

@@ -9,12 +9,11 @@ import stat
 import time
 from collections.abc import Sequence
 from email.utils import formatdate
-from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
 from crawling.web.fetch.content_codings import PIECE_BYTES
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.scheme_task import HEADERS, MOST_ENTRIES, FetchTask, as_page
+from crawling.web.fetch.scheme_task import HEADERS, MOST_ENTRIES, FetchTask, as_page, type_of
 from crawling.web.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
@@ -106,9 +105,8 @@ def _entries(descriptor: int) -> list[tuple[bytes, bool]]:
 
 
 def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
-    kind, coding = guess_type(os.fsdecode(path))
-    headers = {"Last-Modified": formatdate(about.st_mtime, usegmt=True)}
-    return {**headers, "Content-Type": "application/octet-stream" if coding or not kind else kind}
+    changed = formatdate(about.st_mtime, usegmt=True)
+    return {"Last-Modified": changed, "Content-Type": type_of(os.fsdecode(path))}
 
 
 def _read(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:

@@ -12,29 +12,31 @@ from contextlib import closing
 from dataclasses import replace
 from email.utils import formatdate
 from ipaddress import ip_address
-from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
 import pycurl
 from requests.exceptions import RequestException, Timeout
 
-from crawling.web.fetch.connections import bare_handle, bracketed
-from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page
-from crawling.web.fetch.transfer import MOST_HEAD_BYTES, Transfer, TransferLimits
-from crawling.web.fetch.transfer_errors import ForbiddenConnect, why_not
+from crawling.web.addresses import bracketed
+from crawling.web.fetch.connections import bare_handle
+from crawling.web.fetch.http import Fetched, failed
+from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
+from crawling.web.fetch.transfer import Transfer, TransferLimits
+from crawling.web.fetch.transfer_errors import ForbiddenConnect
 from crawling.web.statuses import FetchStatus
 
+#: all replies beside what is fetched
+MOST_REPLY_BYTES = 512 * 1024
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
 
 
 class _Refusal(Exception):
-    """The server says no; `status` is what HTTP would have said."""
+    """There is no document; `status` is what HTTP would have said, or one of ours."""
 
-    def __init__(self, code: int, said: str) -> None:
-        super().__init__(f"The server says: {said}")
-        self.status = AS_HTTP.get(code, 503 if code < 500 else 403)
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why[:500].replace("\0", ""))
+        self.status = status
 
 
 class _Session(Transfer):
@@ -56,10 +58,9 @@ def fetch_ftp(task: FetchTask) -> Fetched:
         with closing(_handle(task, path)) as curl:
             found = _directory(curl, task, path) if path.endswith("/") else _file(curl, task, path)
     except _Refusal as refusal:
-        found = Fetched(refusal.status, error=_text(refusal))
+        found = Fetched(refusal.status, error=str(refusal))
     except RequestException as fault:
-        status = why_not(fault)
-        found = Fetched(status, error=_text(f"{status.sentence} ({fault})"))
+        found = failed(fault, 0.0)
     seconds = time.monotonic() - started
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 
@@ -87,14 +88,11 @@ def _url(task: FetchTask, path: str) -> str:
     return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
 
 
-def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
-    """What the server sends, and whether it is too much.
-
-    Raises _Refusal and requests' exceptions.
-    """
+def _download_file(curl: pycurl.Curl, task: FetchTask) -> bytes:
+    """What the server sends. Raises _Refusal and requests' exceptions."""
     limits = TransferLimits(
         task.document_seconds,
-        task.max_bytes + 2 * MOST_HEAD_BYTES,
+        task.max_bytes + MOST_REPLY_BYTES,
         task.read_seconds,
         task.read_seconds,
         task.max_bytes,
@@ -108,20 +106,24 @@ def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
         received=task.received,
         is_cut=task.is_cut,
     )
-    with closing(session.body.file):
+    with closing(session.body):
         try:
             session.run(curl)
         except RequestException as fault:
-            if session.head.status >= 400 and not isinstance(fault, (Timeout, ForbiddenConnect)):
-                raise _Refusal(session.head.status, session.said) from None
-            raise
-        session.body.file.seek(0)
-        return session.body.file.read(), session.body.size > task.max_bytes
+            code = session.head.status
+            if code < 400 or isinstance(fault, (Timeout, ForbiddenConnect)):
+                raise
+            status = AS_HTTP.get(code, 503 if code < 500 else 403)
+            raise _Refusal(status, f"The server says: {session.said}") from None
+        if session.body.tell() > task.max_bytes:
+            raise _Refusal(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
+        session.body.seek(0)
+        return session.body.read()
 
 
 def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     try:
-        body, is_too_big = _download_file(curl, task)
+        body = _download_file(curl, task)
     except _Refusal as refusal:
         if refusal.status != 404:
             raise
@@ -133,9 +135,7 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         except _Refusal:
             raise refusal from None
         return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
-    if is_too_big:
-        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
-    headers = {"Content-Type": _type(path)}
+    headers = {"Content-Type": type_of(path)}
     if (changed := curl.getinfo(pycurl.INFO_FILETIME)) >= 0:
         headers["Last-Modified"] = formatdate(changed, usegmt=True)
     return Fetched(200, headers, body)
@@ -144,18 +144,15 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
     try:
-        listing, is_too_big = _download_file(curl, task)
-        entries = list(_facts(listing))
+        entries = list(_facts(_download_file(curl, task)))
     except _Refusal as refusal:
-        if refusal.status == 404:
+        if refusal.status in (404, FetchStatus.TOO_BIG):
             raise
         # a server of before 2007; what turns out to be a directory then is one on a second look
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
-        listing, is_too_big = _download_file(curl, task)
-        entries = [(name.rpartition(b"/")[2], False) for name in listing.splitlines()]
-    if is_too_big:
-        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
+        names = _download_file(curl, task).splitlines()
+        entries = [(name.rpartition(b"/")[2], False) for name in names]
     shown = [entry for entry in entries if entry[0] not in (b"", b".", b"..")]
     return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
 
@@ -168,12 +165,3 @@ def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
         )
         if blank and kind in (b"file", b"dir"):
             yield name, kind == b"dir"
-
-
-def _type(path: str) -> str:
-    kind, coding = guess_type(path)
-    return "application/octet-stream" if coding or not kind else kind
-
-
-def _text(text: object) -> str:
-    return str(text)[:500].replace("\0", "")

@@ -16,13 +16,13 @@ from requests.exceptions import RequestException
 
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.connections import ProxyRoute
 from crawling.web.fetch.content_codings import PIECE_BYTES
 from crawling.web.fetch.cookies import Cookies
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
 from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
+from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
@@ -165,7 +165,7 @@ def fetch(
         body = cast(ResponseBody, response.raw)
         fetched = _read(response, started, max_bytes, room or MemoryBudget(), how, judge, keep=keep)
     except RequestException as fault:
-        fetched = _failed(fault, time.monotonic() - started)
+        fetched = failed(fault, time.monotonic() - started)
     finally:
         if body and not fetched.exchange:
             body.close()
@@ -194,7 +194,8 @@ def _request(
     )
 
 
-def _failed(fault: RequestException, seconds: float) -> Fetched:
+def failed(fault: RequestException, seconds: float) -> Fetched:
+    """What is told of a fault; it is the server's, so that its text may have any length."""
     status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
     error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)
@@ -248,8 +249,7 @@ def _document(body: ResponseBody, most: int, room: MemoryBudget) -> tuple[bytes,
         if not room.reserve(_in_hand(body.file, body.size, most)):
             return b"", FetchStatus.MEMORY_BUSY
         return body.file.read(), ""
-    body.file.seek(0)
-    pieces = body.unpacked(iter(lambda: body.file.read(PIECE_BYTES), b""))
+    pieces = body.stream()
     with SpooledTemporaryFile(min(room.share, MOST_COLLECTED)) as collected:
         size = 0
         for piece in pieces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from mimetypes import guess_type
 from urllib.parse import quote_from_bytes
 
 from crawling.web.addresses import Address
@@ -53,6 +54,12 @@ def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> bytes:
             "",
         ]
     ).encode()
+
+
+def type_of(path: str) -> str:
+    """The Content-Type that a name stands for; of what is packed nobody knows it."""
+    kind, coding = guess_type(path)
+    return "application/octet-stream" if coding or not kind else kind
 
 
 def _link(name: bytes) -> str:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from ipaddress import ip_address
 from socket import IPPROTO_TCP, TCP_INFO, socket
 from tempfile import SpooledTemporaryFile
@@ -25,10 +24,10 @@ BUFFER_BYTES = 64 * 1024
 #: A body is in memory up to this size, and in a file beyond it (SEEDS W7). It is a quarter of what
 #: the pool grants each fetch thread for documents.
 SPOOL_BYTES = 256 * 1024
-#: all heads of one answer, and what follows its last chunk
-MOST_HEAD_BYTES = 256 * 1024
-#: Chunks, or pieces of 16 KiB of what is not chunked. Each costs a microsecond or two, so that a
-#: body in chunks of one byte is broken off after half a second of the processor.
+#: Lines of heads and of what follows the last chunk, chunks, and pieces of 16 KiB of what is not
+#: chunked. Each costs a microsecond or two, so that a body in chunks of one byte is broken off
+#: after half a second of the processor. libcurl itself ends heads, interim ones included, at 300
+#: KiB.
 MOST_PIECES = 200_000
 #: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there
 #: were none.
@@ -79,9 +78,9 @@ class TransferWatch:
         """The request goes out now."""
         self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
 
-    def add_piece(self, size: int) -> None:
-        """A piece of the body came."""
-        self.count += size
+    def add(self, piece: bytes) -> None:
+        """A piece of the body, or a line, came."""
+        self.count += len(piece)
         self._pieces += 1
         if self.count - self._told > BUFFER_BYTES:
             self.tell()
@@ -119,16 +118,13 @@ class ConnectionGate:
 
     #: whether a socket may go to an address and port
     may_dial: Callable[[str, int], bool]
-    #: what came over the connection may be in TLS, where nobody sees it
-    is_read_ahead: bool
     _opened: list[socket] = field(default_factory=list, init=False)
     _kept: int = field(default=-1, init=False)
     _before: int = field(default=0, init=False)
 
     def begin(self, curl: pycurl.Curl) -> None:
-        if self.is_read_ahead:
-            self._kept = curl.getinfo(pycurl.ACTIVESOCKET)
-            self._before = _bytes_received(self._kept)
+        self._kept = curl.getinfo(pycurl.ACTIVESOCKET)
+        self._before = _bytes_received(self._kept)
 
     def open(self, address: Any) -> socket:
         host, port = address.addr[:2]
@@ -160,20 +156,16 @@ class AnswerHead:
     status: int = 0
     lines: list[bytes] = field(default_factory=list)
     fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict)
-    #: of all lines, also those of interim answers and behind the last chunk
-    _size: int = 0
-
-    def count(self, line: bytes) -> None:
-        self._size += len(line)
-        if self._size > MOST_HEAD_BYTES:
-            raise ChunkedEncodingError("the head of the answer does not end")
 
     def add(self, line: bytes) -> bool:
         """Whether the head is complete; interim answers are looked past (RFC 9110, 15.2)."""
         self.lines.append(line)
         if line not in (b"\r\n", b"\n"):
             return False
-        status = _code(self.lines[0])
+        code = self.lines[0].split(None, 2)[1]
+        if len(code) != 3:  # libcurl reads three digits and looks at none that follow
+            raise InvalidHeader("the status is not of three digits")
+        status = int(code)
         if status == 101:
             raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
         if 100 <= status < 200:
@@ -189,24 +181,12 @@ class AnswerHead:
         return True
 
 
-@dataclass(eq=False, slots=True)
-class BodyBuffer:
-    """The body of an answer; whoever has the answer closes the file."""
-
-    file: IO[bytes] = field(default_factory=partial(SpooledTemporaryFile, SPOOL_BYTES))
-    size: int = 0
-
-    def add(self, piece: bytes) -> None:
-        self.size += len(piece)
-        self.file.write(piece)
-
-
 class Transfer:
-    """What comes in answer to one request.
+    """What comes in answer to one request; whoever has the answer closes `body`.
 
     may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
     is_cut: whether everything is to end. wants: whether the body is to be read, asked with the
-    head. is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
+    head.
     """
 
     def __init__(
@@ -217,11 +197,11 @@ class Transfer:
         is_cut: Callable[[], bool],
         received: Callable[[int], None] = lambda count: None,
         wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True,
-        is_read_ahead: bool = False,
     ) -> None:
-        self.head, self.body = AnswerHead(), BodyBuffer()
+        self.head = AnswerHead()
+        self.body: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # see above
         self._watch = TransferWatch(limits, is_cut, received)
-        self._gate = ConnectionGate(may_dial, is_read_ahead)
+        self._gate = ConnectionGate(may_dial)
         self._wants = wants
         self._is_asked = self._is_enough = False
         self._fault: BaseException | None = None
@@ -281,8 +261,7 @@ class Transfer:
         return int(pycurl.PREREQFUNC_OK)
 
     def _take_line(self, line: bytes) -> int | None:
-        self._watch.count += len(line)
-        self.head.count(line)
+        self._watch.add(line)
         return self._line(line)
 
     def _line(self, line: bytes) -> int | None:
@@ -297,18 +276,10 @@ class Transfer:
         return END if self._is_enough else None
 
     def _take_piece(self, piece: bytes) -> int | None:
-        self.body.add(piece)
-        self._watch.add_piece(len(piece))
-        self._is_enough = self.body.size > self._watch.limits.most
+        self.body.write(piece)
+        self._watch.add(piece)
+        self._is_enough = self.body.tell() > self._watch.limits.most
         return END if self._is_enough else None
-
-
-def _code(line: bytes) -> int:
-    """That of a status line; libcurl reads three digits and looks at none that follow."""
-    code = line.split(None, 2)[1]
-    if len(code) != 3:
-        raise InvalidHeader("the status is not of three digits")
-    return int(code)
 
 
 def _bytes_received(descriptor: int) -> int:

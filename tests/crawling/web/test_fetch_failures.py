@@ -8,9 +8,8 @@ import time
 import pytest
 
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.connections import ProxyRoute
 from crawling.web.fetch.http import RequestOptions
-from crawling.web.proxies import Proxy
+from crawling.web.proxies import Proxy, ProxyRoute
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, read_request, reset, say, say_all, serve_raw
 from tests.servers import make_certificate, require_openssl, tls_context

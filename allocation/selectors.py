@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Min, Q, Window
+from django.db.models import Count, Min, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from allocation.errors import UnknownPool
@@ -110,10 +111,7 @@ def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
         waits = pool.requests.filter(state=RequestState.WAITING)
-        waits = waits.annotate(place=PLACE).order_by("turn", "seq")
-        if wanted is not None:
-            waits = waits.filter(Q(place__lte=WAITERS_AT_MOST) | Q(process__in=wanted))
-        requests: list[Request] = [*waits]
+        requests = _in_turn(waits, wanted)
         if wanted is not None:
             askers = [request.process_id for request in requests]
             active = active.filter(Q(holding=True) | Q(pk__in=askers))
@@ -123,6 +121,21 @@ def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
             request.process = by_id[request.process_id]  # who waits is active, so it has been read
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
         return _PoolRows(pool, classes, processes, requests, usual_shifts(processes, requests))
+
+
+def _in_turn(waits: QuerySet[Request], wanted: Collection[int] | None) -> list[Request]:
+    """Those who wait, each with its `place`; or the first, and whom `wanted` names further back.
+
+    Only for the latter all who wait are read, to count who is before them.
+    """
+    placed = waits.annotate(place=PLACE).order_by("turn", "seq")
+    if wanted is None:
+        return [*placed]
+    first: list[Request] = [*placed[:WAITERS_AT_MOST]]
+    if set(wanted) <= {request.process_id for request in first}:
+        return first
+    # In one condition, or Django takes those who are not wanted away before it counts places.
+    return [*placed.filter(Q(place__lte=WAITERS_AT_MOST) | Q(process__in=wanted))]
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
@@ -146,8 +159,10 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     """
     wanted = set(process_ids)
     waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
-    pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
-    books = [_read(pool, wanted) for pool in pools]
+    asking: dict[int, set[int]] = defaultdict(set)
+    for pool, process in waiting.order_by("pool").values_list("pool_id", "process_id"):
+        asking[pool].add(process)
+    books = [_read(pool, processes) for pool, processes in asking.items()]
     return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
 
 

@@ -48,13 +48,13 @@ SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LAT
 
 
 HAS_NO_SHIFT = """
-r.state IN ('queued', 'running') AND NOT EXISTS (
-    SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
-    WHERE own.run_id = r.id AND s.ended_at IS NULL)
+r.state IN ('queued', 'running') AND r.id <> ALL(ARRAY(
+    SELECT own.run_id FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
+    WHERE s.ended_at IS NULL))
 """
 #: runs that wait for resources, found from the requests that wait
 AT_BANK = f"""
-SELECT DISTINCT r.id, TRUE FROM allocation_request w
+SELECT DISTINCT r.id, r.state, TRUE FROM allocation_request w
 JOIN crawling_runprocess p ON p.bank_process_id = w.process_id
 JOIN crawling_run r ON r.id = p.run_id
 WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
@@ -62,7 +62,8 @@ WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
 #: runs that neither wait for resources nor hold any, found from processes that are idle or not
 #: enrolled
 BESIDE_BANK = f"""
-SELECT DISTINCT r.id, FALSE FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+SELECT DISTINCT r.id, r.state, FALSE
+FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.id = ANY(ARRAY(
     SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
     UNION ALL
@@ -136,16 +137,17 @@ def wait_reasons(
     return why | at_bank
 
 
-def waiting_runs() -> list[int]:
-    """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at
-    the whole pool.
+def waiting_runs() -> dict[int, str]:
+    """The runs that `wait_reasons` calls waiting, by id, each with its state; without the reasons,
+    which cost more: a look at the whole pool.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
         rows = cursor.fetchall()
-    at_bank = {run for run, is_at_bank in rows if is_at_bank}
-    beside = {run for run, _ in rows} - at_bank
-    return sorted(at_bank | {host.run for host in next_hosts(list(beside)) if host.taken_by})
+    waiting = {run: state for run, state, is_at_bank in rows if is_at_bank}
+    beside = {run: state for run, state, _ in rows if run not in waiting}
+    taken = (host.run for host in next_hosts(list(beside)) if host.taken_by)
+    return dict(sorted({**waiting, **{run: beside[run] for run in taken}}.items()))
 
 
 def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from allocation.errors import UnknownPool
 from allocation.models import MatrixCell, Pool, Process
@@ -109,6 +111,32 @@ def test_number_of_queries_does_not_grow_with_the_bank(
 
     with django_assert_num_queries(7):
         bank_view(pool.pk)
+
+
+def test_who_waits_far_back_is_explained_as_in_the_whole_pool(contended, make_process):
+    pool, _, b, _ = contended
+    for number in range(25):
+        last = make_process(pool, f"d{number}", (6, 5))
+        ask(last, (5, 5))
+
+    whole = {wait.process: wait for wait in bank_view(pool.pk).waiting}
+    some = waits_of([b.pk, last.pk])
+
+    assert {process: wait.position for process, wait in some.items()} == {b.pk: 1, last.pk: 27}
+    for process, wait in some.items():
+        assert (wait.reason, wait.estimate) == (whole[process].reason, whole[process].estimate)
+
+
+def test_who_waits_in_front_is_explained_without_a_look_at_all_who_wait(contended, make_process):
+    pool, _, b, c = contended
+    for number in range(25):
+        ask(make_process(pool, f"d{number}", (6, 5)), (5, 5))
+
+    with CaptureQueriesContext(connection) as asked:
+        waits_of([b.pk, c.pk])
+
+    windows = [query["sql"] for query in asked if "ROW_NUMBER" in query["sql"]]
+    assert [sql.endswith("LIMIT 20") for sql in windows] == [True]
 
 
 def test_waits_and_holdings_of_some_processes(contended):

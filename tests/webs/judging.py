@@ -51,7 +51,7 @@ class Seen:
         if case.most_requests is not None and len(self.server.paths()) > case.most_requests:
             wrong.append(f"{len(self.server.paths())} requests, more than {case.most_requests}")
         if self.is_alone and (took := self.server.seconds()) > case.seconds:
-            wrong.append(f"took {took:.1f} s, more than {case.seconds:g}")
+            wrong.append(f"took {took:.1f} s, more than {case.seconds:g}: {self.server.log()}")
         if self.mib > case.mib:
             wrong.append(f"the work process took {self.mib:.0f} MiB, more than {case.mib}")
         return case.judge(self) if case.judge and not wrong else wrong

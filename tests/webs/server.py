@@ -129,6 +129,11 @@ class CaseServer:
         begun = [asked.at for asked in list(self.asked)]
         return max(self.ended, default=begun[-1]) - begun[0] if begun else 0.0
 
+    def log(self) -> str:
+        """Each request, and when it came after the first."""
+        asked = list(self.asked)
+        return ", ".join(f"{one.at - asked[0].at:.1f} s {one.target}" for one in asked[:20])
+
     def serve(self, listener: socket.socket) -> None:
         with suppress(OSError):  # the listener was closed
             while True:

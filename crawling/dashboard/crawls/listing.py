@@ -3,6 +3,7 @@ state."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +29,7 @@ from allocation.wording import whole_number
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import CrawlJob, HostQueue, Run
-from crawling.models.jobs import SEARCHED, WORKING_STATES
+from crawling.models.jobs import SEARCHED
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
 from serving.paging import cut
@@ -223,7 +224,7 @@ def _holds(text: str) -> Q:
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
 
 
-def _states(wanted: CrawlFilter, waiting: Collection[int]) -> dict[str, int]:
+def _states(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
     if not (wanted.search or wanted.tag or wanted.span):
         return state_counts(waiting)
     found = found_crawls(replace(wanted, state=""), waiting)
@@ -238,23 +239,21 @@ def _states(wanted: CrawlFilter, waiting: Collection[int]) -> dict[str, int]:
     )
 
 
-def state_counts(waiting: Collection[int]) -> dict[str, int]:
-    """All crawls by the state that is shown of them; `waiting` are the runs that wait.
+def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
+    """All crawls by the state that is shown of them; `waiting` are the runs that wait, with their
+    states: each is the latest of its crawl.
 
     No crawl's row is read.
     """
     # none that is being deleted is the latest; the index knows no more
     latest = Run.all_objects.filter(is_latest=True).order_by()
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
-    if waiting:
-        # as all that wait are: the index has these together
-        at_work = latest.filter(state__in=WORKING_STATES)
-        for state, count in (
-            at_work.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*"))
-        ):
-            counts[state] -= count
-            counts["waiting"] = counts.get("waiting", 0) + count
-    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
+    drafts = CrawlJob.objects.count() - sum(counts.values())
+    for state, count in Counter(waiting.values()).items():
+        counted = min(count, counts.get(state, 0))  # some may have ended since they were read
+        counts[state] = counts.get(state, 0) - counted
+        counts["waiting"] = counts.get("waiting", 0) + counted
+    return _in_order({**counts, "draft": drafts})
 
 
 def _any_of(runs: Collection[int]) -> RawSQL:

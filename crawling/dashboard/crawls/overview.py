@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
@@ -78,14 +79,14 @@ def crawls_now() -> CrawlsOverview:
     Of the crawls at work all rates are read, of those that wait or rest only what is shown.
     """
     waiting = waiting_runs()
-    states = state_counts(waiting)
+    states, first = state_counts(waiting), list(islice(waiting, SOME))
     live = Shift.objects.filter(ended_at=None, process__run__state__in=WORKING_STATES)
     working = set(live.values_list("process__run", flat=True))
     rates = rates_now(working)
     fastest = sorted(working, key=lambda run: (-(rates.get(run) or 0), run))[:SOME]
-    runs = Run.objects.select_related("crawl").in_bulk([*fastest, *waiting[:SOME]])
+    runs = Run.objects.select_related("crawl").in_bulk([*fastest, *first])
     busy = [runs[pk] for pk in fastest if pk in runs]
-    idle = [runs[pk] for pk in waiting[:SOME] if pk in runs]
+    idle = [runs[pk] for pk in first if pk in runs]
     idle += _resting({*waiting, *working}, SOME - len(idle))
     views = crawl_views([run.crawl for run in busy])
     reasons = wait_reasons(idle)

@@ -122,18 +122,23 @@ def ask_removal(run: Run, *, by: User | None, because: str = "", for_good: bool 
             "bytes of archive": (loss.file_bytes, None),
         }
         note(by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {}))
-        now = timezone.now()
-        Run.objects.filter(pk=run.pk).update(
-            removal_asked_at=now,
-            restorable_until=None if for_good else now + RESTORABLE,
-            is_latest=False,
-        )
-        latest = crawl.runs.first()
-        if latest and not latest.is_latest:
-            crawl.runs.filter(pk=latest.pk).update(is_latest=True)
-        CrawlJob.objects.filter(pk=crawl.pk, spent_numbers__lt=run.number).update(
-            spent_numbers=run.number
-        )
+        _hide(crawl, run, for_good=for_good)
+
+
+def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
+    """Let the run before this one be the latest, and no later one get its number."""
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(
+        removal_asked_at=now,
+        restorable_until=None if for_good else now + RESTORABLE,
+        is_latest=False,
+    )
+    latest = crawl.runs.first()
+    if latest and not latest.is_latest:
+        crawl.runs.filter(pk=latest.pk).update(is_latest=True)
+    CrawlJob.objects.filter(pk=crawl.pk, spent_numbers__lt=run.number).update(
+        spent_numbers=run.number
+    )
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:

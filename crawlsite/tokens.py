@@ -1,5 +1,5 @@
 """Tokens by which programs log in: made once, shown once, kept as a digest; and the page on which
-somebody makes and revokes those of their own.
+a user makes and revokes their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hashlib import sha256
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -93,6 +93,19 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
     token.delete()
 
 
+def revocable_tokens(user: User) -> QuerySet[ApiToken]:
+    """The tokens that somebody may revoke: their own, and as an administrator those of others.
+
+    Tokens of superusers are revoked by superusers only, as their accounts are changed.
+    """
+    tokens = ApiToken.objects.select_related("user")
+    if user.is_superuser:
+        return tokens
+    if user.has_perm("auth.change_user"):
+        return tokens.filter(Q(user=user) | Q(user__is_superuser=False))
+    return tokens.filter(user=user)
+
+
 def user_of(token: str) -> User | None:
     """The user that a token stands for, if it is known, not expired, and its user may log in."""
     now = timezone.now()
@@ -138,8 +151,8 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="", methods=("POST",))
 def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Take one of one's own tokens back."""
-    token = get_object_or_404(ApiToken, pk=pk, user=request.user)
+    """Revoke a token; an administrator returns to the list of all users' tokens."""
+    token = get_object_or_404(revocable_tokens(request.user), pk=pk)
     revoke_token(token, by=request.user)
-    messages.success(request, f"The token {token.name} opens nothing any more.")
-    return redirect("tokens")
+    messages.success(request, f"The token {token} is revoked.")
+    return redirect("administration:tokens" if "all" in request.POST else "tokens")

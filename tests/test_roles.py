@@ -133,6 +133,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "administration/access/<str:kind>/<int:pk>/remove/": {"POST": ADMINISTRATOR},
     "administration/users/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "administration/users/<int:pk>/": {"POST": ADMINISTRATOR},
+    "administration/tokens/": {"GET": ADMINISTRATOR},
     "administration/activity/": {"GET": ADMINISTRATOR},
     "administration/activity.csv": {"GET": ADMINISTRATOR},
     "resources/": {"GET": VIEWER},

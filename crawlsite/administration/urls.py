@@ -11,6 +11,7 @@ urlpatterns = [
     path("access/<str:kind>/<int:pk>/remove/", access_views.remove_access, name="access-remove"),
     path("users/", user_views.users, name="users"),
     path("users/<int:pk>/", user_views.change, name="user"),
+    path("tokens/", user_views.all_tokens, name="tokens"),
     path("activity/", activity.activity, name="activity"),
     path("activity.csv", activity.activity_file, name="activity-file"),
 ]

@@ -1,4 +1,4 @@
-"""The page of users and their roles."""
+"""The pages of users, their roles and their tokens."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
@@ -20,7 +21,9 @@ from crawlsite.administration.accounts import (
     set_active,
     set_role,
 )
+from crawlsite.models import ApiToken
 from crawlsite.roles import ROLES
+from crawlsite.tokens import revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
 
 #: what each role may do, in a line
@@ -67,6 +70,19 @@ def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     else:
         messages.success(request, f"{user.get_username()} is saved.")
     return redirect("administration:users")
+
+
+@authenticated(needs="auth.change_user")
+@never_cache
+def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
+    """List the tokens of all users with the time of their last use."""
+    rows = ApiToken.objects.select_related("user").order_by("user__username", "name")
+    revocable = set(revocable_tokens(request.user).values_list("pk", flat=True))
+    return render(
+        request,
+        "administration/tokens.html",
+        {"tokens": rows, "revocable": revocable, "now": timezone.now()},
+    )
 
 
 def _page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""`/api/v1/tokens`: one's own tokens."""
+"""`/api/v1/tokens`: one's own tokens, and for administrators those of all users."""
 
 # No postponed annotations here: ninja reads them.
 
@@ -6,14 +6,21 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, may_view
 from crawling.errors import BadOrder
 from crawlsite.models import ApiToken
-from crawlsite.tokens import LONGEST_NAME, MOST_DAYS, BadToken, issue_token, revoke_token
-from serving.access import AuthenticatedRequest
+from crawlsite.tokens import (
+    LONGEST_NAME,
+    MOST_DAYS,
+    BadToken,
+    issue_token,
+    revocable_tokens,
+    revoke_token,
+)
+from serving.access import AuthenticatedRequest, require
 
 tokens = Router()
 
@@ -30,6 +37,7 @@ class NewToken(Schema):
 
 class TokenOut(Schema):
     id: int
+    user: str = Field(description="the owner's name")
     name: str
     created_at: datetime
     last_used_at: datetime | None
@@ -44,10 +52,20 @@ class TokenMade(TokenOut):
     token: str = Field(description="shown this once")
 
 
-@tokens.get("", response=TokenList, summary="Your tokens")
+@tokens.get("", response=TokenList, summary="Your tokens, or those of all users")
 @may_view
-def list_tokens(request: AuthenticatedRequest) -> dict[str, Any]:
-    return {"items": list(ApiToken.objects.filter(user=request.user).order_by("name"))}
+def list_tokens(
+    request: AuthenticatedRequest,
+    everyone: Annotated[
+        bool, Query(description="tokens of all users; for administrators only")
+    ] = False,
+) -> dict[str, Any]:
+    rows = ApiToken.objects.select_related("user").order_by("user__username", "name")
+    if everyone:
+        require(request.user, "auth.change_user")
+    else:
+        rows = rows.filter(user=request.user)
+    return {"items": [_token(row) for row in rows]}
 
 
 @tokens.post("", response={201: TokenMade}, summary="Make a token that may do what you may")
@@ -58,17 +76,25 @@ def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body(
     except BadToken as error:
         raise BadOrder(error.errors) from error
     row = ApiToken.objects.get(user=request.user, name=asked.name.strip())
-    facts = {name: getattr(row, name) for name in TokenOut.model_fields if name != "id"}
-    return Status(201, {"id": row.pk, **facts, "token": made})
+    return Status(201, {**_token(row), "token": made})
 
 
-@tokens.delete(
-    "/{token_id}", response={204: None}, summary="Let one of your tokens open nothing any more"
-)
+@tokens.delete("/{token_id}", response={204: None}, summary="Revoke a token")
 @may_view
 def delete_token(
     request: AuthenticatedRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> Status:
-    """It may be the one that asks."""
-    revoke_token(get_object_or_404(ApiToken, pk=token_id, user=request.user), by=request.user)
+    """It may be the one that asks. Administrators may revoke those of other users."""
+    revoke_token(get_object_or_404(revocable_tokens(request.user), pk=token_id), by=request.user)
     return Status(204, None)
+
+
+def _token(row: ApiToken) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "user": row.user.get_username(),
+        "name": row.name,
+        "created_at": row.created_at,
+        "last_used_at": row.last_used_at,
+        "expires_at": row.expires_at,
+    }

@@ -1,5 +1,5 @@
-"""Tokens on a page: shown once, good until they expire or are revoked, and nobody's but their
-owner's.
+"""Tokens on pages: shown once, good until they expire or are revoked by their owners or by
+administrators.
 """
 
 from __future__ import annotations
@@ -7,14 +7,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from crawlsite.models import ApiToken
+from crawlsite.tokens import make_token
 from tests.crawling.pages import browser, soup
 
 PAGE = "/account/tokens/"
+ALL = "/administration/tokens/"
 
 
 def opens(token: str) -> bool:
@@ -46,10 +49,58 @@ def test_a_token_made_on_the_page_is_shown_once_and_opens_until_it_expires_or_is
 @pytest.mark.django_db
 def test_nobody_sees_or_revokes_the_tokens_of_others():
     browser("viewer").post(PAGE, {"name": "nightly", "days": ""})
-    other = browser("administrator")
+    other = browser("operator")
 
-    assert "You have none." in other.get(PAGE).content.decode()
+    assert "You have no tokens." in other.get(PAGE).content.decode()
     assert other.post(reverse("revoke-token", args=[ApiToken.objects.get().pk])).status_code == 404
+
+
+@pytest.mark.django_db
+def test_administrators_see_every_owners_last_use_and_revoke():
+    answer = browser("viewer").post(PAGE, {"name": "nightly", "days": ""})
+    token = soup(answer).select_one(".message code").get_text()
+    administrator = browser("administrator")
+
+    [row] = soup(administrator.get(ALL)).select("tbody tr")
+    assert [cell.get_text(strip=True) for cell in row.select("th, td")][:3] == [
+        "viewer",
+        "nightly",
+        "never",
+    ]
+    assert opens(token)
+    assert soup(administrator.get(ALL)).select_one("tbody td:nth-of-type(2) time")
+
+    left = administrator.post(row.form["action"], {row.form.button["name"]: "1"})
+    assert left["Location"] == ALL
+    assert not opens(token)
+
+
+@pytest.mark.django_db
+def test_only_superusers_revoke_the_tokens_of_superusers():
+    administrator = browser("administrator")
+    User.objects.filter(username="administrator").update(is_superuser=False)
+    root = User.objects.create_superuser("root")
+    make_token(root, "backup")
+
+    [row] = soup(administrator.get(ALL)).select("tbody tr")
+    assert row.form is None
+    revoke = reverse("revoke-token", args=[ApiToken.objects.get().pk])
+    assert administrator.post(revoke, {"all": "1"}).status_code == 404
+    assert ApiToken.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_programs_of_administrators_list_and_revoke_all_tokens_and_those_of_others_do_not():
+    make_token(User.objects.create_user("robot"), "nightly")
+    listed = "/api/v1/tokens?everyone=true"
+    assert browser("operator").get(listed).status_code == 403
+    administrator = browser("administrator")
+
+    [item] = administrator.get(listed).json()["items"]
+    assert (item["user"], item["name"], item["last_used_at"]) == ("robot", "nightly", None)
+    assert administrator.get("/api/v1/tokens").json()["items"] == []
+    assert administrator.delete(f"/api/v1/tokens/{item['id']}").status_code == 204
+    assert not ApiToken.objects.exists()
 
 
 @pytest.mark.django_db

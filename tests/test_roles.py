@@ -128,6 +128,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "alerts/<int:pk>/test/": {"POST": ADMINISTRATOR},
     "about-this-crawler/": {"GET": NOBODY},
     "crawls/schedules/": {"GET": VIEWER},
+    "crawls/templates/": {"GET": VIEWER},
     "administration/identity/": {"GET": OPERATOR, "POST": OPERATOR},
     "administration/access/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "administration/access/<str:kind>/<int:pk>/remove/": {"POST": ADMINISTRATOR},

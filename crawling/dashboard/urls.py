@@ -79,6 +79,7 @@ urlpatterns = [
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
     path("<int:pk>/template/", template_views.save, name="template"),
+    path("templates/", template_views.templates, name="templates"),
     path("templates/<int:pk>/remove/", template_views.remove, name="template-remove"),
     path("<int:pk>/robots/", scope_views.robots, name="robots"),
     path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),

@@ -1,16 +1,23 @@
-"""Keep a crawl's order as a template, and forget one. The page for a new crawl begins with them."""
+"""The page of all templates; keep a crawl's order as a template, and delete one."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 
 from crawling.crawls.templates import remove_template, save_template
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, OrderTemplate
 from serving.access import AuthenticatedRequest, authenticated
+
+
+@authenticated(needs="crawling.view_crawljob")
+def templates(request: AuthenticatedRequest) -> HttpResponse:
+    """List the templates with what they would crawl."""
+    rows = OrderTemplate.objects.select_related("created_by")
+    return render(request, "crawling/templates.html", {"rows": rows})
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
@@ -30,8 +37,8 @@ def save(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
 def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Forget a template."""
+    """Delete a template; it can be restored for a while."""
     template = get_object_or_404(OrderTemplate, pk=pk)
     remove_template(template, by=request.user)
-    messages.success(request, f"The template {template.name} is removed; crawls made from it stay.")
-    return redirect("crawling:new")
+    messages.success(request, f"The template {template.name} is deleted; crawls made from it stay.")
+    return redirect("crawling:templates")

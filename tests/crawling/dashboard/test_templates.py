@@ -41,6 +41,27 @@ def test_a_crawls_order_is_kept_and_a_new_crawl_begins_with_it(operator, crawl):
     assert not OrderTemplate.objects.exists()
 
 
+def test_all_templates_are_listed_with_ways_to_use_and_delete_them(operator, crawl):
+    listing = reverse("crawling:templates")
+    assert "There are no templates." in soup(operator.get(listing)).get_text()
+    operator.post(reverse("crawling:template", args=[crawl.pk]), {"template": "Manuals"})
+
+    [row] = soup(operator.get(listing)).select("tbody tr")
+    assert row.th.get_text() == "Manuals"
+    assert row.td.get_text(strip=True) == "http://127.0.0.1:8900/"
+    assert (
+        soup(operator.get(row.find("a", role="button")["href"])).find(id="id_max_pages")["value"]
+        == "7"
+    )
+    seen = soup(browser("viewer").get(listing)).select_one("tbody tr")
+    assert not seen.select("button, a[role=button]")
+
+    told = operator.post(row.button["formaction"], follow=True)
+    assert told.redirect_chain == [(listing, 302)]
+    assert "Manuals is deleted" in soup(told).get_text()
+    assert not soup(told).select("tbody tr")
+
+
 def test_a_template_of_a_time_when_orders_were_other_is_told_so(operator, crawl):
     template = OrderTemplate.objects.create(
         name="Old", order={"seeds": crawl.seeds, "colour": "red"}

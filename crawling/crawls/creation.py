@@ -27,6 +27,7 @@ from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
+from crawling.orders.seeds import read_typed
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, default_pool, enroll
 from crawling.web.addresses import BadUrl, read_address
@@ -127,9 +128,7 @@ def free_name(wanted: str) -> str:
 def name_for(seeds: object) -> str:
     """A free name for a crawl that was given none: the first seed's host."""
     try:
-        host = (
-            read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
-        )
+        host = read_typed(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
     except BadUrl:
         host = "crawl"
     return free_name(host)

@@ -14,6 +14,7 @@ from crawling.models import CrawlJob
 from crawling.orders.order import CrawlOrder, read_order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.seeds import read_typed
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Scope
 from crawling.web.addresses import BadUrl, read_address
@@ -108,7 +109,7 @@ def judge_all(
 
 def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
     try:
-        address = read_address(text)
+        address = read_typed(text)
     except BadUrl as error:
         return RuleCheck(text, False, "", 0, str(error))
     ruling = filters.judge(address, depth=depth, is_seed=address.url in seeds)

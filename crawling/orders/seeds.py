@@ -5,6 +5,8 @@ Seeds are one address a line, each once; all mistakes are told at once.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 
 from crawling.web.addresses import Address, BadUrl, read_address
@@ -13,13 +15,41 @@ from crawling.web.addresses import Address, BadUrl, read_address
 TOLD = 3
 
 
+#: `example.org`, `example.org:8080/x`, `192.0.2.7`, `[2001:db8::1]/`, each without a scheme
+SCHEMELESS = re.compile(
+    r"(?P<host>[^\s/?#@:\[\].]++(?:\.[^\s/?#@:\[\].]++)++\.?|\[[0-9A-Fa-f:.]++\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?#].*)?"
+)
+
+
+def read_typed(text: str) -> Address:
+    """The address that a person means. Raises BadUrl.
+
+    Without a scheme it is https, as browsers have it, and http for an address of numbers or a port
+    other than 443: those rarely have a certificate.
+    """
+    text = text.strip()
+    if found := SCHEMELESS.fullmatch(text):
+        is_plain = found["port"] not in (None, "443") or _is_number(found["host"])
+        text = f"{'http' if is_plain else 'https'}://{text}"
+    return read_address(text)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
 def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
     """The addresses in canonical form, each once, and a sentence for each text that is none."""
     addresses: dict[str, Address] = {}
     wrong = []
     for text in texts:
         try:
-            address = read_address(text)
+            address = read_typed(text)
         except BadUrl as error:
             wrong.append(str(error))
         else:

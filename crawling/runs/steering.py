@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from allocation.services import check_keep_seconds
+from allocation.wording import listed
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.frontier.run_limits import limit_reached
@@ -127,7 +128,7 @@ def _move(
 
 def _check(crawl: CrawlJob, run: Run, action: RunAction) -> None:
     if run.state not in action.allowed_from:
-        states = " or ".join(sorted(action.allowed_from))
+        states = listed(sorted(action.allowed_from), last="or")
         raise WrongState(
             f"{crawl.name} is {run.state} and cannot be {action.done}; only a {states} crawl can."
         )

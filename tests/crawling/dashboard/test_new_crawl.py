@@ -131,7 +131,7 @@ def test_pressing_twice_makes_one_crawl(send):
     ("field", "typed", "said"),
     [
         ("seeds", "", "Needs at least one entry"),
-        ("seeds", "example.org", "write it whole, like https://example.org/"),
+        ("seeds", "example", "write it whole, like https://example.org/"),
         ("seeds", "http://u:p@127.0.0.1:8900/", "remove the user name and password"),
         ("name", "x" * 101, "Must have at most 100 characters"),
         ("max_pages", "many", "Must be a whole number"),

@@ -127,7 +127,8 @@ def test_what_a_crawl_cannot_do_now_is_said_with_what_can(order):
     with pytest.raises(WrongState, match="never been started"):
         steering.pause(crawl)
     start_run(crawl)
-    with pytest.raises(WrongState, match="only a paused or pausing crawl can"):
+    wanted = "only a failed, finished, paused, pausing or stopped crawl can"
+    with pytest.raises(WrongState, match=wanted):
         steering.resume(crawl)
 
 

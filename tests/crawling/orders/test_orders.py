@@ -61,7 +61,7 @@ MISTAKES = [
     ("seeds", None, "must be a list"),
     ("seeds", "http://a.test/", "must be a list"),
     ("seeds", ["http://a.test/"] * 10_000, f"has 10000 entries, at most {MAX_SEEDS} are taken"),
-    ("seeds", ["example.org"], "'example.org' is not a URL"),
+    ("seeds", ["example"], "'example' is not a URL"),
     (
         "seeds",
         ["gopher://a.test/"],

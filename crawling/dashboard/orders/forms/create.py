@@ -34,7 +34,7 @@ class CrawlForm(OrderForm):
     seeds = forms.CharField(
         label="Start at these addresses",
         required=False,
-        help_text="One full URL a line, like https://example.org/; at most "
+        help_text="One address a line, like example.org or https://example.org/news/; at most "
         f"{MAX_SEEDS:,}. Lines that begin with # are ignored.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
     )
@@ -42,7 +42,7 @@ class CrawlForm(OrderForm):
         label="…or add them from a text file",
         required=False,
         allow_empty_file=True,
-        help_text="One URL a line, at most 1 MB.",
+        help_text="One address a line, at most 1 MB.",
         widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain"}),
     )
     name = forms.CharField(

@@ -17,8 +17,8 @@ FREEZING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORK
 
 
 @pytest.mark.django_db(transaction=True)
-# what freezes is to be known by seconds before the lease runs out, on a busy machine too; what burns
-# may use half a lease of the processor, twice
+# what freezes is to be known by seconds before the lease runs out, on a busy machine too; what
+# burns may use half a lease of the processor, twice
 @pytest.mark.parametrize(("kind", "lease"), [(FREEZES, "8"), (BURNS, "4")])
 def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     make_site, order, tmp_path, kind, lease

@@ -59,6 +59,7 @@ QUERIES = {
         "q=zzzzzz",
         "before=%(url)s",
     ),
+    "crawls/<int:pk>/tree/": ("path=%(host_name)s/",),
     "crawls/<int:pk>/hosts/": ("q=site5", "q=zzzzzz", "sort=host", "sort=-done", "page=400"),
     "crawls/<int:pk>/frontier/": (
         "q=3abc",

@@ -28,6 +28,7 @@ from crawling.dashboard.run.views import (
     log,
     runs,
     share_links,
+    site_tree,
     steering,
 )
 from crawling.dashboard.run.views import page as crawl
@@ -74,6 +75,8 @@ urlpatterns = [
         r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", download_views.rows, name="pages-rows"
     ),
     path("<int:pk>/pages.warc.gz", download_views.records, name="pages-records"),
+    path("<int:pk>/tree/", site_tree.show, name="site-tree"),
+    path("<int:pk>/tree.csv", site_tree.numbers, name="site-tree-numbers"),
     path("<int:pk>/archive/", archive_views.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", download_views.file, name="archive-file"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),

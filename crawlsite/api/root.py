@@ -28,6 +28,7 @@ from crawling.dashboard.run.api.findings import findings
 from crawling.dashboard.run.api.frontier import frontier
 from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.share_links import share_links
+from crawling.dashboard.run.api.site_tree import site_trees
 from crawling.dashboard.run.api.steering import steering
 from crawling.experiments.api import experiments
 from crawlsite.administration.api import access, activity, users
@@ -99,6 +100,7 @@ api = DescribedAPI(
 api.add_decorator(known_parameters_only)
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])
+api.add_router("/crawls", site_trees, tags=["results"])
 api.add_router("/crawls", steering, tags=["control"])
 api.add_router("/crawls", checkpoints, tags=["checkpoints"])
 api.add_router("/crawls", share_links, tags=["control"])

@@ -86,6 +86,7 @@ PARAMETERS = {
     "limit",
     "name",
     "names",
+    "path",
     "place",
     "preview",
     "process",
@@ -104,7 +105,12 @@ PARAMETERS = {
 }
 IDENTIFIER = re.compile(r"\{(\w+_(id|number)|action|key|kind|name|version)\}")
 #: they answer with the most that matter, and have nothing behind those
-WHOLE = {"list_dns_evictions", "list_failure_causes", "list_robots_exceptions"}
+WHOLE = {
+    "list_crawl_directories",
+    "list_dns_evictions",
+    "list_failure_causes",
+    "list_robots_exceptions",
+}
 
 
 def operations():

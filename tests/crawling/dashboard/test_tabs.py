@@ -22,7 +22,13 @@ OF_A_CRAWL = {
     "settings": "Settings",
 }
 #: pages that stand under a tab
-UNDER = {"schedule": "Settings", "scope": "Settings", "checkpoints": "Settings", "archive": "Pages"}
+UNDER = {
+    "schedule": "Settings",
+    "scope": "Settings",
+    "checkpoints": "Settings",
+    "archive": "Pages",
+    "site-tree": "Pages",
+}
 OF_RESOURCES = {
     "pool": "In use and waiting",
     "sequence": "Safe sequence",

@@ -1,0 +1,62 @@
+"""`/api/v1/crawls/{id}/directories`: a run's sites as directories."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, RunNumber, may_view
+from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.run.site_tree import LOOKED_AT, directory_row, site_tree
+from serving.access import AuthenticatedRequest
+
+site_trees = Router()
+Path = Annotated[
+    str,
+    Query(
+        max_length=2000,
+        pattern=TEXT,
+        description="only what stands in this directory, as `example.org/manual/`; all hosts "
+        "without it",
+    ),
+]
+
+
+class SiteDirectoryOut(Schema):
+    path: str
+    urls: int = Field(description="at any depth")
+    fetched: int
+    failed: int
+    bytes: int = Field(description="of the documents fetched")
+    directories: int = Field(description="that stand directly in it")
+
+
+class SiteDirectoryList(Schema):
+    items: list[SiteDirectoryOut]
+    looked_at: int = Field(description="URLs that the numbers rest on")
+    is_estimate: bool = Field(description=f"the run has more than {LOOKED_AT:,} URLs")
+
+
+@site_trees.get(
+    "/{crawl_id}/directories",
+    response=SiteDirectoryList,
+    summary="Directories of the sites with counts and sizes, the most URLs first",
+)
+@may_view
+def list_crawl_directories(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    path: Path = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Hosts without `path`, else what stands in that directory; ask again with a `path` to go
+    deeper."""
+    tree = site_tree(get_run(crawl_id, run), path if not path or path.endswith("/") else f"{path}/")
+    items = [
+        {**directory_row(one), "directories": len(one.inside)} for one in tree.root.largest[:limit]
+    ]
+    return {"items": items, "looked_at": tree.looked_at, "is_estimate": tree.is_estimate}

@@ -1,0 +1,149 @@
+"""The directories of a run's sites: how many URLs each holds, what came of them, how big they are.
+
+One query of a bounded number of URLs. Of a larger run it takes those with the lowest fingerprints,
+which are spread over all its sites evenly, and the numbers are estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from crawling.models import Run, RunTotal, UrlState
+from serving.downloads import Download, row_file
+
+LOOKED_AT = 20_000
+#: directories shown, and directories shown inside each of them
+SHOWN, SHOWN_INSIDE = 50, 12
+URLS = """
+SELECT found.url, found.state, page.bytes FROM (
+    SELECT id, url, state FROM crawling_url WHERE run_id = %s ORDER BY fingerprint LIMIT %s
+) AS found LEFT JOIN crawling_page AS page ON page.url_id = found.id
+"""
+
+
+@dataclass
+class SiteDirectory:
+    """A directory of a host, or a host, with all that stands in it at any depth."""
+
+    #: with its host, and a slash at the end: `example.org/manual/`
+    path: str
+    name: str
+    urls: int = 0
+    fetched: int = 0
+    failed: int = 0
+    #: of the documents fetched
+    bytes: int = 0
+    inside: dict[str, SiteDirectory] = field(default_factory=dict)
+
+    def add(self, state: str, size: int | None) -> None:
+        self.urls += 1
+        self.fetched += size is not None
+        self.failed += state == UrlState.FAILED
+        self.bytes += size or 0
+
+    def enter(self, name: str) -> SiteDirectory:
+        """The directory of that name in this one."""
+        if name not in self.inside:
+            self.inside[name] = SiteDirectory(f"{self.path}{name}/", name)
+        return self.inside[name]
+
+    def grow(self, factor: float) -> None:
+        """Count for the URLs that were not looked at, too."""
+        for name in ("urls", "fetched", "failed", "bytes"):
+            setattr(self, name, round(getattr(self, name) * factor))
+        for each in self.inside.values():
+            each.grow(factor)
+
+    @property
+    def largest(self) -> Sequence[SiteDirectory]:
+        """What stands in it, the most URLs first."""
+        return sorted(self.inside.values(), key=lambda one: (-one.urls, one.name))
+
+    @property
+    def shown(self) -> Sequence[SiteDirectory]:
+        return self.largest[:SHOWN_INSIDE]
+
+    @property
+    def more(self) -> int:
+        """How many directories in it are not shown."""
+        return max(0, len(self.inside) - SHOWN_INSIDE)
+
+
+@dataclass(frozen=True)
+class SiteTree:
+    """A directory of a run's sites, two levels deep."""
+
+    #: the directory that was asked for; its path is "" for all hosts
+    root: SiteDirectory
+    #: URLs that the numbers rest on
+    looked_at: int
+    #: the run has more than that
+    is_estimate: bool
+
+    @property
+    def shown(self) -> Sequence[SiteDirectory]:
+        return self.root.largest[:SHOWN]
+
+    @property
+    def more(self) -> int:
+        return max(0, len(self.root.inside) - SHOWN)
+
+    @property
+    def ways_up(self) -> Sequence[tuple[str, str]]:
+        """Name and path of the directory and of each above it, the host first."""
+        parts = self.root.path.split("/")[:-1]
+        return [(part, "/".join(parts[: i + 1]) + "/") for i, part in enumerate(parts)]
+
+
+def site_tree(run: Run, path: str = "") -> SiteTree:
+    """The directories below `path`, which is "" or ends with a slash."""
+    with connection.cursor() as cursor:
+        cursor.execute(URLS, [run.pk, LOOKED_AT + 1])
+        rows = cursor.fetchall()
+    is_estimate = len(rows) > LOOKED_AT
+    root = _tree(rows[:LOOKED_AT], path)
+    if is_estimate:
+        known = RunTotal.objects.filter(run=run).values_list("discovered", flat=True).first() or 0
+        root.grow(max(1.0, known / LOOKED_AT))
+    return SiteTree(root, min(len(rows), LOOKED_AT), is_estimate)
+
+
+def _tree(rows: Iterable[tuple[str, str, int | None]], path: str) -> SiteDirectory:
+    root = SiteDirectory(path, path)
+    for url, state, size in rows:
+        place = directory_of(url)
+        if not place.startswith(path):
+            continue
+        root.add(state, size)
+        here = root
+        for name in place[len(path) :].split("/", 2)[:2]:
+            if name:
+                here = here.enter(name)
+                here.add(state, size)
+    return root
+
+
+def directory_of(url: str) -> str:
+    """`example.org/manual/` of `https://example.org/manual/index.html?page=2`."""
+    place = url.partition("://")[2].partition("?")[0]
+    return place.rpartition("/")[0] + "/" if "/" in place else place + "/"
+
+
+def tree_file(stem: str, tree: SiteTree) -> Download:
+    """All directories of the two levels as a table."""
+    return row_file(stem, "csv", map(directory_row, _flat(tree.root)))
+
+
+def _flat(root: SiteDirectory) -> Iterator[SiteDirectory]:
+    for one in root.largest:
+        yield one
+        yield from one.largest
+
+
+def directory_row(one: SiteDirectory) -> dict[str, Any]:
+    """A directory for programs."""
+    return {name: getattr(one, name) for name in ("path", "urls", "fetched", "failed", "bytes")}

@@ -30,13 +30,14 @@
   const bars = uPlot.paths.bars({ size: [0.8, 40] });
   const INCREMENTS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 
-  // `step`: seconds of an interval. Ticks are never closer than that, so no two have the same label.
-  function options(labels, times, width, step) {
+  // `step`: seconds of an interval. `unit`: what the vertical axis counts. Ticks are never closer than that, so no two have the same label.
+  function options(labels, times, width, step, unit) {
     const { text, grid, lines } = colours();
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px Inter, system-ui" };
     const seconds = {
       ...axis,
       space: 60,
+      size: 32,
       incrs: INCREMENTS.filter((increment) => increment >= step),
       values: (_, ticks, __, ___, increment) => ticks.map((tick) => clock(tick, increment)),
     };
@@ -48,16 +49,20 @@
         x: { time: false, range: () => [times[0] - step / 2, times.at(-1) + step / 2] },
         y: { range: (_, least, most) => [Math.min(0, least), Math.max(1, most * 1.05)] },
       },
-      axes: [seconds, { ...axis, size: 72 }],
+      axes: [seconds, { ...axis, size: 56, label: unit, labelSize: 20, labelGap: 0, labelFont: axis.font, space: 24 }],
       cursor: { drag: { x: false, y: false } },
-      series: [{ label: "Time", value: moment }, ...labels.map(([label, line], place) => series(label, lines[line], place))],
+      // Without a pointer the legend tells of the latest interval.
+      hooks: { ready: [latest], setCursor: [(chart) => { if (chart.cursor.idx == null) latest(chart); }] },
+      series: [{ label: "Time", value: moment }, ...labels.map(([label, line]) => series(label, lines[line]))],
     };
   }
 
-  // What was found counts something else than the pages: it is drawn as a line before the bars.
-  function series(label, colour, place) {
-    const common = { label, stroke: colour, width: 1, points: { show: false } };
-    return place < 2 ? { ...common, fill: colour, paths: bars } : { ...common, width: 1.5, dash: [6, 3] };
+  function latest(chart) {
+    chart.setLegend({ idx: chart.data[0].length - 1 });
+  }
+
+  function series(label, colour) {
+    return { label, stroke: colour, fill: colour, width: 1, paths: bars, points: { show: false } };
   }
 
   // A chart is no news to who cannot see it: its table has the same numbers.
@@ -69,7 +74,7 @@
     place.setAttribute("aria-hidden", "true");
     figure.prepend(place);
     const { labels, data } = read(table);
-    const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes)), data, place);
+    const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes), figure.dataset.unit), data, place);
     const observer = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT }));
     observer.observe(place);
     drawn.push(() => { observer.disconnect(); chart.destroy(); place.remove(); });

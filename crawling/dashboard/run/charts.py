@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crawling.frontier.run_counts import CHARTED, ChartCounts, sums_of
-from crawling.models import Run
+from crawling.models import HostQueue, Run
 from serving.downloads import Download, row_file
 
 #: hours that the chart of everything reaches back, and the minutes that each of its points sums
@@ -34,6 +34,18 @@ OF_ALL = f"""(
     SELECT minute, {_COLUMNS} FROM crawling_runcount
     WHERE minute > coalesce((SELECT max(minute) FROM crawling_minutetotal), '-infinity')
 )"""  # noqa: S608  # constants
+
+
+#: pages of a run, the latest first, that the chart of one of its hosts looks at
+LOOKED_AT = 50_000
+OF_A_HOST = """
+SELECT date_bin(%(step)s::interval, page.fetched_at, %(origin)s), count(*), sum(page.bytes)::bigint
+FROM (
+    SELECT url_id, fetched_at, bytes FROM crawling_page
+    WHERE run_id = %(run)s AND fetched_at >= %(since)s ORDER BY fetched_at DESC LIMIT %(most)s
+) AS page JOIN crawling_url AS url ON url.id = page.url_id
+WHERE url.queue_id = %(queue)s GROUP BY 1
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +78,18 @@ class TimeSeries:
         return "minute" if self.minutes == 1 else f"{self.minutes} minutes"
 
     @property
+    def is_empty(self) -> bool:
+        """Nothing can be drawn: no interval is over yet, or nothing was done in any."""
+        over = [point for point in self.points if not point.is_open]
+        return not any(point.fetched or point.failed or point.discovered for point in over)
+
+    @property
+    def why_empty(self) -> str:
+        if all(point.is_open for point in self.points):
+            return f"The first bar appears when the first {self.interval} is over."
+        return "No page was fetched in this time."
+
+    @property
     def fetched(self) -> int:
         return sum(point.fetched for point in self.points)
 
@@ -92,27 +116,61 @@ def chart_of_run(run: Run) -> TimeSeries:
     return _chart(since, until, minutes, run, goes_on=run.finished_at is None)
 
 
+def chart_of_host(queue: HostQueue) -> tuple[TimeSeries, bool]:
+    """The answers that a run had from one of its hosts, and whether earlier ones were not looked
+    at.
+    """
+    run = queue.run
+    until = run.finished_at or timezone.now()
+    since = run.started_at or until
+    older = run.pages.order_by("-fetched_at", "-url_id").values_list("fetched_at", flat=True)
+    oldest = older[LOOKED_AT : LOOKED_AT + 1].first()
+    since = max(since, oldest or since)
+    step = max(1, -(-int((until - since).total_seconds() // 60 + 1) // POINTS))
+    asked = {"run": run.pk, "queue": queue.pk, "most": LOOKED_AT}
+    with connection.cursor() as cursor:
+        cursor.execute(OF_A_HOST, {**asked, "step": f"{step} minutes", **_bounds(since, until)})
+        sums = {at: {"fetched": n, "bytes": size} for at, n, size in cursor.fetchall()}
+    goes_on = run.finished_at is None
+    return _series(since, until, step, sums, goes_on=goes_on), oldest is not None
+
+
+def _bounds(since: datetime, until: datetime) -> dict[str, datetime]:
+    first = since.replace(second=0, microsecond=0)
+    return {"origin": first, "since": first, "until": until}
+
+
 def _chart(
     since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool
 ) -> TimeSeries:
-    step = timedelta(minutes=minutes)
-    first = since.replace(second=0, microsecond=0)
     with connection.cursor() as cursor:
         query = SUMS.format(rows=OF_A_RUN if run else OF_ALL)
         cursor.execute(
             query,
             {
                 "step": f"{minutes} minutes",
-                "origin": first,
-                "since": first,
-                "until": until,
+                **_bounds(since, until),
                 "run": run.pk if run else None,
             },
         )
         sums = {at: dict(zip(CHARTED, counts, strict=True)) for at, *counts in cursor.fetchall()}
+    return _series(since, until, minutes, sums, goes_on=goes_on)
+
+
+def _series(
+    since: datetime,
+    until: datetime,
+    minutes: int,
+    sums: dict[datetime, dict[str, int]],
+    *,
+    goes_on: bool,
+) -> TimeSeries:
+    """Whole intervals from the minute of `since` on; those without sums have zeros."""
+    step = timedelta(minutes=minutes)
+    first = since.replace(second=0, microsecond=0)
     length = int((until - first) / step) + 1
     moments = [first + i * step for i in range(length)]
-    points = [TimeSeriesPoint(at=at, **sums.get(at, {})) for at in moments]
+    points = [TimeSeriesPoint(at=at, is_open=False, **sums.get(at, {})) for at in moments]
     if goes_on:
         points[-1] = replace(points[-1], is_open=True)
     return TimeSeries(minutes, tuple(points))

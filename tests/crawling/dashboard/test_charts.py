@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.dashboard.run.charts import POINTS, chart_of_all, chart_of_run
+from crawling.dashboard.run.charts import POINTS, chart_of_all, chart_of_host, chart_of_run
 from crawling.housekeeping.minute_totals import total_minutes
 from crawling.models import MinuteTotal, RunCount
-from tests.crawling.frontiers import Frontier
+from tests.crawling.frontier.test_claiming import ANSWER
+from tests.crawling.frontiers import Frontier, outcome
 from tests.crawling.pages import browser, soup
 
 
@@ -44,7 +45,8 @@ def test_a_long_run_has_few_points_which_sum_to_everything():
     viewer = browser("viewer")
     page = soup(viewer.get(reverse("crawling:charts", args=[run.crawl_id])))
     assert [caption.get_text() for caption in page.select("figure.chart caption")] == [
-        "Pages, and addresses found, by 4 minutes (UTC)",
+        "Pages, by 4 minutes (UTC)",
+        "URLs found, by 4 minutes (UTC)",
         "Received, by 4 minutes (UTC)",
     ]
     lines = b"".join(viewer.get(page.select_one("figure.chart a")["href"])).decode().splitlines()
@@ -71,3 +73,84 @@ def test_the_chart_of_all_is_the_same_before_and_after_minutes_are_summed_up():
     assert MinuteTotal.objects.count() == 57
     assert sum(point.fetched for point in before) == 360
     assert (after.fetched, after.bytes) == (360 + 194, 1200)
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def run_of(begun, minutes, **fields):
+    """A run that ended, with counts in those minutes from its first on."""
+    run = Frontier().run
+    run.started_at, run.finished_at = begun, begun + max(minutes) * MINUTE + MINUTE / 2
+    run.state = "finished"
+    run.save()
+    RunCount.objects.bulk_create(
+        RunCount(run=run, process_number=0, minute=begun + n * MINUTE, **fields) for n in minutes
+    )
+    return run
+
+
+@pytest.mark.django_db
+def test_a_run_of_one_minute_has_one_bar():
+    run = run_of(datetime(2026, 5, 1, 10, 0, tzinfo=UTC), [0], fetched=7)
+
+    [point] = chart_of_run(run).points
+
+    assert (point.fetched, point.is_open) == (7, False)
+
+
+@pytest.mark.django_db
+def test_minutes_in_which_nothing_was_fetched_are_shown_as_nothing():
+    run = run_of(datetime(2026, 5, 1, 10, 0, tzinfo=UTC), [0, 1, 4], fetched=7)
+
+    assert [point.fetched for point in chart_of_run(run).points] == [7, 7, 0, 0, 7]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("month_and_day", [(3, 29), (10, 25)])
+def test_when_clocks_change_no_minute_is_missing_or_twice(settings, month_and_day):
+    settings.TIME_ZONE = "Europe/Berlin"
+    begun = datetime(2026, *month_and_day, 0, 30, tzinfo=UTC)
+    with timezone.override("Europe/Berlin"):
+        moments = [point.at for point in chart_of_run(run_of(begun, range(61), fetched=1)).points]
+
+    assert moments == [begun + n * MINUTE for n in range(61)]
+
+
+@pytest.mark.django_db
+def test_a_chart_without_bars_says_why():
+    run = Frontier().run
+    run.started_at = timezone.now()
+    run.save()
+    viewer, address = browser("viewer"), reverse("crawling:charts", args=[run.crawl_id])
+
+    young = soup(viewer.get(address)).select_one("figure.chart .empty").get_text()
+    run.started_at -= timedelta(minutes=5)
+    run.save()
+    idle = soup(viewer.get(address)).select_one("figure.chart .empty").get_text()
+
+    assert (young, idle) == (
+        "The first bar appears when the first minute is over.",
+        "No page was fetched in this time.",
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_host_of_a_run_has_charts_and_numbers_of_its_own():
+    frontier = Frontier()
+    frontier.run.started_at = timezone.now() - timedelta(minutes=3)
+    frontier.run.save()
+    frontier.sow("a.test/1", "a.test/2", "b.test/1")
+    frontier.lease()
+    frontier.record(*(outcome(url, answer=ANSWER) for url in frontier.claim()))
+    queue = frontier.run.queues.select_related("run").get(host__name="a.test")
+    viewer, address = browser("viewer"), reverse("crawling:charts", args=[frontier.run.crawl_id])
+
+    chart, is_cut = chart_of_host(queue)
+    page = soup(viewer.get(address, {"host": "A.test"}))
+    lines = b"".join(viewer.get(page.select_one("figure.chart a")["href"])).decode().splitlines()
+
+    assert (chart.fetched, is_cut) == (2, False)
+    assert page.select_one("h2").get_text() == "Pages of A.test"
+    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 2
+    assert viewer.get(address, {"host": "c.test"}).status_code == 404

@@ -4,13 +4,17 @@ why it stands still.
 
 from __future__ import annotations
 
-from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
+from urllib.parse import urlencode
 
-from crawling.dashboard.base.requests import asked_run, wanted_run
-from crawling.dashboard.run.charts import chart_file, chart_of_run
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from crawling.dashboard.base.requests import asked_run, asked_text, wanted_run
+from crawling.dashboard.run.charts import TimeSeries, chart_file, chart_of_host, chart_of_run
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
-from crawling.models import CrawlJob
+from crawling.dashboard.run.hosts import SOME, first_hosts
+from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
@@ -24,15 +28,33 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Pages, links found and bytes of a run over time."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
-    here = {"crawl": job, "run": run, "chart": chart_of_run(run) if run else None}
+    here: dict[str, object] = {"crawl": job, "run": run, "chart": None}
+    if run:
+        name = asked_text(request, "host")
+        chart, is_cut = _chart(run, name)
+        hosts = [queue.host.name for queue in first_hosts(run, SOME)]
+        query = urlencode({"run": run.number, **({"host": name} if name else {})})
+        numbers = f"{reverse('crawling:numbers', args=[pk])}?{query}"
+        here |= {"chart": chart, "is_cut": is_cut, "host": name, "hosts": hosts, "numbers": numbers}
     return render_live(request, "crawling/charts.html", "crawling/_charts.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")
 def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
-    """The numbers behind a run's charts, as CSV."""
+    """The numbers behind a run's charts, or of those of one of its hosts, as CSV."""
     run = wanted_run(request, pk, NEVER_STARTED)
-    return send(chart_file(f"crawl-{pk}-run-{run.number}-by-time", chart_of_run(run)))
+    chart, _ = _chart(run, asked_text(request, "host"))
+    return send(chart_file(f"crawl-{pk}-run-{run.number}-by-time", chart))
+
+
+def _chart(run: Run, host: str) -> tuple[TimeSeries, bool]:
+    """Of the run, or of the host of that name; and whether its earlier pages are missing."""
+    if not host:
+        return chart_of_run(run), False
+    queue = run.queues.select_related("run__crawl").filter(host__name=host.lower()).first()
+    if queue is None:
+        raise Http404(f"Run {run.number} has not met the host {host}.")
+    return chart_of_host(queue)
 
 
 @authenticated(needs="crawling.change_crawljob")

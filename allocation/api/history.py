@@ -6,7 +6,7 @@ as it was after any event of it.
 # decorator.
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Path, Query, Router, Schema
@@ -15,6 +15,7 @@ from pydantic import Field
 from allocation.api.schemas import PastProcessOut, PoolId, Resource, SafeStepOut
 from allocation.errors import UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
+from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
 from serving.access import AuthenticatedRequest, needs
@@ -22,6 +23,7 @@ from serving.access import AuthenticatedRequest, needs
 history = Router()
 
 LARGEST = 2**63 - 1
+Span = Annotated[Literal[*SPANS], Query(description="how far back")]  # type: ignore[valid-type]
 Version = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
@@ -53,6 +55,16 @@ class EventPage(Schema):
     next: int | None
 
 
+class SampleOut(Schema):
+    until: datetime
+    in_use: dict[str, int] = Field(description="percent of each class that processes held")
+    waiting: int = Field(description="requests that waited")
+
+
+class SampleList(Schema):
+    items: list[SampleOut]
+
+
 class PastWaitOut(Schema):
     request: UUID
     process: int
@@ -81,6 +93,30 @@ class PastPoolOut(Schema):
     safe_sequence: list[int] | None
     steps: list[SafeStepOut]
     waiting: list[PastWaitOut]
+
+
+@history.get(
+    "/{pool_id}/samples",
+    response=SampleList,
+    summary="How much of each class was held over time, and how many requests waited",
+)
+@needs("allocation.view_pool")
+def list_pool_samples(
+    request: AuthenticatedRequest, pool_id: PoolId, span: Span = "day"
+) -> dict[str, Any]:
+    if not Pool.objects.filter(pk=pool_id).exists():
+        raise UnknownPool(pool=pool_id)
+    chart = chart_of(pool_id, span)
+    return {
+        "items": [
+            {
+                "until": sample.at,
+                "in_use": dict(zip(chart.names, sample.in_use, strict=True)),
+                "waiting": sample.waiting,
+            }
+            for sample in chart.samples
+        ]
+    }
 
 
 @history.get(

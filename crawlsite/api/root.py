@@ -22,6 +22,7 @@ from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
 from crawling.dashboard.pages.api_page_cache import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
+from crawling.dashboard.run.api.archive import archive
 from crawling.dashboard.run.api.checkpoints import checkpoints
 from crawling.dashboard.run.api.disk import disk
 from crawling.dashboard.run.api.findings import findings
@@ -119,6 +120,7 @@ api.add_router("/crawls", documents, tags=["results"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
+api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])

@@ -67,6 +67,7 @@ SPECIAL = {
     ("post", "/api/v1/banker/check"): "allocation.view_pool",
     ("post", "/api/v1/dns/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/v1/pools/{pool_id}/what-if"): "allocation.view_pool",
+    ("get", "/api/v1/crawls/{crawl_id}/diagnosis/export"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
 }

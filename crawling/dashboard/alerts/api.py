@@ -114,6 +114,12 @@ def create_alert(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -
     return Status(201, save_listener(wish, by=request.user))
 
 
+@alerts.get("/{alert_id}", response=ListenerOut, summary="A listener")
+@may_view
+def get_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Listener:
+    return get_object_or_404(Listener, pk=alert_id)
+
+
 @alerts.put("/{alert_id}", response=ListenerOut, summary="Change a listener; its secret stays")
 @may_change
 def replace_alert(

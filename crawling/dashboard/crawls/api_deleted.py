@@ -38,14 +38,16 @@ class RestoredOut(Schema):
 
 @deleted.get("", response=DeletedList, summary="What was deleted and can be restored")
 @may_view
-def list_deleted(request: AuthenticatedRequest) -> dict[str, Any]:
+def list_deleted_items(request: AuthenticatedRequest) -> dict[str, Any]:
     """At most 200 of each kind. Views are those of the user."""
     return {"items": deleted_rows(request.user)}
 
 
 @deleted.post("/{kind}/{item_id}/restore", response=RestoredOut, summary="Restore it")
 @may_view
-def restore_deleted(request: AuthenticatedRequest, kind: Kind, item_id: ItemId) -> dict[str, Any]:
+def restore_deleted_item(
+    request: AuthenticatedRequest, kind: Kind, item_id: ItemId
+) -> dict[str, Any]:
     """Needs the permission that deleting it needs. 409 where something else has its name or place.
 
     A restored template, view, schedule or entry of the blocklist has a new id.
@@ -55,7 +57,7 @@ def restore_deleted(request: AuthenticatedRequest, kind: Kind, item_id: ItemId) 
 
 @deleted.delete("/{kind}/{item_id}", response={204: None}, summary="Delete it for good, at once")
 @may_view
-def remove_deleted(
+def delete_deleted_item(
     request: AuthenticatedRequest,
     kind: Kind,
     item_id: ItemId,

@@ -5,17 +5,21 @@ who we say we are.
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
-from ninja import Body, Router, Schema
+from django.http import HttpResponse
+from ninja import Body, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling import installation
-from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_view
+from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
+from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.dashboard.run.processes import dealings_of
 from crawling.errors import BadOrder
 from crawling.models import Identity
@@ -31,6 +35,15 @@ NUMBERS = {
     "resting_count": "resting",
     "problem_count": "worried",
     "pages_per_second": "pages_per_second",
+}
+Hours = Annotated[Literal["1", "24"], Query(description="how far back")]
+ZIP: dict[str, Any] = {
+    "responses": {
+        200: {
+            "description": "A ZIP file",
+            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    }
 }
 Line = Annotated[str, Field(max_length=500, pattern=TEXT)]
 
@@ -56,6 +69,22 @@ class IdentityIn(Schema):
     contact_url: Line
     purpose: Annotated[str, Field(max_length=2000, pattern=TEXT)] | None = None
     addresses: Annotated[str, Field(max_length=1000, pattern=TEXT)] | None = None
+
+
+class IntervalOut(Schema):
+    """What all crawls did in an interval that begins `at`."""
+
+    at: datetime
+    minutes: int
+    is_open: bool = Field(description="it is not over yet, so its sums will be higher")
+    fetched: int
+    failed: int
+    discovered: int
+    bytes: int
+
+
+class IntervalList(Schema):
+    items: list[IntervalOut]
 
 
 class ActiveCrawlOut(Schema):
@@ -137,6 +166,23 @@ def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
     }
 
 
+@overview.get(
+    "/minutes",
+    response=IntervalList,
+    summary="What all crawls did, by minute or quarter of an hour",
+)
+@may_view
+def list_overview_minutes(request: AuthenticatedRequest, hours: Hours = "1") -> dict[str, Any]:
+    chart = chart_of_all(int(hours))
+    names = ("at", "is_open", "fetched", "failed", "discovered", "bytes")
+    return {
+        "items": [
+            {"minutes": chart.minutes, **{name: getattr(point, name) for name in names}}
+            for point in chart.points
+        ]
+    }
+
+
 @who.get("", response=IdentityOut, summary="Who crawls here")
 @may_view
 def get_identity(request: AuthenticatedRequest) -> Identity:
@@ -183,3 +229,15 @@ def get_crawl_diagnosis(
         "is_trouble": found.is_trouble,
     }
     return {"cause": str(found.cause), **facts}
+
+
+@stalls.get(
+    "/{crawl_id}/diagnosis/export",
+    openapi_extra=ZIP,
+    summary="What the diagnosis rests on, to send to somebody, as a ZIP file",
+)
+@may_change
+def export_crawl_diagnosis(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> HttpResponse:
+    return HttpResponse(evidence_of(get_run(crawl_id, run)), content_type="application/zip")

@@ -1,0 +1,101 @@
+"""`/api/v1/crawls/{id}/pages/{page}`, `…/archive-files`: a page with the record that the archive
+has of it, and the files of the archive.
+"""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from crawling.archive.viewer import head_of
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
+from crawling.dashboard.base.lookup import get_crawl, get_page
+from crawling.dashboard.pages.rows import row_of
+from crawling.dashboard.run.api.finding_schemas import PageOut
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile
+from crawling.web.secret_headers import masked_head
+from serving.access import AuthenticatedRequest
+from serving.paging import page_of
+
+archive = Router()
+
+
+class PageDetailOut(PageOut):
+    run: int = Field(description="number of the run that fetched it")
+    record_header: str = Field(description="of its record in the archive; empty: see `trouble`")
+    response_head: str = Field(
+        description="status line and headers of the answer; secrets are masked for viewers"
+    )
+    trouble: str = Field(description="why the record cannot be read; empty: it can")
+
+
+class ArchiveFileOut(Schema):
+    id: int
+    run: int
+    name: str
+    machine: str
+    bytes: int = Field(description="of the records in it; it may be growing")
+    opened_at: datetime
+    sealed_at: datetime | None = Field(description="null: it may be growing")
+
+
+class ArchiveFilePage(Schema):
+    items: list[ArchiveFileOut]
+    next: int | None
+
+
+@archive.get(
+    "/{crawl_id}/pages/{page_id}",
+    response=PageDetailOut,
+    summary="A page, with the headers that the archive has of it",
+)
+@may_view
+def get_crawl_page(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    page_id: Annotated[int, Path(ge=1, le=LARGEST)],
+) -> dict[str, Any]:
+    page = get_page(crawl_id, page_id)
+    header, head, trouble = "", "", ""
+    try:
+        header, head = head_of(page)
+    except ArchiveTrouble as error:
+        trouble = str(error)
+    if not request.user.has_perm("crawling.change_crawljob"):
+        head = masked_head(head)
+    record = {"record_header": header, "response_head": head, "trouble": trouble}
+    return {**row_of(page), "run": page.run.number, **record}
+
+
+@archive.get(
+    "/{crawl_id}/archive-files",
+    response=ArchiveFilePage,
+    summary="Files of the crawl's archive, the latest first",
+)
+@may_view
+def list_archive_files(
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    files = (
+        ArchiveFile.objects.filter(run__crawl=get_crawl(crawl_id), committed_length__gt=0)
+        .filter(pk__lt=LARGEST if cursor is None else cursor)
+        .select_related("run")
+        .order_by("-pk")
+    )
+    rows, following = page_of(files, limit)
+    return {"items": [_file(row) for row in rows], "next": following}
+
+
+def _file(row: ArchiveFile) -> dict[str, Any]:
+    facts = {name: getattr(row, name) for name in ("name", "machine", "opened_at", "sealed_at")}
+    return {
+        "id": row.pk,
+        "run": row.run.number if row.run else 0,
+        "bytes": row.committed_length,
+        **facts,
+    }

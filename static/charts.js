@@ -1,17 +1,20 @@
-// Draws each `figure.chart` from the numbers in its own table, which stays for whoever prefers to read them.
+// Draws each `figure.chart` from the numbers in its own table, which stays for whoever prefers to read them; or from
+// the column `data-column` of the table whose id is in `data-table`.
 "use strict";
 (() => {
   const HEIGHT = 190;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let drawn = [];
 
-  function read(table) {
-    const heads = [...table.querySelectorAll("thead th")].slice(1);
+  function read(table, column) {
+    const all = [...table.querySelectorAll("thead th")].slice(1);
+    const places = column === undefined ? all.map((_, i) => i) : [Number(column)];
+    const heads = places.map((place) => all[place]);
     // An interval that is not over yet would draw a cliff at the end; the table has it.
     const rows = [...table.querySelectorAll("tbody tr:not([data-open])")];
     const times = rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000);
-    const lines = heads.map((_, i) => rows.map((row) => Number(row.querySelectorAll("data")[i].value)));
-    return { labels: heads.map((head) => [head.textContent, Number(head.dataset.line)]), data: [times, ...lines] };
+    const lines = places.map((place) => rows.map((row) => Number(row.querySelectorAll("data")[place].value)));
+    return { labels: heads.map((head) => [head.textContent, Number(head.dataset.line || 0)]), data: [times, ...lines] };
   }
 
   function colours() {
@@ -31,14 +34,14 @@
   const INCREMENTS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 
   // `step`: seconds of an interval. `unit`: what the vertical axis counts. Ticks are never closer than that, so no two have the same label.
-  function options(labels, times, width, step, unit) {
+  function options(labels, times, width, step, { unit, top }) {
     const { text, grid, lines } = colours();
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px Inter, system-ui" };
     const seconds = {
       ...axis,
       space: 60,
       size: 32,
-      incrs: INCREMENTS.filter((increment) => increment >= step),
+      incrs: [...INCREMENTS.filter((increment) => increment >= step), Math.ceil(step)],
       values: (_, ticks, __, ___, increment) => ticks.map((tick) => clock(tick, increment)),
     };
     const moment = (_, at) => (at == null ? "–" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " "));
@@ -47,7 +50,7 @@
       height: HEIGHT,
       scales: {
         x: { time: false, range: () => [times[0] - step / 2, times.at(-1) + step / 2] },
-        y: { range: (_, least, most) => [Math.min(0, least), Math.max(1, most * 1.05)] },
+        y: { range: (_, least, most) => [Math.min(0, least), Number(top) || Math.max(1, most * 1.05)] },
       },
       axes: [seconds, { ...axis, size: 56, label: unit, labelSize: 20, labelGap: 0, labelFont: axis.font, space: 24 }],
       cursor: { drag: { x: false, y: false } },
@@ -67,14 +70,16 @@
 
   // A chart is no news to who cannot see it: its table has the same numbers.
   function draw(figure) {
-    const table = figure.querySelector("table");
+    const table = figure.dataset.table ? document.getElementById(figure.dataset.table) : figure.querySelector("table");
     if (!table || !table.querySelector("tbody tr:not([data-open])")) return;
     const place = document.createElement("div");
     place.className = "drawing";
     place.setAttribute("aria-hidden", "true");
-    figure.prepend(place);
-    const { labels, data } = read(table);
-    const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes), figure.dataset.unit), data, place);
+    const caption = figure.querySelector("figcaption");
+    if (caption) caption.after(place);
+    else figure.prepend(place);
+    const { labels, data } = read(table, figure.dataset.column);
+    const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes), figure.dataset), data, place);
     const observer = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT }));
     observer.observe(place);
     drawn.push(() => { observer.disconnect(); chart.destroy(); place.remove(); });

@@ -60,7 +60,7 @@ def test_a_pool_over_time(boss):
     found = rows(boss, f"/resources/{Pool.objects.get().pk}/history/")
 
     assert len(found) == 60
-    assert (found[-1]["bandwidth in use, %"], found[-1]["waiting requests"]) == ("0", "0")
+    assert (found[-1]["bandwidth reserved, %"], found[-1]["waiting requests"]) == ("0", "0")
     assert boss.get("/resources/99/history.csv").status_code == 404
 
 

@@ -57,7 +57,7 @@ class EventPage(Schema):
 
 class SampleOut(Schema):
     until: datetime
-    in_use: dict[str, int] = Field(description="percent of each class that processes held")
+    reserved: dict[str, int] = Field(description="percent of each class that processes held")
     waiting: int = Field(description="requests that waited")
 
 
@@ -111,7 +111,7 @@ def list_pool_samples(
         "items": [
             {
                 "until": sample.at,
-                "in_use": dict(zip(chart.names, sample.in_use, strict=True)),
+                "reserved": dict(zip(chart.names, sample.reserved, strict=True)),
                 "waiting": sample.waiting,
             }
             for sample in chart.samples

@@ -53,12 +53,12 @@ WIDTH, HEIGHT = 240, 40
 
 @dataclass(frozen=True)
 class UtilisationSample:
-    """The end of one interval: when, the percentage of each class that was in use, and how many
+    """The end of one interval: when, the percentage of each class that processes held, and how many
     requests waited.
     """
 
     at: datetime
-    in_use: tuple[int, ...]
+    reserved: tuple[int, ...]
     waiting: int
 
 
@@ -82,6 +82,12 @@ class UtilisationChart:
     samples: tuple[UtilisationSample, ...]
     classes: tuple[ChartLine, ...]
     waiting: ChartLine
+
+    @property
+    def minutes(self) -> float:
+        """The length of an interval."""
+        first, second = self.samples[:2]
+        return round((second.at - first.at).total_seconds() / 60, 3)
 
 
 def chart_of(pool: int, span: str) -> UtilisationChart:
@@ -109,7 +115,7 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
         names=names,
         samples=samples,
         classes=tuple(
-            _line(name, [sample.in_use[j] for sample in samples], 100)
+            _line(name, [sample.reserved[j] for sample in samples], 100)
             for j, name in enumerate(names)
         ),
         waiting=_line("waiting requests", [sample.waiting for sample in samples]),

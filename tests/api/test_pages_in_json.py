@@ -80,6 +80,7 @@ SHOWN = {
     "^hosts/list\\.(?P<kind>csv|jsonl)$": "list_hosts",
     "hosts/<int:pk>/": "get_host",
     "search/": "search_pages",
+    "account/preferences/": "get_preferences",
     "account/tokens/": "list_tokens",
     "alerts/": "list_alerts",
     "alerts/<int:pk>/": "get_alert list_alert_deliveries",

@@ -204,7 +204,7 @@ def test_chart_ends_with_what_is_so_now(bank, span):
 
     assert len(chart.samples) == SAMPLES
     assert all(one.at < other.at for one, other in pairwise(chart.samples))
-    assert (chart.samples[-1].in_use, chart.waiting.latest) == ((46,), 0)
+    assert (chart.samples[-1].reserved, chart.waiting.latest) == ((46,), 0)
 
 
 def test_chart_counts_who_waited_at_each_time(bank):
@@ -226,4 +226,4 @@ def test_chart_of_an_hour_begins_with_what_was_so_before(bank):
 
     first = chart_of(bank.pk, "hour").samples[0]
 
-    assert (first.in_use, first.waiting) == ((69,), 1)
+    assert (first.reserved, first.waiting) == ((69,), 1)

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_run, asked_text, wanted_run
+from crawling.dashboard.base.requests import asked_run, wanted_run
 from crawling.dashboard.run.charts import TimeSeries, chart_file, chart_of_host, chart_of_run
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
 from crawling.dashboard.run.hosts import SOME, first_hosts
@@ -18,6 +18,7 @@ from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
+from serving.queries import asked_text
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "there is nothing to tell of it yet"
@@ -30,7 +31,7 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     here: dict[str, object] = {"crawl": job, "run": run, "chart": None}
     if run:
-        name = asked_text(request, "host")
+        name = asked_text(request.GET, "host")
         chart, is_cut = _chart(run, name)
         hosts = [queue.host.name for queue in first_hosts(run, SOME)]
         query = urlencode({"run": run.number, **({"host": name} if name else {})})
@@ -43,7 +44,7 @@ def charts(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
     """The numbers behind a run's charts, or of those of one of its hosts, as CSV."""
     run = wanted_run(request, pk, NEVER_STARTED)
-    chart, _ = _chart(run, asked_text(request, "host"))
+    chart, _ = _chart(run, asked_text(request.GET, "host"))
     return send(chart_file(f"crawl-{pk}-run-{run.number}-by-time", chart))
 
 

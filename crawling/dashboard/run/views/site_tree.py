@@ -10,6 +10,7 @@ from crawling.dashboard.run.site_tree import site_tree, tree_file
 from crawling.models import CrawlJob
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
+from serving.queries import asked_text
 
 LONGEST_PATH = 2000
 
@@ -31,5 +32,5 @@ def numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
 
 
 def _path(request: HttpRequest) -> str:
-    path = request.GET.get("path", "").replace("\0", "").strip()[:LONGEST_PATH]
+    path = asked_text(request.GET, "path", most=LONGEST_PATH)
     return path if not path or path.endswith("/") else f"{path}/"

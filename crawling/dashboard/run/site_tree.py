@@ -15,7 +15,8 @@ from django.db import connection
 from crawling.models import Run, RunTotal, UrlState
 from serving.downloads import Download, row_file
 
-LOOKED_AT = 20_000
+#: a run of at most so many URLs is counted, a larger one estimated from so few
+COUNTED, SAMPLED = 10_000, 5_000
 #: directories shown, and directories shown inside each of them
 SHOWN, SHOWN_INSIDE = 50, 12
 URLS = """
@@ -101,15 +102,15 @@ class SiteTree:
 
 def site_tree(run: Run, path: str = "") -> SiteTree:
     """The directories below `path`, which is "" or ends with a slash."""
+    known = RunTotal.objects.filter(run=run).values_list("discovered", flat=True).first() or 0
+    is_estimate = known > COUNTED
     with connection.cursor() as cursor:
-        cursor.execute(URLS, [run.pk, LOOKED_AT + 1])
+        cursor.execute(URLS, [run.pk, SAMPLED if is_estimate else COUNTED])
         rows = cursor.fetchall()
-    is_estimate = len(rows) > LOOKED_AT
-    root = _tree(rows[:LOOKED_AT], path)
+    root = _tree(rows, path)
     if is_estimate:
-        known = RunTotal.objects.filter(run=run).values_list("discovered", flat=True).first() or 0
-        root.grow(max(1.0, known / LOOKED_AT))
-    return SiteTree(root, min(len(rows), LOOKED_AT), is_estimate)
+        root.grow(known / len(rows) if rows else 1.0)
+    return SiteTree(root, len(rows), is_estimate)
 
 
 def _tree(rows: Iterable[tuple[str, str, int | None]], path: str) -> SiteDirectory:

@@ -74,7 +74,8 @@ def test_a_url_stands_in_the_directory_of_its_path(url, directory):
 
 
 def test_a_larger_run_is_estimated_from_a_part_of_it_and_the_page_says_so(run, monkeypatch):
-    monkeypatch.setattr(tree_of, "LOOKED_AT", 3)
+    monkeypatch.setattr(tree_of, "COUNTED", 5)
+    monkeypatch.setattr(tree_of, "SAMPLED", 3)
 
     tree = site_tree(run)
     page = soup(browser("viewer").get(reverse("crawling:site-tree", args=[run.crawl_id])))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, RunNumber, may_view
 from crawling.dashboard.base.lookup import get_run
-from crawling.dashboard.run.site_tree import LOOKED_AT, directory_row, site_tree
+from crawling.dashboard.run.site_tree import COUNTED, directory_row, site_tree
 from serving.access import AuthenticatedRequest
 
 site_trees = Router()
@@ -37,7 +37,7 @@ class SiteDirectoryOut(Schema):
 class SiteDirectoryList(Schema):
     items: list[SiteDirectoryOut]
     looked_at: int = Field(description="URLs that the numbers rest on")
-    is_estimate: bool = Field(description=f"the run has more than {LOOKED_AT:,} URLs")
+    is_estimate: bool = Field(description=f"the run has more than {COUNTED:,} URLs")
 
 
 @site_trees.get(

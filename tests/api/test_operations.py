@@ -80,6 +80,7 @@ PARAMETERS = {
     "after",
     "against",
     "cursor",
+    "everyone",
     "format",
     "host",
     "hours",

@@ -10,7 +10,7 @@
   const sources = [
     { kind: "Crawl", ask: "crawls", name: (one) => one.name, href: (one) => `${home("c")}${one.id}/` },
     { kind: "Host", ask: "hosts", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
-    { kind: "Page", ask: "search", name: (one) => one.title || one.url, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
+    { kind: "Page", ask: "pages", name: (one) => one.title || one.url, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
   let asked = 0, timer;
 

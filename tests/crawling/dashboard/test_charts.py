@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -142,7 +143,8 @@ def test_a_host_of_a_run_has_charts_and_numbers_of_its_own():
     frontier.run.save()
     frontier.sow("a.test/1", "a.test/2", "b.test/1")
     frontier.lease()
-    frontier.record(*(outcome(url, answer=ANSWER) for url in frontier.claim()))
+    answer = replace(ANSWER, fetched_at=timezone.now())
+    frontier.record(*(outcome(url, answer=answer) for url in frontier.claim()))
     queue = frontier.run.queues.select_related("run").get(host__name="a.test")
     viewer, address = browser("viewer"), reverse("crawling:charts", args=[frontier.run.crawl_id])
 

@@ -143,7 +143,7 @@ def test_each_fetch_threads_shows_its_step_and_since_when_until_its_shift_ends(
     (number, step, url, since), html, answer = shown
     assert (number, step, url) == (0, "waiting for the answer", f"{site.url}/")
     assert since > run.started_at.timestamp() - 1
-    assert "1 waiting for the answer." in html
+    assert "1 waiting for the answer" in html
     (thread,) = answer["items"]
     assert (thread["process"], thread["number"], thread["step"], thread["url"]) == (0, 0, step, url)
     assert Shift.objects.get().fetch_threads == []

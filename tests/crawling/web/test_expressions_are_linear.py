@@ -41,6 +41,7 @@ UNITS = [
 PREFIXES = {
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
+    "crawling.orders.seeds:SCHEMELESS": ["a.", "a.b:", "[", "[1]:1/"],
     "crawling.web.documents.charsets:STATED": [
         "<?xml",
         "<?xml encoding",
@@ -87,6 +88,7 @@ PREFIXES = {
     "crawling.scope.trap_patterns:VALUES": ["="],
     "crawling.scope.trap_patterns:YEAR": ["19"],
     "crawling.dashboard.pages.archive_views:CHARSET": [],
+    "crawling.web.secret_headers:USER_INFORMATION": ["//", "//a"],
     "dnscache.protocol.names:_ASCII_LABEL": [],
     "dnscache.protocol.names:_NUMBER": ["0x"],
 }

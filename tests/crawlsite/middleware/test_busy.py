@@ -20,7 +20,7 @@ def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
 
     with other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [run.pk]]):
-        answer = browser("operator").post(door.format(run.crawl_id))
+        answer = browser("operator").post(door.format(run.crawl_id), {"confirmed": "yes"})
 
     run.refresh_from_db()
     assert (answer.status_code, answer["Retry-After"], run.state) == (503, "5", "queued")

@@ -1,11 +1,15 @@
 """Connections are kept for the next request, and one that breaks under it costs no page."""
 
+import contextlib
 import threading
+from select import POLLIN, poll
 
+import pycurl
 import pytest
 
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.http import RequestOptions
+from crawling.web.fetch.transfer import ConnectionGate
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, read_request, reset, say, serve_raw, wait_until_it_is_there
 from tests.servers import make_certificate, require_openssl, tls_context
@@ -162,6 +166,25 @@ def test_what_comes_in_one_tls_record_with_an_answer_is_not_the_next_one(tmp_pat
         if second.is_stale:
             second = get(address, session=session)
         assert [first.body, second.body] == [b"hi", b"hi"]
+
+
+def test_the_close_of_a_kept_connection_is_not_taken_for_an_answer():
+    """Or what TLS had read before would pass for the answer of a server that then hangs up."""
+    closing = threading.Event()
+    with (
+        serve_raw(say(ANSWER, then=lambda connection: closing.wait(10))) as (url, _),
+        contextlib.closing(pycurl.Curl()) as curl,
+    ):
+        curl.setopt(pycurl.URL, url)
+        curl.setopt(pycurl.WRITEFUNCTION, lambda piece: None)
+        curl.perform()
+        gate = ConnectionGate(may_dial=lambda address, port: True)
+        gate.begin(curl)
+        closing.set()
+        waiting = poll()
+        waiting.register(curl.getinfo(pycurl.ACTIVESOCKET), POLLIN)
+        assert waiting.poll(10_000)
+        assert gate.is_left_over()
 
 
 def test_nothing_is_posted_twice():

@@ -213,7 +213,7 @@ def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_type
     first, _, _ = two
     operator, address = browser("operator"), reverse("crawling:runs", args=[first.crawl_id])
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(20):
         operator.get(address)
     would = soup(operator.post(address, {"keep_runs": "1", "preview": "1"}))
     wrong = soup(operator.post(address, {"keep_runs": "none"}))

@@ -21,7 +21,7 @@ from crawling.housekeeping.minute_totals import total_minutes
 from crawling.models import MinuteTotal, RunCount, RunTotal
 from crawling.runs.counts import RunCounts, counts_of
 from crawlsite.env import BASE_DIR
-from tests.crawling.frontier.test_contents import answer
+from tests.crawling.frontier.test_page_contents import answer
 from tests.crawling.frontiers import Frontier, outcome
 
 pytestmark = pytest.mark.django_db

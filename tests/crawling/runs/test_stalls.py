@@ -22,7 +22,7 @@ from crawling.runs.shift_lifecycle import begin_shift, settle_run
 from crawling.runs.steering import pause
 from crawling.runs.wait_reason import wait_reasons
 from tests.crawling.pages import browser, soup
-from tests.crawling.pipeline.test_gate import broken, live, settle
+from tests.crawling.preresolver.test_gate import broken, live, settle
 
 
 def verdict_on(run):

@@ -18,7 +18,7 @@ from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.thresholds import ThresholdsPart
-from tests.crawling.dashboard.test_form_sections import CAPACITY
+from tests.crawling.dashboard.orders.test_form_sections import CAPACITY
 from tests.crawling.pages import browser, soup
 
 SEED = "http://127.0.0.1:8900/"

@@ -20,7 +20,7 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.statuses import FetchStatus
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.crawling.pipeline.test_fetch_threads import wait_for
+from tests.crawling.shift.test_fetch_threads import wait_for
 
 CLAIM = {"fetch_slots": 2, "memory": 6}
 LARGE = b"x" * (3 * MIB)

@@ -34,8 +34,8 @@ from crawling.models import (
 )
 from crawling.models.deleted import RESTORABLE
 from crawling.runs.steering import resume, stop
-from tests.crawling.crawls.test_delete import rows
 from tests.crawling.frontier.test_unchanged import HOME, versioned
+from tests.crawling.housekeeping.test_deletion import rows
 from tests.crawling.pages import browser, soup
 
 DELETED = reverse("crawling:deleted")

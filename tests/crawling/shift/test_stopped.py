@@ -14,12 +14,12 @@ from allocation.models import Conservation, Event, EventKind, Process
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Host, Page, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
-from tests.crawling.pipeline.halting import STEPS
 from tests.crawling.runs.test_kill import ladder
+from tests.crawling.shift.halting import STEPS
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 PAGES = 60
-HALTING_WORKER = [*WORKER[:4], "tests.crawling.pipeline.halting.HaltingWorker", *WORKER[5:]]
+HALTING_WORKER = [*WORKER[:4], "tests.crawling.shift.halting.HaltingWorker", *WORKER[5:]]
 ENDING = [step for step in STEPS if "pages" not in step]
 #: three for every push; all of them in the drill
 SMALL = {

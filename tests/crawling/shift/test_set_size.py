@@ -19,7 +19,7 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.steering import stop
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.crawling.pipeline.test_fetch_threads import wait_for
+from tests.crawling.shift.test_fetch_threads import wait_for
 
 SEED = "http://127.0.0.1:8900/"
 

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from crawling.pipeline.visit import Visit
 from crawling.shift.name_thread import NameThread
 from crawling.shift.port import QueryThread
-from tests.crawling.pipeline.test_names import visit
+from tests.crawling.shift.test_name_thread import visit
 from tests.stack import wait_until
 
 

@@ -16,7 +16,7 @@ from crawling.shift.host_leases import HostLeases
 from crawling.shift.workbench import Workbench
 from crawling.web.fetch.memory_budget import MemoryBudget
 from tests.crawling.frontiers import Frontier
-from tests.crawling.pipeline.test_gate import settle
+from tests.crawling.preresolver.test_gate import settle
 
 HELD = {"memory": 64, "bandwidth": 1000, "fetch_slots": 4, "dns_slots": 4}
 

@@ -13,8 +13,8 @@ from crawling.models import AllowedNetwork, Page
 from crawling.orders.sections.fetching import shows_itself
 from crawling.web.secret_headers import MASK, masked_head
 from crawling.web.statuses import FetchStatus
-from tests.crawling.crawls.proxies import serve_proxy
 from tests.crawling.pages import browser, soup
+from tests.crawling.pipeline.proxies import serve_proxy
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 

@@ -17,7 +17,7 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder, WrongState
 from crawling.web.secret_headers import MASK
 from tests.crawling.acting import acting
-from tests.crawling.dashboard.test_scope_pages import filled
+from tests.crawling.dashboard.orders.test_scope_pages import filled
 from tests.crawling.pipeline.test_crawl_path import links
 
 HERE = "http://127.0.0.1:8900/"

@@ -16,7 +16,7 @@ from crawling.frontier.change import samples
 from crawling.frontier.change.samples import sample_of_waiting
 from crawling.frontier.rules.sample_size import SampleShare
 from crawling.models import HostQueue, Run, UrlState
-from tests.crawling.dashboard.test_scope_pages import filled
+from tests.crawling.dashboard.orders.test_scope_pages import filled
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 

@@ -29,8 +29,8 @@ from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.secret_headers import MASK, masked_request
 from tests.crawling.archive.judging import files_of
-from tests.crawling.crawls.proxies import serve_proxy
 from tests.crawling.pages import browser
+from tests.crawling.pipeline.proxies import serve_proxy
 from tests.crawling.pipeline.test_crawl_path import links
 from tests.crawling.raw import OK, get, say, serve_raw
 

@@ -15,8 +15,8 @@ from crawling.alerts.wording import WAITS
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
+from tests.crawling.alerts.mailserver import serve_mail
 from tests.crawling.pages import browser, soup
-from tests.crawling.runs.mailserver import serve_mail
 
 pytestmark = pytest.mark.slow
 

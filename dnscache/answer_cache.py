@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from dnscache.protocol.answers import DnsAnswer
-from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.packed import unpack
+from dnscache.regions.entry import CachedAnswer, Region
+from dnscache.regions.packed import first_of, region_of, unpack
 from dnscache.regions.space import CacheSpace, EvictedAnswer
 
 PURGE_EVERY_SECONDS = 60.0
@@ -71,11 +71,11 @@ class AnswerCache:
         if name in self._attic:
             with self._lock:
                 self._fetch_down(name, now)
-        return self.space.entries.get(name)
+        return self.space.find(name)
 
     def knows(self, name: str) -> bool:
         """Whether `find` would find something."""
-        return name in self.space.entries or name in self._attic
+        return name in self.space or name in self._attic
 
     def stock(self, rows: Iterable[tuple[str, str]]) -> int:
         """Take over the rows of earlier processes, the most useful first, up to the capacity;
@@ -84,9 +84,9 @@ class AnswerCache:
         They are unpacked when somebody asks for them. Where an answer is at hand, that one stays.
         """
         attic: dict[str, str] = {}
-        room = self.space.capacity - len(self.space.entries)
+        room = self.space.capacity - len(self.space)
         with _without_collections():
-            attic.update(islice((row for row in rows if row[0] not in self.space.entries), room))
+            attic.update(islice((row for row in rows if row[0] not in self.space), room))
         with self._lock:
             self._attic = attic
         return len(attic)
@@ -129,7 +129,7 @@ class AnswerCache:
         """
         with self._lock:
             for first, entry in entries:
-                if entry.name not in self.space.entries:
+                if entry.name not in self.space:
                     self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
 
     def forget(self, names: Collection[str] | None = None) -> None:
@@ -137,27 +137,38 @@ class AnswerCache:
         with self._lock:
             if names is None:
                 self._attic.clear()
-            for name in list(self.space.entries) if names is None else names:
+                self.space.clear()
+            for name in names or ():
                 self._attic.pop(name, None)
                 self.space.remove(name)
 
-    def forget_where(self, doomed: Callable[[CachedAnswer], bool]) -> None:
-        """Drop the answers of which `doomed` is true."""
+    def forget_domain(self, first: str) -> None:
+        """Drop a registered name with all below it."""
         with self._lock:
-            for name in [name for name, row in self._attic.items() if doomed(unpack(name, row)[1])]:
-                del self._attic[name]
-            for name in [name for name, entry in self.space.entries.items() if doomed(entry)]:
+            self._clear_attic(lambda row: first_of(row) == first)
+            for name in self.space.names_of(first):
                 self.space.remove(name)
 
-    def _keep(self, answer: DnsAnswer, now: float) -> CachedAnswer:
+    def forget_reverse_region(self) -> None:
+        """Drop every name that failed or was slow."""
+        with self._lock:
+            self._clear_attic(lambda row: region_of(row) is Region.REVERSE)
+            for name in list(self.space.reverse.table3):
+                self.space.remove(name)
+
+    def _clear_attic(self, is_meant: Callable[[str], bool]) -> None:
+        for name in [name for name, row in self._attic.items() if is_meant(row)]:
+            del self._attic[name]
+
+    def _keep(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
         if now >= self._purge_at:
             self._note(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
         self._fetch_down(answer.name, now)
-        while self._attic and len(self._attic) + len(self.space.entries) >= self.space.capacity:
+        while self._attic and len(self._attic) + len(self.space) >= self.space.capacity:
             self._attic.popitem()  # the least useful
         self._note(self.space.put(answer, now, needed=self.needed))
-        return self.space.entries[answer.name]
+        return self.space.find(answer.name)
 
     def _fetch_down(self, name: str, now: float) -> None:
         """Unpack a row, if there is one. The caller holds the lock."""

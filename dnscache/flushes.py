@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dnscache.answer_cache import AnswerCache
 from dnscache.models import DnsFlush
-from dnscache.protocol.names import levels_of
-from dnscache.regions.entry import CachedAnswer, Region
 
 #: how soon every process that resolves names notices a flush
 HEED_EVERY_SECONDS = 1.0
@@ -42,21 +40,13 @@ class FlushWatch:
 
 
 def apply(flush: DnsFlush, memory: AnswerCache) -> None:
-    """Drop what the flush means from a process's memory."""
-    if flush.scope == DnsFlush.Scope.NAME:
-        memory.forget([flush.value])
-    else:
-        memory.forget_where(lambda entry: means(flush, entry))
-
-
-def means(flush: DnsFlush, entry: CachedAnswer) -> bool:
-    """Whether the flush means this answer. `store.py` says the same in SQL."""
+    """Drop what the flush means from a process's memory. `store.py` says the same in SQL."""
     match flush.scope:
         case DnsFlush.Scope.NAME:
-            return entry.name == flush.value
+            memory.forget([flush.value])
         case DnsFlush.Scope.DOMAIN:
-            return levels_of(entry.name).first == flush.value
+            memory.forget_domain(flush.value)
         case DnsFlush.Scope.REVERSE:
-            return entry.region is Region.REVERSE
+            memory.forget_reverse_region()
         case _:
-            return True
+            memory.forget()

@@ -120,7 +120,7 @@ class PatentLiteral:
                 for key, row in self._reverse.items()
                 if now - row[2] < PATENT_PURGE_SECONDS
             }
-        if known.status is DnsStatus.OK and known.seconds <= THRESHOLD_SECONDS:
+        if known.status is DnsStatus.OK and known.seconds < THRESHOLD_SECONDS:
             self._forward[name] = now + known.ttl
         else:
             self._reverse[name] = (now + known.ttl, known.seconds, now)
@@ -148,7 +148,7 @@ class RegionsCache:
             self._space.purge(now)
         addresses = ("192.0.2.1",) if known.status is DnsStatus.OK else ()
         reply = Reply(known.status, addresses, name, 0, known.ttl, int(1000 * known.seconds))
-        before = self._space.entries.get(name)
+        before = self._space.find(name)
         self._space.put(
             answer_from(name, reply, previous=before.answer if before else None, now=now), now
         )

@@ -201,9 +201,7 @@ class Resolver:
         """What was the last answer: usually the stored one, but a writer that writes behind may not
         have stored it yet.
         """
-        known = {
-            name: entry.answer for name in names if (entry := self.memory.space.entries.get(name))
-        }
+        known = {name: entry.answer for name in names if (entry := self.memory.space.find(name))}
         for name, answer in store.read(names).items():
             if name not in known or (known[name].resolved_at, known[name].fails) <= (
                 answer.resolved_at,

@@ -23,7 +23,7 @@ _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608
 #: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times:
 #: the last writer. Nor does an answer come back that was flushed between its look-up and its
-#: writing. `flushes.means` says the same.
+#: writing. `flushes.apply` says the same.
 _UPSERT = f"""
     INSERT INTO dnscache_dnsentry ({", ".join(_COLUMNS)})
     SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb) e

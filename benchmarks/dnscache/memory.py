@@ -43,21 +43,33 @@ def main() -> None:
 
 
 def hits(server: Server) -> None:
-    """Hits a second, one name, one thread; then the flat dictionary under many threads."""
+    """Hits a second, one name, one thread, in each region; then table 2 under many threads."""
     resolver = Resolver(servers=(server,))
     resolver.resolve(HOST)
     dead = answer_from(
         "dead.com", Reply(DnsStatus.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300
     )
-    resolver.memory.adopt([("dead.com", CachedAnswer(dead, now=time.time()))], time.time())
-    now, get, entries = time.time(), resolver.memory.space.get, resolver.memory.space.entries
+    slow = answer_from(
+        "slow.com",
+        Reply(DnsStatus.OK, ("192.0.2.1",), "slow.com", 0, 3600, 900),
+        previous=None,
+        now=time.time(),
+    )
+    resolver.memory.adopt(
+        [(one.name, CachedAnswer(one, now=time.time())) for one in (dead, slow)], time.time()
+    )
+    now, space = time.time(), resolver.memory.space
+    get, table2 = space.get, space.forward.table2
+    assert HOST in table2
+    assert {"dead.com", "slow.com"} <= space.reverse.table3.keys()
     theirs = dnspython(server)
     theirs.resolve(HOST)
     cached = per_second(lambda: theirs.resolve(HOST))
     for what, work in {
-        "dict.get (the limit)": lambda: entries.get(HOST),
+        "dict.get (the limit)": lambda: table2.get(HOST),
         "dnspython, cached": lambda: theirs.resolve(HOST),
-        "CacheSpace.get": lambda: get(HOST, now),
+        "CacheSpace.get, forward: table 2": lambda: get(HOST, now),
+        "CacheSpace.get, reverse: table 3 and the area": lambda: get("slow.com", now),
         "Resolver.resolve": lambda: resolver.resolve(HOST),
         "Resolver.resolve, a name that rests after a failure": lambda: resolver.resolve("dead.com"),
     }.items():

@@ -82,13 +82,13 @@ class Ours(Crawl):
         self.at(0.0, self._tick)
 
     def is_ready(self, host: Host) -> bool:
-        return not self._gate or self._is_settled(self._space.entries.get(host.name))
+        return not self._gate or self._is_settled(self._space.find(host.name))
 
     def hold_back(self, host: Host) -> None:
         self._held[host.name] = host
 
     def resolve(self, host: Host) -> float:
-        entry = self._space.entries.get(host.name)
+        entry = self._space.find(host.name)
         if entry is not None and (self._is_settled(entry) or entry.may_be_served(self.now)):
             entry.touch(self.now)
             self._unused.discard(host.name)
@@ -117,7 +117,7 @@ class Ours(Crawl):
             host.ttl,
             round(1000 * seconds),
         )
-        previous = self._space.entries.get(host.name)
+        previous = self._space.find(host.name)
         self._space.put(
             answer_from(host.name, reply, previous=previous.answer if previous else None, now=at),
             at,
@@ -134,7 +134,7 @@ class Ours(Crawl):
         for name, (due, host) in self.due.items():
             if due > self.now + LOOK_AHEAD_SECONDS or name in self._queued:
                 continue
-            if must_ask(self._space.entries.get(name), due=due, now=self.now):
+            if must_ask(self._space.find(name), due=due, now=self.now):
                 self._queued.add(name)
                 self._pace.begin(1, self.now)
                 heapq.heappush(self._lanes[False], (due, next(self.ticket), host))

@@ -10,7 +10,7 @@ _FILL = """
         rcode, ttl, resolve_ms, resolved_at, expires_at, fails, region, cost_seconds, hits,
             last_access, weight, upstream, error)
     SELECT name, registrable, 'ok', ARRAY[('192.0.' || mod(n, 250) || '.' || mod(n, 199))::inet],
-        '{reserved}', name, 0, 3600, ms, now(), now() + interval '1 h', 0, 1 + (ms > 300)::int,
+        '{reserved}', name, 0, 3600, ms, now(), now() + interval '1 h', 0, 1 + (ms >= 300)::int,
             ms / 1000.0, 1 + mod(n, 7), now(), random(), '192.0.2.53:53', ''
     FROM (
         SELECT n, 5 + mod(n, 350) AS ms, 'host' || n / 3 || '.com' AS registrable,

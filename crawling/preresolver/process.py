@@ -125,7 +125,7 @@ class PreResolverProcess:
             self._machine,
             slots=self._slots.held,
             lanes=self._pre.lanes(),
-            names=len(space.entries),
+            names=len(space),
             threads_saved=self._saved,
         )
 

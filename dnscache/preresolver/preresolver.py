@@ -101,7 +101,7 @@ class PreResolver:
         self._memory.needed = self._agenda.dues
         self._resolver.recall(self._agenda.dues.keys() - self._queued, now)
         for name, due in self._agenda.dues.items():
-            entry = self._memory.space.entries.get(name)
+            entry = self._memory.space.find(name)
             if must_ask(entry, due=due, now=now):
                 self._start(name, due, is_new=entry is None)
             if entry is not None and entry.may_be_served(now):
@@ -221,7 +221,7 @@ class PreResolver:
         self._led.discard(job.name)
         self.counts[reply.status] += 1
         now = self._resolver.clock()
-        previous = self._memory.space.entries.get(job.name)
+        previous = self._memory.space.find(job.name)
         answer = answer_from(
             job.name, reply, previous=previous.answer if previous else None, now=now
         )

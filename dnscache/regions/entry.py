@@ -23,7 +23,7 @@ from dnscache.regions.tree import TreeNode
 #: after so long without a hit, half of a name's past counts no more
 HALF_LIFE_SECONDS = 600.0
 _RATE_PER_HIT = log(2) / HALF_LIFE_SECONDS
-#: look-ups up to this long are quick (the patent leaves the threshold open) ...
+#: look-ups shorter than this are quick (the patent leaves the threshold open) ...
 THRESHOLD_SECONDS = 0.3
 #: ... but a name changes its region only when it is this much past it, so that it does not flap
 HYSTERESIS = 0.2
@@ -177,11 +177,11 @@ class CachedAnswer(TreeNode):
 
 def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
     """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is
-    quick.
+    slow (SEEDS D3).
     """
     if entry.status is not DnsStatus.OK or entry.fails:
         return Region.REVERSE
     limit = THRESHOLD_SECONDS
     if previous is not None and previous.status is DnsStatus.OK and not previous.fails:
         limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
-    return Region.FORWARD if entry.cost_seconds <= limit else Region.REVERSE
+    return Region.FORWARD if entry.cost_seconds < limit else Region.REVERSE

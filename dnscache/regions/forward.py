@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from dnscache.protocol.names import Levels, levels_below, levels_of
-from dnscache.regions.entry import CachedAnswer, Region
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.tree import TreeNode, row
-
-
-class Table2(Mapping[str, CachedAnswer]):
-    """Those of the flat dictionary that lie in this region."""
-
-    def __init__(self, entries: Mapping[str, CachedAnswer]) -> None:
-        self._entries = entries
-
-    def __getitem__(self, name: str) -> CachedAnswer:
-        entry = self._entries[name]
-        if entry.region is not Region.FORWARD:
-            raise KeyError(name)
-        return entry
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, entry in self._entries.items() if entry.region is Region.FORWARD)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 class ForwardRegion:
@@ -34,53 +15,61 @@ class ForwardRegion:
     `table1` maps a registered name to the first node of its row of second-level names (the patent's
     mapping 1); the registered name itself stands in that row, too, so that it has a place for its
     address. `table2` maps every full name, at whatever level, to its answer (mapping 2): a
-    third-level name need not share its parent's address. It is no table of its own, which would
-    take 50 bytes a name, but a view of the flat dictionary `entries`, which the cache space writes.
+    third-level name need not share its parent's address. The answer is the name's node in the tree.
     """
 
-    def __init__(self, entries: Mapping[str, CachedAnswer]) -> None:
-        self._entries = entries
+    def __init__(self) -> None:
         self.table1: dict[str, TreeNode] = {}
-        self.table2 = Table2(entries)
-        self.third_level: set[str] = set()
+        self.table2: dict[str, CachedAnswer] = {}
+        #: how many answers of table 2 are of the third level
+        self.third_level = 0
         # second-level names that only have names below them
         self._parents: dict[str, TreeNode] = {}
 
     def add(self, entry: CachedAnswer, first: str = "") -> None:
-        """Hang the answer in the tree, in place of an older one that `entries` still has; `first`
-        spares finding the registered name.
+        """Put the answer into table 2 and the tree, in place of an older one; `first` spares
+        finding the registered name.
         """
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         if older is not None:
             self._replace(older, entry)
-            return
-        levels = levels_below(first, entry.name) if first else levels_of(entry.name)
-        if levels.third:
-            self.third_level.add(entry.name)
-            self._parent(levels).hang_left(entry)
         else:
-            self._hang_in_row(levels.first, entry)
+            levels = levels_below(first, entry.name) if first else levels_of(entry.name)
+            if levels.third:
+                self.third_level += 1
+                self._parent(levels).hang_left(entry)
+            else:
+                self._hang_in_row(levels.first, entry)
+        self.table2[entry.name] = entry
 
     def remove(self, entry: CachedAnswer) -> None:
-        """Take an answer out of the tree; a second-level name with others below it stays there,
-        without an answer.
+        """Take an answer out of table 2 and the tree; a second-level name with others below it
+        stays there, without an answer.
         """
+        del self.table2[entry.name]
         if entry.left is not None:
             node = self._parents[entry.name] = TreeNode(entry.name)
             self._replace(entry, node)
             return
         levels = levels_of(entry.name)
         parent = self._parents.get(levels.second) if levels.third else None
-        self.third_level.discard(entry.name)
+        self.third_level -= bool(levels.third)
         self._unhang(levels.first, entry)
         if parent is not None and parent.left is None:
             del self._parents[parent.name]
             self._unhang(levels.first, parent)
 
-    def below(self, second: str) -> Iterator[TreeNode]:
-        """The third-level names under a second-level one: its left branch, then always right."""
-        node = self.table2.get(second) or self._parents.get(second)
-        return row(node.left if node else None)
+    def branches(self, first: str) -> Iterator[tuple[TreeNode, list[CachedAnswer]]]:
+        """Walk the tree that table 1 has of a registered name: each name of the second level, or
+        the registered one, with the third-level names on its left branch.
+        """
+        for second in row(self.table1.get(first)):
+            yield second, [node for node in row(second.left) if isinstance(node, CachedAnswer)]
+
+    def names_of(self, first: str) -> list[str]:
+        """Return the names under a registered one that have an answer."""
+        nodes = [node for second, below in self.branches(first) for node in (second, *below)]
+        return [node.name for node in nodes if isinstance(node, CachedAnswer)]
 
     def cut(self, *, most: int, quantile: float = 0.5) -> list[str]:
         """Name the third-level answers that must go (SEEDS D8): none up to `most`, else those last
@@ -89,11 +78,14 @@ class ForwardRegion:
         With the patent's middle value, 0.5, half of them go at once. Names used at the very moment
         of the cut stay.
         """
-        if len(self.third_level) <= most:
+        if self.third_level <= most:
             return []
-        used = sorted(self._entries[name].last_access for name in self.third_level)
+        third = [
+            node for first in self.table1 for _, below in self.branches(first) for node in below
+        ]
+        used = sorted(node.last_access for node in third)
         limit = used[int(quantile * len(used))]
-        return [name for name in self.third_level if self._entries[name].last_access < limit]
+        return [node.name for node in third if node.last_access < limit]
 
     def _parent(self, levels: Levels) -> TreeNode:
         node = self.table2.get(levels.second) or self._parents.get(levels.second)

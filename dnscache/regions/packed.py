@@ -17,6 +17,16 @@ _STATUSES = {status.value: status for status in DnsStatus}
 _REGIONS = {str(region.value): region for region in Region}
 
 
+def first_of(packed: str) -> str:
+    """Return the registered name of a row."""
+    return packed.partition(SEPARATOR)[0]
+
+
+def region_of(packed: str) -> Region:
+    """Return the region of a row."""
+    return _REGIONS[packed.split(SEPARATOR, 13)[12]]
+
+
 def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     """Return the registered name and the entry.
 

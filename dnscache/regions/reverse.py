@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dnscache.protocol.answers import DnsStatus
+from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
 
 #: why a name lies here, for operators
@@ -37,11 +38,6 @@ class Conflict:
     entry: CachedAnswer
     weight: float
 
-    @property
-    def reason(self) -> str:
-        """Why the name is hard."""
-        return reason_of(self.entry.status, self.entry.fails)
-
 
 class ReverseRegion:
     """Table 3 and the conflict area.
@@ -49,42 +45,59 @@ class ReverseRegion:
     `table3` maps a name to its place in `area`, where one step finds answer and weight (the
     patent's mapping 3). Rows are sorted by weight when `sort` is called, not at every hit; newer
     ones wait at the end, and what left is None until then.
+
+    Any thread may `find` while another writes: a place is never used twice, and `sort` makes a new
+    table and a new area, which replace the old ones in one step.
     """
 
     def __init__(self) -> None:
-        self.table3: dict[str, int] = {}
-        self.area: list[Conflict | None] = []
+        self._both: tuple[dict[str, int], list[Conflict | None]] = {}, []
+
+    @property
+    def table3(self) -> dict[str, int]:
+        return self._both[0]
+
+    @property
+    def area(self) -> list[Conflict | None]:
+        return self._both[1]
 
     def add(self, entry: CachedAnswer, *, now: float) -> None:
         """Put the answer into the area, in place of an older one."""
+        table3, area = self._both
         conflict = Conflict(entry, entry.weight(now))
-        place = self.table3.get(entry.name)
+        place = table3.get(entry.name)
         if place is None:
-            self.table3[entry.name] = len(self.area)
-            self.area.append(conflict)
+            area.append(conflict)
+            table3[entry.name] = len(area) - 1
         else:
-            self.area[place] = conflict
+            area[place] = conflict
 
     def find(self, name: str) -> Conflict | None:
         """Return a name's row: table 3 says where it is."""
-        place = self.table3.get(name)
-        return None if place is None else self.area[place]
+        table3, area = self._both
+        place = table3.get(name)
+        return None if place is None else area[place]
 
     def remove(self, name: str) -> None:
-        self.area[self.table3.pop(name)] = None
+        table3, area = self._both
+        area[table3.pop(name)] = None
 
     def sort(self, now: float) -> None:
         """Weigh every row anew, put the heaviest first and close the gaps."""
-        rows = list(self.rows())
-        for conflict in rows:
-            conflict.weight = conflict.entry.weight(now)
-        rows.sort(key=lambda conflict: (-conflict.weight, conflict.entry.name))
-        self.area = list(rows)
-        self.table3 = {conflict.entry.name: place for place, conflict in enumerate(rows)}
+        rows = [Conflict(row.entry, row.entry.weight(now)) for row in self.rows()]
+        rows.sort(key=lambda row: (-row.weight, row.entry.name))
+        self._both = {row.entry.name: place for place, row in enumerate(rows)}, list(rows)
 
     def rows(self) -> Iterator[Conflict]:
         """Walk the area from the front."""
         return (conflict for conflict in self.area if conflict is not None)
+
+    def names_of(self, first: str) -> list[str]:
+        """Return the names under a registered one: the whole area is walked, since table 1 has only
+        what is in the forward region.
+        """
+        names = [row.entry.name for row in self.rows() if row.entry.name.endswith(first)]
+        return [name for name in names if levels_of(name).first == first]
 
     def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
         """Name the rows to delete (SEEDS D10): of the lightest `share` those that nobody wanted for
@@ -93,8 +106,8 @@ class ReverseRegion:
         Long means `idle_seconds`, or the answer's whole life if that is longer.
         """
         self.sort(now)
-        lightest = self.area[len(self.area) - int(share * len(self.area)) :]
-        entries = [conflict.entry for conflict in lightest if conflict is not None]
+        rows = list(self.rows())
+        entries = [row.entry for row in rows[len(rows) - int(share * len(rows)) :]]
         return [
             entry.name
             for entry in entries

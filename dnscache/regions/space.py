@@ -1,12 +1,11 @@
-"""The cache space: one flat dictionary to read, two regions beside it to decide what leaves (SEEDS
-D3).
-"""
+"""The cache space: two regions, whose tables are read and decide what leaves (SEEDS D3)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from random import Random
 
 from dnscache.protocol.answers import (
@@ -54,19 +53,46 @@ class CacheSpace:
 
     def __init__(self, capacity: int, *, third_level_quantile: float = 0.5) -> None:
         self.capacity, self._quantile = capacity, third_level_quantile
-        self.entries: dict[str, CachedAnswer] = {}
-        self.forward, self.reverse = ForwardRegion(self.entries), ReverseRegion()
         self._random = Random(0)  # noqa: S311 - to sample, not to guess
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.forward, self.reverse = ForwardRegion(), ReverseRegion()
         self._pool: list[str] = []
         self._evictions_left = 0
 
     def get(self, name: str, now: float) -> CachedAnswer | None:
-        """Return a fresh answer and count the hit. The hot path: one dictionary, no lock."""
-        entry = self.entries.get(name)
+        """Return a fresh answer and count the hit. The hot path: one table or two, no lock."""
+        entry = self.find(name)
         if entry is None or now >= entry.fresh_until:
             return None
         entry.touch(now)
         return entry
+
+    def find(self, name: str) -> CachedAnswer | None:
+        """Return what is kept of a name: through table 2 if it lies in the forward region, else
+        through table 3 and its pointer into the conflict area.
+        """
+        entry = self.forward.table2.get(name)
+        if entry is not None:
+            return entry
+        conflict = self.reverse.find(name)
+        return None if conflict is None else conflict.entry
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.forward.table2 or name in self.reverse.table3
+
+    def __len__(self) -> int:
+        return len(self.forward.table2) + len(self.reverse.table3)
+
+    def names(self) -> Iterator[str]:
+        """All names, those of the forward region first."""
+        return chain(self.forward.table2, self.reverse.table3)
+
+    def names_of(self, first: str) -> list[str]:
+        """The names under a registered one, in both regions."""
+        return self.forward.names_of(first) + self.reverse.names_of(first)
 
     def put(
         self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()
@@ -75,7 +101,7 @@ class CacheSpace:
         nothing `needed` soon.
         """
         return self.adopt(
-            CachedAnswer(answer, now=now, previous=self.entries.get(answer.name)),
+            CachedAnswer(answer, now=now, previous=self.find(answer.name)),
             now,
             needed=needed,
         )
@@ -84,20 +110,19 @@ class CacheSpace:
         self, entry: CachedAnswer, now: float, *, needed: Collection[str] = (), first: str = ""
     ) -> list[EvictedAnswer]:
         """Keep an entry made elsewhere, as `put` does; `first` is its registered name, if known."""
-        previous = self.entries.get(entry.name)
+        previous = self.find(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
-        if previous is not None and previous.region is not entry.region:
-            self._leave(previous)
         if entry.region is Region.FORWARD:
             self.forward.add(entry, first)
         else:
             self.reverse.add(entry, now=now)
-        self.entries[entry.name] = entry
+        if previous is not None and previous.region is not entry.region:
+            self._leave(previous)
         return dropped
 
     def remove(self, name: str) -> None:
         """Forget a name, if it is known."""
-        entry = self.entries.pop(name, None)
+        entry = self.find(name)
         if entry is not None:
             self._leave(entry)
 
@@ -105,7 +130,7 @@ class CacheSpace:
         """Drop what is no longer worth its place, and sort the conflict area; call it once a
         minute.
         """
-        old = [name for name, entry in self.entries.items() if now >= useful_until(entry)]
+        old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
         dropped = self._drop(old, EvictionReason.OLD, now)
         light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
         dropped += self._drop(light, EvictionReason.LIGHT, now)
@@ -116,11 +141,15 @@ class CacheSpace:
 
     def threads_saved(self, now: float) -> float:
         """Return the sum of all weights: how many fetch threads the cache is worth."""
-        return sum(entry.weight(now) for entry in list(self.entries.values()))
+        return sum(entry.weight(now) for entry in self._answers())
+
+    def _answers(self) -> list[CachedAnswer]:
+        forward = list(self.forward.table2.values())
+        return forward + [conflict.entry for conflict in self.reverse.rows()]
 
     def _make_room(self, now: float, needed: Collection[str]) -> list[EvictedAnswer]:
         dropped: list[EvictedAnswer] = []
-        while self.entries and len(self.entries) >= self.capacity:
+        while 0 < len(self) >= self.capacity:
             dropped += self._drop(
                 [self._lightest_of_a_sample(now, needed)], EvictionReason.FULL, now
             )
@@ -131,23 +160,28 @@ class CacheSpace:
         is gone.
         """
         if self._evictions_left <= 0:
-            self._pool = list(self.entries)
+            self._pool = list(self.names())
             self._evictions_left = max(1, len(self._pool) // 8)
         self._evictions_left -= 1
         drawn = (
             self._pool if len(self._pool) <= SAMPLE else self._random.choices(self._pool, k=SAMPLE)
         )
-        known = [name for name in drawn if name in self.entries] or [next(iter(self.entries))]
+        known = [name for name in drawn if name in self] or [next(self.names())]
         free = [name for name in known if name not in needed] or known
-        return min(free, key=lambda name: self.entries[name].weight(now))
+        return min(free, key=lambda name: self._at(name).weight(now))
 
     def _drop(self, names: list[str], why: EvictionReason, now: float) -> list[EvictedAnswer]:
         dropped = []
         for name in names:
-            entry = self.entries[name]
+            entry = self._at(name)
             dropped.append(EvictedAnswer(name, entry.region, entry.weight(now), why))
-            self.remove(name)
+            self._leave(entry)
         return dropped
+
+    def _at(self, name: str) -> CachedAnswer:
+        entry = self.find(name)
+        assert entry is not None
+        return entry
 
     def _leave(self, entry: CachedAnswer) -> None:
         if entry.region is Region.FORWARD:

@@ -152,6 +152,21 @@ def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(
     assert resolver.resolve("a.shop.test").source is AnswerSource.LOOKUP
 
 
+def test_a_flush_of_the_reverse_region_leaves_what_is_quick_of_what_was_taken_over(
+    make_resolver, dns_server, clock
+):
+    make_resolver().resolve_many(["a.test", "nx.test"], parallel=2, deadline=5)
+    resolver = make_resolver()
+    resolver.warm_start()
+    resolver.resolve("b.test")
+
+    services.flush_reverse_region()
+    clock.advance(1)
+    resolver.resolve("b.test")
+
+    assert (resolver.memory.knows("a.test"), resolver.memory.knows("nx.test")) == (True, False)
+
+
 def test_a_name_that_was_taken_over_is_renewed_like_any_other(make_resolver, dns_server, clock):
     make_resolver().resolve("ttl-30.test")
     resolver = make_resolver()

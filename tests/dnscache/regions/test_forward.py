@@ -3,47 +3,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnscache.regions.forward import ForwardRegion
-from dnscache.regions.tree import row
 from tests.dnscache.regions.conftest import NOW, entry
 
 
-class Region(ForwardRegion):
-    """One that writes the flat dictionary as the cache space does."""
-
-    def __init__(self):
-        self.flat = {}
-        super().__init__(self.flat)
-
-    def put(self, answer):
-        self.add(answer)
-        self.flat[answer.name] = answer
-
-    def drop(self, name):
-        self.remove(self.flat.pop(name))
-
-
 def region(*names):
-    made = Region()
+    made = ForwardRegion()
     for name in names:
-        made.put(entry(name))
+        made.add(entry(name))
     return made
 
 
-def second_level(made, first):
-    """The names under a registered one, itself among them."""
-    return row(made.table1.get(first))
-
-
-def names(nodes):
-    return sorted(node.name for node in nodes)
+def tree(made, first):
+    return {second.name: {node.name for node in below} for second, below in made.branches(first)}
 
 
 def test_table_1_leads_from_a_registered_name_to_its_second_level():
     made = region("pan.baidu.com", "www.baidu.com", "baidu.com", "www.sina.com.cn")
 
     assert made.table1.keys() == {"baidu.com", "sina.com.cn"}
-    assert names(second_level(made, "baidu.com")) == ["baidu.com", "pan.baidu.com", "www.baidu.com"]
-    assert names(second_level(made, "unknown.com")) == []
+    assert tree(made, "baidu.com").keys() == {"baidu.com", "pan.baidu.com", "www.baidu.com"}
+    assert tree(made, "unknown.com") == {}
 
 
 def test_third_level_names_hang_left_of_their_second_level_then_right_of_each_other():
@@ -58,15 +37,15 @@ def test_third_level_names_hang_left_of_their_second_level_then_right_of_each_ot
         "a.pan.baidu.com",
         None,
     ]
-    assert names(made.below("www.baidu.com")) == ["x.www.baidu.com"]
+    assert tree(made, "baidu.com")["www.baidu.com"] == {"x.www.baidu.com"}
 
 
 def test_table_2_keeps_the_address_of_a_name_at_every_level():
-    made = region()
+    made = ForwardRegion()
     for n, name in enumerate(
         ["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "b.a.pan.baidu.com"]
     ):
-        made.put(entry(name, address=f"192.0.2.{n}"))
+        made.add(entry(name, address=f"192.0.2.{n}"))
 
     assert {name: made.table2[name].addresses for name in made.table2} == {
         "baidu.com": ("192.0.2.0",),
@@ -78,22 +57,23 @@ def test_table_2_keeps_the_address_of_a_name_at_every_level():
 
 def test_a_parent_without_an_address_holds_its_children_as_long_as_there_are_any():
     made = region("a.pan.baidu.com")
-    assert names(second_level(made, "baidu.com")) == ["pan.baidu.com"]
-    assert "pan.baidu.com" not in made.table2
+    assert tree(made, "baidu.com") == {"pan.baidu.com": {"a.pan.baidu.com"}}
+    assert made.names_of("baidu.com") == ["a.pan.baidu.com"]
 
-    made.put(entry("pan.baidu.com"))
-    made.drop("pan.baidu.com")
-    assert names(made.below("pan.baidu.com")) == ["a.pan.baidu.com"]
+    made.add(entry("pan.baidu.com"))
+    assert made.names_of("baidu.com") == ["pan.baidu.com", "a.pan.baidu.com"]
+    made.remove(made.table2["pan.baidu.com"])
+    assert tree(made, "baidu.com") == {"pan.baidu.com": {"a.pan.baidu.com"}}
 
-    made.drop("a.pan.baidu.com")
-    assert made.table1 == {}
+    made.remove(made.table2["a.pan.baidu.com"])
+    assert (made.table1, made.table2) == ({}, {})
 
 
 @pytest.mark.parametrize(("quantile", "gone"), [(0.5, "ab"), (0.25, "a"), (0.0, "")])
 def test_past_the_limit_third_level_names_used_before_the_middle_go(quantile, gone):
-    made = Region()
+    made = ForwardRegion()
     for age, name in enumerate("dcba"):
-        made.put(entry(f"{name}.www.baidu.com", at=NOW - age))
+        made.add(entry(f"{name}.www.baidu.com", at=NOW - age))
 
     assert made.cut(most=4, quantile=quantile) == []
     assert sorted(made.cut(most=3, quantile=quantile)) == [f"{name}.www.baidu.com" for name in gone]
@@ -122,23 +102,24 @@ words = st.sampled_from(
 
 @given(st.lists(st.tuples(st.booleans(), words), max_size=40))
 def test_tree_and_tables_agree_whatever_comes_and_goes(steps):
-    made, model = Region(), set()
+    made, model = ForwardRegion(), set()
     for adds, name in steps:
         if adds:
-            made.put(entry(name))
+            made.add(entry(name))
             model.add(name)
         elif name in model:
-            made.drop(name)
+            made.remove(made.table2[name])
             model.discard(name)
-        seen = [
-            node
-            for first in made.table1
-            for second in second_level(made, first)
-            for node in (second, *made.below(second.name))
-        ]
-        assert len({node.name for node in seen}) == len(seen)
-        assert {node.name for node in seen if node.name in made.table2} == model == set(made.table2)
+        walked = [node for first in made.table1 for node in nodes(made, first)]
+        assert len({node.name for node in walked}) == len(walked)
+        assert {node.name for node in walked if node.name in made.table2} == model
+        assert made.table2.keys() == model
+        assert {name for first in made.table1 for name in made.names_of(first)} == model
         assert all(
-            node is made.table2[node.name] if node.name in model else node.left for node in seen
+            node is made.table2[node.name] if node.name in model else node.left for node in walked
         )
-        assert made.third_level == {name for name in model if name[:1].isdigit()}
+        assert made.third_level == sum(name[:1].isdigit() for name in model)
+
+
+def nodes(made, first):
+    return [node for second, below in made.branches(first) for node in (second, *below)]

@@ -1,10 +1,14 @@
+from dataclasses import replace
+from itertools import cycle, islice
+from threading import Event, Thread
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.reverse import ReverseRegion
+from dnscache.regions.reverse import ReverseRegion, reason_of
 from tests.dnscache.regions.conftest import NOW, failed, good
 
 
@@ -37,16 +41,50 @@ def test_the_area_is_sorted_by_weight_the_heaviest_first():
     assert made.table3 == {"heavy.com": 0, "new.com": 1, "light.com": 2}
 
 
+def test_readers_never_get_another_name_s_row_while_the_area_is_sorted():
+    """No lock: a table and its area are replaced in one step."""
+    made = region(*[good(f"{n}.com", ms=400 + n) for n in range(50)])
+    over, wrong = Event(), []
+
+    def read():
+        for n in cycle(range(50)):
+            row = made.find(f"{n}.com")
+            if row is None or row.entry.name != f"{n}.com":
+                wrong.append(n)
+            if over.is_set():
+                break
+
+    readers = [Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for n in islice(cycle(range(50)), 2000):
+        made.find(f"{n}.com").entry.touch(NOW + n)  # so that the order changes
+        made.sort(NOW + 60)
+    over.set()
+    for reader in readers:
+        reader.join()
+
+    assert not wrong
+
+
+def test_the_names_of_a_domain_are_found_by_walking_the_area():
+    made = region(
+        *[failed(name) for name in ("x.com", "a.b.x.com", "max.com", "x.com.cn", "w.x.com")]
+    )
+    assert sorted(made.names_of("x.com")) == ["a.b.x.com", "w.x.com", "x.com"]
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (good("a.com", ms=400), "slow"),
         (failed("a.com"), "no answer in time"),
         (failed("a.com", status=DnsStatus.SERVFAIL), "the name server failed"),
+        (replace(good("a.com"), fails=1), "was good; asking again failed"),
     ],
 )
-def test_every_row_says_why_the_name_is_hard(answer, reason):
-    assert region(answer).find("a.com").reason == reason
+def test_every_name_is_hard_for_a_reason(answer, reason):
+    assert reason_of(answer.reply.status, answer.fails) == reason
 
 
 def test_what_is_light_and_unused_for_long_is_named_for_deletion():

@@ -164,7 +164,7 @@ steps = st.lists(
 
 
 @given(steps, st.integers(1, 6))
-def test_dictionary_regions_and_clock_agree_whatever_happens(events, capacity):
+def test_regions_and_clock_agree_whatever_happens(events, capacity):
     """Against a plain oracle: the last answer put for each name, and nothing served past its
     life."""
     space, oracle, now = CacheSpace(capacity), {}, NOW

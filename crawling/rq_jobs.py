@@ -1,4 +1,5 @@
-"""Jobs of RQ that stand for a row: queued once, found again, removed.
+"""The queues of RQ, their workers, and jobs that stand for a row: queued once, found again,
+removed.
 
 What RQ itself says of a job is not enough: Redis may have lost it, or a killed worker may have left
 it behind.
@@ -12,11 +13,15 @@ from datetime import timedelta
 import django_rq
 from django.conf import settings
 from django.utils import timezone
-from rq import Queue
+from rq import Queue, Worker
 from rq.executions import Execution
 from rq.job import Job, JobStatus
+from rq.worker_registration import clean_worker_registry
 
+#: the queue of shifts, and that of background jobs
+SHIFTS = "shifts"
 BACKGROUND = "background"
+RUN_SHIFT = "crawling.worker.jobs.run_shift"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
 SILENT_WORKER = timedelta(seconds=90)
@@ -80,6 +85,16 @@ CHECKPOINT = RowJob(
     seconds=60 * 60,
     retried=False,
 )
+
+
+def live_workers() -> int:
+    """The number of workers for shifts.
+
+    A killed worker counts until its entry in Redis expires: half a minute.
+    """
+    queue = django_rq.get_queue(SHIFTS)
+    clean_worker_registry(queue)  # RQ itself does it every ten minutes
+    return int(Worker.count(queue=queue))
 
 
 def _queue() -> Queue:

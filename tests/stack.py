@@ -15,7 +15,7 @@ import psutil
 from django.conf import settings as project
 from django.db import connection
 
-from crawling.scheduler.messages import QUEUE
+from crawling.rq_jobs import SHIFTS
 from tests.forked import Program
 
 WORKER = [
@@ -74,7 +74,7 @@ def forget_jobs() -> None:
     """Numbers of processes begin anew with each test database, so jobs of an earlier one could be
     taken for ours.
     """
-    redis = django_rq.get_connection(QUEUE)
+    redis = django_rq.get_connection(SHIFTS)
     for key in redis.scan_iter("rq:job:shift-*"):
         redis.delete(key)
 

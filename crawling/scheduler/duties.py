@@ -22,10 +22,10 @@ from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.waiting_names import gate_is_wanted
 from crawling.models import ArchiveFile, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import live_workers
 from crawling.runs.grants import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.scheduler.due_runs import DUE, LET_GO, STAYING, UNREGISTERED, UNSETTLED
-from crawling.scheduler.messages import live_workers
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,9 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 from redis.exceptions import RedisError
-from rq import Queue, Worker
+from rq import Queue
 from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
-from rq.worker_registration import clean_worker_registry
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
@@ -26,6 +25,8 @@ from crawling.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     INQUIRY,
+    RUN_SHIFT,
+    SHIFTS,
     is_in_hand,
     remove,
     waits,
@@ -34,8 +35,6 @@ from crawling.runs.grants import RUN_REF
 from crawling.runs.lost_shifts import shift_was_reaped
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 
-RUN_SHIFT = "crawling.worker.jobs.run_shift"
-QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
@@ -43,16 +42,6 @@ GRACE_SECONDS = 5 * 60
 SEND_DUE = "crawling.alerts.delivery.send_due_deliveries"
 ALERT_JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
-
-
-def live_workers() -> int:
-    """How many workers there are for shifts.
-
-    One that was killed counts until its entry in Redis expires: half a minute.
-    """
-    queue = django_rq.get_queue(QUEUE)
-    clean_worker_registry(queue)  # RQ itself does it every ten minutes
-    return int(Worker.count(queue=queue))
 
 
 def deliver_starts() -> int:
@@ -106,7 +95,7 @@ def _deliver(message: OutboxMessage) -> None:
 
 def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> None:
     """Wake a worker for a shift. A job for it that waits, or that was started, will do."""
-    queue, job_id = django_rq.get_queue(QUEUE), f"shift-{process}-{epoch}"
+    queue, job_id = django_rq.get_queue(SHIFTS), f"shift-{process}-{epoch}"
     try:
         _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:

@@ -20,8 +20,8 @@ from allocation.checks import missing_units
 from crawling.housekeeping.disk import disk_now, forecast_of
 from crawling.housekeeping.disk_forecast import Forecast
 from crawling.preresolver.machine_lock import is_any_taken
+from crawling.rq_jobs import SHIFTS, live_workers
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.scheduler.messages import QUEUE, live_workers
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
@@ -136,7 +136,7 @@ def pools() -> str:
 
 def redis() -> str:
     try:
-        django_rq.get_connection(QUEUE).ping()
+        django_rq.get_connection(SHIFTS).ping()
     except RedisError as error:
         return f"no answer: {type(error).__name__}"
     return OK

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from redis.exceptions import RedisError
 
-from crawling.scheduler.messages import QUEUE
+from crawling.rq_jobs import SHIFTS
 from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health.probes import ComponentHealth, parts
@@ -105,7 +105,7 @@ def _postgresql(environment: Environment) -> Server:
 
 
 def _redis(environment: Environment) -> Server:
-    redis = django_rq.get_connection(QUEUE)
+    redis = django_rq.get_connection(SHIFTS)
     asked = datetime.now(UTC)
     seconds, microseconds = redis.time()
     told = redis.info()

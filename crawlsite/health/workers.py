@@ -18,7 +18,7 @@ from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
 from crawling.models import RunProcess
-from crawling.scheduler.messages import QUEUE, RUN_SHIFT
+from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def workers_now() -> list[WorkerRow]:
     for queue in _queues():
         clean_worker_registry(queue)
     workers = Worker.all(
-        connection=django_rq.get_connection(QUEUE), serializer=settings.RQ_SERIALIZER
+        connection=django_rq.get_connection(SHIFTS), serializer=settings.RQ_SERIALIZER
     )
     found = sorted(workers, key=lambda worker: (worker.queue_names(), worker.name))
     jobs = [_job_of(worker) for worker in found]

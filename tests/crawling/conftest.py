@@ -16,8 +16,8 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.installation import set_identity
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import SHIFTS
 from crawling.scheduler.duties import start_due_crawls
-from crawling.scheduler.messages import QUEUE
 from crawling.worker.jobs import run_shift
 
 CLASSES = [
@@ -116,7 +116,7 @@ def taken(order, make_site, work_off, tmp_path):
 @pytest.fixture
 def queue(pool):
     """The real queue, emptied, with nobody at work on it."""
-    queue = django_rq.get_queue(QUEUE)
+    queue = django_rq.get_queue(SHIFTS)
     queue.connection.flushdb()
     yield queue
     queue.connection.flushdb()

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from crawling.errors import CrawlError
-from crawling.scheduler.messages import live_workers
+from crawling.rq_jobs import live_workers
 
 
 @contextmanager

@@ -28,10 +28,10 @@ from crawling.models import (
     UrlState,
 )
 from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import live_workers
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
 from crawling.runs.wait_reason import next_hosts
 from crawling.scheduler.leader import is_somebody_leading
-from crawling.scheduler.messages import live_workers
 
 MINUTE = timedelta(minutes=1)
 

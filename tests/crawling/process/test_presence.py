@@ -20,8 +20,8 @@ from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Host
 from crawling.process.presence import absent, present
+from crawling.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
-from crawling.scheduler.messages import QUEUE
 from crawling.worker.rq_worker import ShiftWorker
 from tests.stack import wait_until
 
@@ -123,7 +123,7 @@ def test_the_next_sign_of_life_of_a_worker_frees_what_a_killed_one_held(order, k
     Host.objects.update(shift=shift, lease_until=timezone.now() + timedelta(minutes=1))
     killed(process.bank_process_id, 1, "killed")
 
-    ShiftWorker([django_rq.get_queue(QUEUE)]).heartbeat()
+    ShiftWorker([django_rq.get_queue(SHIFTS)]).heartbeat()
 
     shift.refresh_from_db()
     assert "were killed" in shift.ending
@@ -142,7 +142,7 @@ class Watching(ShiftWorker):
 def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_knows_whom_to_blame(
     order, killed
 ):
-    worker = Watching([django_rq.get_queue(QUEUE)])
+    worker = Watching([django_rq.get_queue(SHIFTS)])
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
     take_lease(process=process.bank_process_id, epoch=1, worker=worker.name)
@@ -165,7 +165,7 @@ def test_a_file_of_an_earlier_database_closes_nobodys_shift(order, killed):
     shift = begin_shift(process, epoch=1, worker="somebody")
     killed(process.bank_process_id, 1, "another")
 
-    ShiftWorker([django_rq.get_queue(QUEUE)]).heartbeat()
+    ShiftWorker([django_rq.get_queue(SHIFTS)]).heartbeat()
 
     shift.refresh_from_db()
     assert shift.ended_at is None

@@ -27,9 +27,9 @@ from crawling.frontier.leases import claim_urls
 from crawling.frontier.run_lock import locked_run
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 from crawling.runs.lost_shifts import lost_a_server
 from crawling.runs.shift_lifecycle import begin_shift, lose_shift
-from crawling.scheduler.messages import QUEUE, RUN_SHIFT
 from crawling.web.statuses import FetchStatus
 from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome
@@ -215,7 +215,7 @@ def test_a_worker_whose_work_process_lost_its_server_blames_no_page(order, error
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
     claim_urls(begin_shift(process, epoch=1, worker="w"), {run.queues.get().pk: 1})
-    queue = django_rq.get_queue(QUEUE)
+    queue = django_rq.get_queue(SHIFTS)
     job = queue.enqueue_call(RUN_SHIFT, args=(process.bank_process_id, 1))
 
     try:

@@ -22,8 +22,8 @@ from crawling.experiments.runner import start_experiment
 from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES
-from crawling.rq_jobs import BACKGROUND
-from crawling.scheduler.messages import QUEUE, RESEND_AFTER, resend_background
+from crawling.rq_jobs import BACKGROUND, SHIFTS
+from crawling.scheduler.messages import RESEND_AFTER, resend_background
 from crawling.scheduler.rounds import duties
 from tests.crawling.runs.test_kill import ladder
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
@@ -48,7 +48,7 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
         stack.start(SCHEDULER)
         wait_until(lambda: not Outbox.objects.filter(sent_at=None).exists())
         assert Process.objects.filter(holding=True, worker="").exists()
-        django_rq.get_connection(QUEUE).flushdb()
+        django_rq.get_connection(SHIFTS).flushdb()
         stack.start(WORKER)
         wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
 

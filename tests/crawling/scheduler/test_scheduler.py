@@ -19,6 +19,7 @@ from crawling import rq_jobs
 from crawling.crawls import creation
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
+from crawling.rq_jobs import RUN_SHIFT
 from crawling.runs import grants
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler import messages
@@ -148,7 +149,7 @@ def test_jobs_hold_no_code_and_are_forgotten_after_a_week_if_they_fail(run, queu
     deliver()
 
     [job] = queue.jobs
-    assert json.loads(job.data) == [messages.RUN_SHIFT, None, [holder(run).pk, 1], {}]
+    assert json.loads(job.data) == [RUN_SHIFT, None, [holder(run).pk, 1], {}]
     assert job.failure_ttl == 7 * 24 * 3600
 
 

@@ -12,8 +12,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.rq_jobs import SHIFTS
 from crawling.runs.shift_lifecycle import begin_shift
-from crawling.scheduler.messages import QUEUE, enqueue_shift
+from crawling.scheduler.messages import enqueue_shift
 from crawling.worker.rq_worker import ShiftWorker
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
@@ -30,7 +31,7 @@ def viewer(db):
 
 @pytest.fixture
 def worker():
-    worker = ShiftWorker([django_rq.get_queue(QUEUE)], connection=django_rq.get_connection(QUEUE))
+    worker = ShiftWorker([django_rq.get_queue(SHIFTS)], connection=django_rq.get_connection(SHIFTS))
     worker.register_birth()
     yield worker
     worker.register_death()

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from serving.sent_from import page_sent_from
+from serving.requests import page_sent_from
 
 #: the group whose members can give roles
 ADMINISTRATOR = "administrator"

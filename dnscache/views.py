@@ -22,7 +22,7 @@ from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods
 
-from serving.sent_from import page_sent_from
+from serving.requests import page_sent_from
 
 SESSION_ENDED = (
     "Your session has ended, and nothing was changed. Log in to return to the page; what you typed "

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crawling.crawls.scope_tests import changed_filters
-from crawling.frontier.change import samples
+from crawling.frontier.change import waiting_sample
 from crawling.frontier.change.rejudgement import describe_ruling, judge
-from crawling.frontier.rules.sample_size import SampleShare
+from crawling.frontier.rules.sample_share import SampleShare
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.waiting_urls import waiting_count
@@ -85,7 +85,8 @@ def preview_changes(
 
 
 def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
-    urls, total = samples.sample_of_waiting(run, waiting_count(run), most=samples.MOST)
+    most = waiting_sample.MOST
+    urls, total = waiting_sample.sample_of_waiting(run, waiting_count(run), most=most)
     out: Counter[int] = Counter()
     seen = Counter(url.queue_id for url in urls)
     examples: list[tuple[str, str]] = []

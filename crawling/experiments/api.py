@@ -11,8 +11,7 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.experiments.as_json import as_dict
-from crawling.experiments.report import experiment_view, experiment_views
+from crawling.experiments.report import as_dict, experiment_view, experiment_views
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,

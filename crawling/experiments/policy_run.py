@@ -16,7 +16,7 @@ from allocation.models import Policy, Process, ProcessState, Request, RequestSta
 from allocation.services import NewClass, create_pool, renew_lease
 from crawling.experiments import store
 from crawling.experiments.attempt import AttemptLost, ExperimentStopped, RequestAttempt
-from crawling.experiments.closure import deadlocked
+from crawling.experiments.deadlock_detection import deadlocked
 from crawling.experiments.synthetic_web import HOST
 from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, Workload, WorkloadJob

@@ -14,7 +14,7 @@ from allocation.wording import whole_number
 from crawling.frontier.change.manual_order import taken_out
 from crawling.models import Run, Url, UrlState
 from crawling.timed import time_limit
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 #: what can be looked through, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"

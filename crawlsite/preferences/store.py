@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 
 from crawling.dashboard.crawls.columns import HIDEABLE as CRAWL_COLUMNS
-from crawling.dashboard.pages.columns import HIDEABLE as PAGE_COLUMNS
+from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
 from crawling.errors import BadOrder
 from crawling.orders.schedules import zones
 from crawlsite.models import Preference

@@ -33,7 +33,7 @@ from crawling.models.jobs import SEARCHED
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
 from serving.paging import cut
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 #: crawls of a file that are read at a time
 CHUNK = 200

@@ -14,9 +14,9 @@ from pydantic import ConfigDict, Field
 
 from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, Text, may_view
-from crawling.dashboard.hosts import reads
+from crawling.dashboard.hosts import listing
 from crawling.dashboard.hosts.filter import STATES, HostFilter
-from crawling.dashboard.hosts.reads import HOSTS, host_row, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.listing import HOSTS, host_row, summarize_hosts, visitors_of
 from crawling.dashboard.pages import search as page_search
 from crawling.dashboard.pages.search import PAGES, SHORTEST
 from crawling.models import Host, Page
@@ -112,7 +112,7 @@ def list_hosts(
     """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or
     are blocked for all crawls.
     """
-    rows, following = reads.list_hosts(HostFilter(q.strip(), state, cursor), most=limit)
+    rows, following = listing.list_hosts(HostFilter(q.strip(), state, cursor), most=limit)
     return {"items": [host_row(row) for row in rows], "next": following}
 
 

@@ -11,7 +11,7 @@ from django.db.models import CharField, Count, Func, Q, QuerySet, Value
 from crawling.models import BlocklistEntry, Host, RobotsFile
 from crawling.scope.blocklist import BlocklistKind
 from dnscache.models import DnsEntry
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 LONGEST = 260
 FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")

@@ -11,7 +11,7 @@ from crawling.dashboard.hosts.filter import LONGEST
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Page, Run
 from serving.access import AuthenticatedRequest, authenticated
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 CAPACITIES = (100, 1_000, 10_000, 100_000)
 RUNS = 50

@@ -11,14 +11,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
-from crawling.dashboard.hosts.reads import hosts_file, list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.listing import hosts_file, list_hosts, summarize_hosts, visitors_of
 from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
 from crawling.errors import CrawlError
 from crawling.models import Host
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 
 @authenticated(needs="crawling.view_crawljob")

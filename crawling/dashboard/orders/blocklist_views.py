@@ -15,7 +15,7 @@ from crawling.scope.blocklist import BlocklistKind
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 ENTRIES = 100
 #: kind, its words, and an example

@@ -15,7 +15,7 @@ from crawling.models import CrawlJob, InquiryKind, Page, Run
 from crawling.web.addresses import MAX_URL_LENGTH
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 ROWS = 100
 RUNS = 50

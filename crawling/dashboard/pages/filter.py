@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Page, Run
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 CHUNK = 500
 REDIRECTS = (300, 399)

@@ -1,19 +1,21 @@
-"""Numbers over time for charts: few enough points to read, each the sum of its interval.
+"""A run's numbers over time: for charts, in few enough points to read, and by minute.
 
-One query a chart.
+One query a chart or list.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection
+from django.db.models import Sum
 from django.utils import timezone
 
-from crawling.frontier.run_counts import CHARTED, ChartCounts, sums_of
-from crawling.models import HostQueue, Run
+from crawling.frontier.run_counts import CHARTED, COUNTED, ChartCounts, FetchCounts, sums_of
+from crawling.models import HostQueue, Run, RunCount
 from serving.downloads import Download, row_file
+from serving.paging import cut
 
 #: hours that the chart of everything reaches back, and the minutes that each of its points sums
 SPANS = {1: 1, 24: 15}
@@ -63,6 +65,13 @@ class TimeSeriesPoint(ChartCounts):
     @property
     def megabytes(self) -> float:
         return round(self.bytes / 1e6, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMinute(FetchCounts):
+    """What a run did in one minute."""
+
+    minute: datetime
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,20 @@ def _series(
     if goes_on:
         points[-1] = replace(points[-1], is_open=True)
     return TimeSeries(minutes, tuple(points))
+
+
+def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
+    """The run's work by minute, the oldest first; the cursor is the minute in seconds since
+    1970."""
+    since = datetime.fromtimestamp(after, UTC)
+    counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
+    sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})
+    found = sums.values_list("minute", *(f"total_{name}" for name in COUNTED))
+    rows = [
+        RunMinute(minute=minute, **dict(zip(COUNTED, totals, strict=True)))
+        for minute, *totals in found[: limit + 1]
+    ]
+    return cut(rows, limit, lambda row: int(row.minute.timestamp()))
 
 
 def chart_file(stem: str, chart: TimeSeries) -> Download:

@@ -18,8 +18,8 @@ from allocation.selectors import holdings_of, resource_rows
 from allocation.snapshot import WaitRow
 from crawling.crawls.clones import order_of
 from crawling.dashboard.base.crawl_views import run_view
+from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.diagnosis import facts_of
-from crawling.dashboard.run.findings import minutes
 from crawling.dashboard.run.hosts import first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, as_text, log_before
 from crawling.dashboard.run.processes import dealings_of

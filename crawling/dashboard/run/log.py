@@ -16,7 +16,7 @@ from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
 from serving.downloads import Download, row_file, text_file
 from serving.paging import page_of
-from serving.queries import asked_text
+from serving.requests import asked_text
 from serving.row_lines import lines_of
 
 CHUNK = 1_000

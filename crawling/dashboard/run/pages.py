@@ -1,4 +1,4 @@
-"""A run's pages, the latest first, with a filter."""
+"""A run's pages, with a filter: in lists for people, the latest first, and for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from django.db.models import Q
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.models import Page, Run
 from crawling.timed import time_limit
-from serving.paging import cut
+from serving.paging import cut, page_of
+
+#: key and head of the columns that a user may hide; address and status always show
+HIDEABLE = {"type": "Type", "size": "Size", "fetched": "Fetched"}
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,11 @@ def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = No
             )
     found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
     return PageWindow(*cut(found, most, lambda page: page.pk))
+
+
+def list_pages(
+    run: Run, wanted: PageFilter, *, after: int = 0, limit: int
+) -> tuple[Sequence[Page], int | None]:
+    """Answered fetches in the order in which their URLs were found."""
+    found = wanted.of(run).select_related("url", "archive_file").filter(pk__gt=after)
+    return page_of(found.order_by("pk"), limit)

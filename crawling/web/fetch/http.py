@@ -60,8 +60,6 @@ class Fetched:
     error: str = ""
     #: HTTP's own, whatever became of the body; 0 without an answer
     http_status: int = 0
-    #: it is the answer for robots.txt that stands for the document's
-    is_of_robots: bool = False
     #: the bytes themselves, of an answer that came whole, if they are to be kept; the receiver
     #: closes it
     exchange: Exchange | None = None

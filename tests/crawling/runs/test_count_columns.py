@@ -13,8 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut, UrlCountsOut
-from crawling.dashboard.run.charts import chart_of_all
-from crawling.dashboard.run.findings import minutes
+from crawling.dashboard.run.charts import chart_of_all, minutes
 from crawling.frontier.change.retry import requeue_failed
 from crawling.frontier.run_counts import CHARTED, COUNTED, FetchCounts, add_counts, sum_up
 from crawling.housekeeping.minute_totals import total_minutes

@@ -16,11 +16,11 @@ from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_cr
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import crawl_verbs
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.older_spellings import command_first
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
-from crawling.dashboard.management.seeds import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.errors import BadOrder

@@ -34,10 +34,11 @@ from crawling.dashboard.run.api.finding_schemas import (
     MinutePage,
     PagePage,
 )
-from crawling.dashboard.run.findings import list_pages, minutes
+from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
+from crawling.dashboard.run.pages import list_pages
 from crawling.dashboard.run.processes import fetch_threads_of
 from crawling.models import Level, UrlState
 from crawling.runs.failure_causes import failure_causes

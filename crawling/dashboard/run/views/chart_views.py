@@ -18,7 +18,7 @@ from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "there is nothing to tell of it yet"

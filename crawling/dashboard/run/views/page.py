@@ -27,7 +27,7 @@ from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
 from serving.list_choices import choices_of
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 PAGES, HOSTS = 100, 200
 #: what narrows the list of pages, and its words

@@ -10,7 +10,7 @@ from crawling.dashboard.run.site_tree import site_tree, tree_file
 from crawling.models import CrawlJob
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.queries import asked_text
+from serving.requests import asked_text
 
 LONGEST_PATH = 2000
 

@@ -14,9 +14,8 @@ from rich.console import Console
 
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.experiments import store
-from crawling.experiments.as_json import as_dict
 from crawling.experiments.form import ExperimentForm
-from crawling.experiments.report import ExperimentView, experiment_view
+from crawling.experiments.report import ExperimentView, as_dict, experiment_view
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,

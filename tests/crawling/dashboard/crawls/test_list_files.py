@@ -29,7 +29,7 @@ def operator(transactional_db):
 def small_pieces(monkeypatch):
     """Files are read in several pieces, however few rows a test has."""
     monkeypatch.setattr("crawling.dashboard.crawls.listing.CHUNK", 2)
-    monkeypatch.setattr("crawling.dashboard.hosts.reads.HOSTS", 2)
+    monkeypatch.setattr("crawling.dashboard.hosts.listing.HOSTS", 2)
 
 
 def text_of(answer):

@@ -1,11 +1,22 @@
-"""The page on which the form stood that a request was sent from."""
+"""Facts of a request: the fields of its address or form, and the page on which its form stood."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
+
+LONGEST_TEXT = 200
+
+
+def asked_text(query: Mapping[str, Any], name: str, *, most: int = LONGEST_TEXT) -> str:
+    """The text of a field, as the database can have it: without NUL, trimmed, and cut; "" where the
+    field is not given.
+    """
+    return str(query.get(name, "")).replace("\0", "").strip()[:most]
 
 
 def page_sent_from(request: HttpRequest) -> str:

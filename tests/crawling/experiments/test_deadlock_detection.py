@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import fits, plus
-from crawling.experiments.closure import deadlocked
+from crawling.experiments.deadlock_detection import deadlocked
 
 
 def v(digits):

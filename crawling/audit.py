@@ -1,5 +1,5 @@
-"""Who did what: one row for every action, in Django's own log of administrators' actions, so that
-all stand in one list.
+"""The audit log: one row for each action, in Django's own log of administrators' actions, so that
+one list has all.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import models
 
-#: who acts from the command line: an account that nobody can log in with
+#: the account of actions from the command line; it has no log-in
 COMMAND_LINE = "command-line"
-#: what acts by rules that somebody has set
+#: the account of actions by rules that a user has set
 SCHEDULER = "scheduler"
 
 
@@ -45,7 +45,7 @@ def note(
 
 
 def account_of(name: str) -> User:
-    """The account of what is nobody."""
+    """The account without log-in of that name, created when it is missing."""
     user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
     if is_new:
         user.set_unusable_password()

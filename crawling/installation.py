@@ -67,7 +67,7 @@ def allowed_directories() -> list[str]:
 
 
 def identity() -> Identity:
-    """The identity as it stands; one that says nothing yet until somebody sets it."""
+    """The current identity; an empty one before an administrator sets it."""
     return Identity.objects.filter(pk=1).first() or Identity(pk=1)
 
 

@@ -42,7 +42,7 @@ class RowJob:
     function: str
     #: RQ ends one that goes on for so long
     seconds: int
-    #: somebody waits for it on a page
+    #: a user waits for it on a page
     at_front: bool = False
     #: a job that failed before it took up its row is queued again
     retried: bool = True
@@ -129,8 +129,9 @@ def waits(queue: Queue, job: Job) -> bool:
 def remove(job: Job) -> None:
     """Delete a job whose worker may be lost.
 
-    RQ's own way raises ValueError for a minute, once it has let expire what it knows of the
-    execution and not yet forgotten that there was one."""
+    RQ's own method raises ValueError for a minute: the execution has expired, but its id is still
+    registered.
+    """
     for execution_id in job.execution_registry.get_execution_ids():
         with job.connection.pipeline() as pipeline:
             Execution(id=execution_id, job_id=job.id, connection=job.connection).delete(

@@ -1,1 +1,1 @@
-"""Who is told what, and by which way."""
+"""Listeners, and the alerts that they receive."""

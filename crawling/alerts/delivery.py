@@ -1,6 +1,6 @@
-"""Send what listeners are to be told, and try again what did not arrive.
+"""Send due alerts to listeners, and retry those that failed.
 
-No transaction is open while a server is asked.
+No transaction is open during a request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crawling.web.fetch.adapter import PinnedSession
 
 logger = logging.getLogger(__name__)
 
-#: whoever has taken a delivery up has so long to send it; then another may
+#: time that a sender has for a delivery; after it another may take the delivery
 TAKEN_FOR = timedelta(minutes=2)
 #: deliveries that a round sends at most
 ROUND = 50
@@ -37,8 +37,8 @@ def send_due_deliveries() -> int:
 def send_due() -> int:
     """Send what is due, each delivery at least once; returns how many were tried.
 
-    A listener that could not be told is left alone for the rest of the round: others need not wait
-    for each of its time-outs.
+    After a failure the listener is skipped for the rest of the round, so that its time-outs do not
+    delay others.
     """
     count, troubled = 0, set[int]()
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
@@ -55,9 +55,10 @@ def send_due() -> int:
 
 @transaction.atomic
 def _take(troubled: Collection[int]) -> Delivery | None:
-    """Take the next delivery up, so that nobody else sends it meanwhile.
+    """Take the next delivery, so that no other sender takes it.
 
-    One that we die of counts as tried, and once it was tried often enough it is not due any more.
+    A try counts from here, even if this process dies of it; after the last try the delivery is no
+    longer due.
     """
     now = timezone.now()
     due = (

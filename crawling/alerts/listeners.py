@@ -1,4 +1,4 @@
-"""Who is told what happens: make, change and remove listeners, and let a delivery be sent again."""
+"""Listeners: create, change and remove them, and send a delivery again."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
             f"used ({error}).",
             False,
         )
-    except ValueError:  # smtplib's own way to say so; its words would tell a part of the password
+    except ValueError:  # smtplib's own exception; its text would contain a part of the password
         return (
             f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
             "give MAIL_URL such a user and password.",

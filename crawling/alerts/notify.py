@@ -1,5 +1,5 @@
-"""Tell listeners what happened: written in the transaction of the event itself, so that none is
-told of what never was.
+"""Notify listeners of events. Deliveries are written in the event's own transaction, so that no
+alert is sent for an event that was rolled back.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts
 
 
 def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
-    """Leave a delivery for each listener that wants to know of the run.
+    """Add a delivery for each listener of the run's events.
 
-    Call it in the transaction that makes it true.
+    Call it in the event's transaction.
     """
     crawl = run.crawl
     page = CRAWL_PAGE.format(crawl.pk)
@@ -36,7 +36,7 @@ def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
 
 
 def notify_of_bank(pool: int, name: str, sentence: str) -> None:
-    """Leave a delivery for each listener that wants to know when a pool is not safe."""
+    """Add a delivery for each listener of unsafe pools."""
     _leave(
         AlertEvent.UNSAFE,
         {"pool": pool, "name": name, "sentence": sentence},

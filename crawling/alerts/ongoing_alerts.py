@@ -1,5 +1,4 @@
-"""Tell listeners of what lasts, once each time: a long wait for resources, a pool that is not
-safe."""
+"""Alert listeners of lasting states, once for each: a long wait for resources, an unsafe pool."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ from crawling.run_log import write
 MINUTE = timedelta(minutes=1)
 #: what keys of waits begin with; the number of the run follows
 WAIT = "wait/"
-#: as many waits are told of at once; the others next time
+#: alerts for waits in one round; the rest follow in the next
 AT_A_TIME = 20
 #: of its run's order, for a request; null: none are too many
 ORDERED = "process__run_process__run__crawl__thresholds"
@@ -51,7 +50,7 @@ ALLOWED_MINUTES = Case(
 
 
 class OngoingState(NamedTuple):
-    """Something that lasts: what it is, its sentence, and how listeners are told."""
+    """A lasting state: its key, its sentence, and its alert."""
 
     key: str
     sentence: str
@@ -59,9 +58,9 @@ class OngoingState(NamedTuple):
 
 
 def raise_ongoing_alerts() -> None:
-    """Tell of what is new, and forget what has ended.
+    """Alert of new states and delete ended ones.
 
-    Of two schedulers that see it at once, one tells.
+    Of two concurrent schedulers, one sends the alert.
     """
     late = _late(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
@@ -90,7 +89,7 @@ def _late(now: datetime) -> QuerySet[Request]:
 
 
 def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
-    """Some of those that nobody was told of yet, the longest first."""
+    """Some of those without an alert so far, the longest first."""
     new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
     rows = new.values_list("process__run_process__run", "process", "created_at")

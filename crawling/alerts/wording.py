@@ -1,4 +1,4 @@
-"""What listeners are told, in which words, how it is signed, and when it is tried again."""
+"""The events of alerts, their words, their signature, and the times of retries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253
 
 
 class AlertEvent(StrEnum):
-    """What may be told: of a run, or of a pool."""
+    """The events of a run or of a pool."""
 
     STARTED = "started"
     FINISHED = "finished"

@@ -38,8 +38,8 @@ NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 
 
 def this_machine() -> str:
-    """This machine's name, as file names can have it, with what tells it from others of the same
-    name.
+    """This machine's name in characters that file names allow, with a suffix that distinguishes
+    machines of the same name.
     """
     return (
         NOT_OF_NAMES.sub("_", socket.gethostname())[:55]
@@ -54,7 +54,7 @@ def _machine_id(state_dir: Path) -> str:
     if not path.exists():
         fresh.write_text(secrets.token_hex(4))
         with suppress(FileExistsError):
-            os.link(fresh, path)  # whoever links first decides
+            os.link(fresh, path)  # the first link wins
         fresh.unlink()
     return path.read_text()
 
@@ -97,7 +97,7 @@ def _is_locked(lock: int) -> bool:
 class OpenFile:
     """A file to append records to.
 
-    Its row stands in the database before it is made, so that no file is ever nobody's.
+    Its row is written before the file, so that every file has a row.
     """
 
     def __init__(self, row: ArchiveFile) -> None:
@@ -197,8 +197,7 @@ def seal(row: ArchiveFile) -> None:
 
 
 def seal_all(run_id: int) -> None:
-    """Close the books of a run that has ended, as far as its files are here and nobody writes
-    them."""
+    """Seal the files of an ended run that are on this machine and that no process writes."""
     rows = ArchiveFile.objects.filter(run=run_id, sealed_at=None).order_by("machine", "slot", "pk")
     for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
         with _held(run_id, machine, number) as is_held:
@@ -219,9 +218,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
 
 @contextmanager
 def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
-    """Whether the slot's files are on this machine, and nobody else has the slot until the block
-    ends.
-    """
+    """Whether the slot's files are on this machine; the slot is locked until the block ends."""
     path = archive_folder(f"run{run_id}") / f"{machine}-{number}.lock"
     if not path.exists():
         yield False

@@ -151,7 +151,7 @@ class WarcVolume:
         return lengths
 
     def close(self) -> None:
-        """Give the slot back. What was not committed is cut off by whoever opens the file next."""
+        """Give the slot back. The next opening cuts off what was not committed."""
         self._file.close()
         self._slot.close()
 

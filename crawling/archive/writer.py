@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 #: captures that wait in memory or in spools; a fetch thread with one more waits
 MOST_WAITING = 200
-#: captures that come in a moment are written together, unless somebody waits for them: to be woken
-#: for each would cost the process, whose threads take turns, more than to write it
+#: captures of one moment are written together unless a thread waits for them: waking up for each
+#: costs more than writing it, since the process's threads take turns
 MOMENT_SECONDS = 0.05
 #: documents that are larger, on average, are packed beside the fetch threads: zlib leaves the
 #: interpreter to them meanwhile
@@ -110,7 +110,7 @@ class ArchiveWriter:
         """
         if self._mode is ArchiveMode.HOLD:
             return {}, []
-        self.has_aside = False  # before: what is put meanwhile wants a sync of its own
+        self.has_aside = False  # before the write: later captures need a sync of their own
         request = _Sync()
         self._hurry.set()
         self._put(request)
@@ -166,7 +166,7 @@ class ArchiveWriter:
             connections.close_all()
 
     def _turn(self) -> bool:
-        """Do what was put, up to somebody who waits for it; False at the end."""
+        """Do the queued work up to the first entry that a thread waits for; False at the end."""
         group: list[tuple[CapturedExchange, ServerAnswer]] = []
         item: tuple[CapturedExchange, ServerAnswer] | _Sync | None = self._queue.get()
         self._wait_while_held()
@@ -201,7 +201,7 @@ class ArchiveWriter:
         self._written += [captured for captured, _ in group if captured.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
-        """A disk that is full or out of reach is told, and ends the writing; nothing of it was
+        """A full or unreachable disk is reported and ends the writing; nothing of it was
         committed.
         """
         try:

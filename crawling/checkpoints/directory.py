@@ -43,7 +43,7 @@ class CheckpointManifest:
 
 
 class CheckpointWriter:
-    """Fills a directory that nobody looks into before `finish`. Everything is on the disk then."""
+    """Fills a directory that readers ignore before `finish`. Then everything is on the disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -135,7 +135,7 @@ def name_for(seeds: object) -> str:
 
 
 def digest_of(fields: Mapping[str, Any]) -> str:
-    """Tells two requests apart, whatever the order of their fields."""
+    """A hash of the request that does not depend on the order of fields."""
     return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 

@@ -23,7 +23,7 @@ def column_of(part: FetchingPart) -> dict[str, Any]:
 
 
 def shown(crawl: CrawlJob) -> dict[str, Any]:
-    """The fields as everybody may see them."""
+    """The fields without secrets."""
     return {
         **FetchingPart().masked(),
         **{name: value for name, value in crawl.fetching.items() if name != SEALED},

@@ -17,7 +17,7 @@ def create_idempotently(
     fields: Mapping[str, Any], *, by: User, idempotency_key: str
 ) -> tuple[CrawlJob, bool]:
     """Create a crawl, or return the one that this user's request of that key has made; the second
-    tells whether it is new.
+    value is true for a new one.
 
     Raises KeyReused if that request asked for something else, and what `create_crawl` raises.
     Without a key, always a new one.

@@ -16,7 +16,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.claims import GROWING, complete_claim
 from crawling.runs.grants import default_pool
 
-#: fields of an order that the pool knows of a run's processes
+#: fields of an order that the pool stores for a run's processes
 AT_THE_BANK = ("claim", "priority")
 
 

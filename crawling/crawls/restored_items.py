@@ -75,7 +75,7 @@ def _template(item: DeletedItem, by: User | None) -> None:
 
 
 def _view(item: DeletedItem, by: User | None) -> None:
-    assert item.owner is not None  # a view is somebody's own
+    assert item.owner is not None  # each view belongs to a user
     is_shared = item.content.get("is_shared", False)
     SavedView.objects.create(
         user=item.owner, name=item.name, query=item.content["query"], is_shared=is_shared

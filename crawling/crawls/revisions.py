@@ -58,7 +58,7 @@ RULING = frozenset(
         "host_max_seconds",
     }
 )
-#: the name under which a revision tells of seeds that were added (`crawling.crawls.added_seeds`)
+#: the name of added seeds in a revision (`crawling.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
 #: what waits in a best-first crawl is ranked anew by these
 WEIGHTS = {"links_weight", "url_weight", "importance"}

@@ -1,4 +1,4 @@
-"""Keep, find and forget somebody's views of the list of crawls."""
+"""Store, find and delete a user's views of the list of crawls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crawling.errors import CrawlError
 from crawling.models import DeletedKind, SavedView
 
 MOST_VIEWS = 30
-#: what of the list's address makes a view; where somebody stood in it does not
+#: the parameters of the list's address that make a view; the page of the list is none
 PARTS = ("state", "q", "tag", "sort")
 
 

@@ -1,6 +1,6 @@
-"""Give a crawl a schedule, and start what falls due: each time once, however many keep.
+"""Set a crawl's schedule, and start what is due: each time once, with any number of schedulers.
 
-Whoever writes a schedule holds its crawl's row, as starting and deleting do.
+Writing a schedule locks the crawl's row, as starting and deleting do.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
         .first()
     )
     if schedule is None or schedule.next_at is None:
-        return None  # somebody else was faster, or it was switched off meanwhile
+        return None  # another scheduler was faster, or it was switched off meanwhile
     timing, errors = read_timing(schedule.timing)
     if timing is None:
         _switch_off(schedule, schedule.next_at, errors)

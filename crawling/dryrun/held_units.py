@@ -32,7 +32,7 @@ from crawling.runs.grants import default_pool
 
 #: what such processes are known by in the pool; no shift is made of them
 MOMENT_REF = "moment/"
-#: somebody waits in front of a page, so its turn comes before that of crawls
+#: a user waits for it on a page, so its turn is before that of crawls
 URGENT = 10
 LOOK_SECONDS = 0.2
 

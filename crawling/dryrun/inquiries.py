@@ -40,7 +40,7 @@ def ask(
     by: User | None,
     key: str = "",
 ) -> Inquiry:
-    """Let a background job answer. It comes before those that nobody waits for on a page.
+    """Let a background job answer. It comes before jobs that no page waits for.
 
     Raises InquiriesBusy when too many are open.
     """
@@ -66,7 +66,7 @@ def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None)
 
 
 def take_up(inquiry_id: int) -> tuple[Inquiry, dict[str, Any]] | None:
-    """The inquiry with its question, for the first who asks; None for everybody else."""
+    """The inquiry with its question for the first caller; None for all others."""
     waiting = Inquiry.objects.filter(pk=inquiry_id, began_at=None, ended_at=None)
     if not waiting.update(began_at=Now()):
         return None
@@ -91,7 +91,7 @@ def settle(inquiry: Inquiry, answer: Mapping[str, Any] | None = None, *, trouble
 
 
 def tidy_inquiries() -> None:
-    """End what nobody will answer any more, and remove what nobody comes back for."""
+    """End inquiries whose job is lost, and remove old answers."""
     for inquiry in Inquiry.objects.filter(ended_at=None, asked_at__lt=timezone.now() - LONGEST):
         finish_moment(str(inquiry.pk))
         settle(inquiry, trouble=inquiry.why_failed)

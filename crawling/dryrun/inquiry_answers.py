@@ -37,7 +37,7 @@ def answer_inquiry(inquiry_id: int) -> str:
         settle(inquiry, trouble=str(error))
         return str(error)
     except BaseException:
-        settle(inquiry, trouble=FAULT)  # whoever waits is told; RQ keeps the traceback
+        settle(inquiry, trouble=FAULT)  # the page shows it; RQ keeps the traceback
         raise
     settle(inquiry, answer)
     return "answered"

@@ -69,7 +69,7 @@ class TestFetchClock:
         """Wait until the host may be asked; False, at once, if that is too late for this page."""
         if self.free_at > self.ends_at - ANSWER_SECONDS:
             return False
-        # Politeness: nobody but this thread waits, and it has no other host.
+        # Politeness: only this thread waits, and it has no other host.
         time.sleep(max(0.0, self.free_at - time.monotonic()))
         return True
 

@@ -34,10 +34,10 @@ from crawling.web.fetch.adapter import PinnedSession
 
 #: what a process of an experiment is known by in the pool; the scheduler makes no shift of it
 EXPERIMENT_REF = "experiment/"
-#: a waiter looks for itself so often, should nobody wake it
+#: the interval at which a waiter looks for itself
 LOOK_SECONDS = 5.0
-#: a wait ends at the bound by itself; should this program be killed, the pool ends it soon after,
-#: and serves nobody who is dead
+#: a wait ends at the bound by itself; if this program is killed, the pool ends it soon after, and
+#: serves no dead process
 GRACE_SECONDS = 5.0
 
 
@@ -87,7 +87,9 @@ class RequestAttempt:
         self._pages = 0
 
     def run(self) -> AttemptResult:
-        """Try, and tell what became of it. Raises Stopped; whatever happens, nothing stays held."""
+        """Make one try and return its result. Raises Stopped; in every case all units are
+        released.
+        """
         started_at = timezone.now()
         outcome, deadlocked, detail = ExperimentOutcome.COMPLETED, False, ""
         try:

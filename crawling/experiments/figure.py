@@ -37,7 +37,7 @@ class PolicyLine:
     """One policy."""
 
     name: str
-    #: from 0; tells the lines apart
+    #: from 0; the style of the line
     index: int
     dots: tuple[FigureDot, ...]
 

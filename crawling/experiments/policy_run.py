@@ -114,7 +114,7 @@ class PolicyRun:
             for future in as_completed(futures):
                 future.result()
         finally:
-            # Without a fault all have ended; after one, or Ctrl-C, the others are told to.
+            # Without a fault all have ended; after one, or Ctrl-C, the others are stopped.
             self.stopping.set()
             self.waits.wake_all()
 

@@ -19,7 +19,7 @@ from crawling.models.experiments import (
     ExperimentState,
 )
 
-#: without a sign of life for so long, whoever ran the experiment is dead
+#: after so long without a heartbeat the experiment's process is dead
 SILENT = timedelta(seconds=30)
 FIRST = Q(attempt=1)
 NUMBERS = {
@@ -174,7 +174,7 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
 
 
 def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, str]:
-    """The state and why. Nobody is left to mark an experiment that was killed: its silence does."""
+    """The state and its reason. A killed experiment is recognised by its missing heartbeat."""
     if (
         experiment.state == ExperimentState.RUNNING
         and experiment.seen_at is not None

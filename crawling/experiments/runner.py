@@ -49,7 +49,7 @@ def interrupted_by_sigterm() -> Iterator[None]:
 
 def run_experiment(experiment: Experiment, workload: Workload | None = None) -> bool:
     """Run an experiment that is queued, with its own workload unless another is given; False if
-    somebody else has it.
+    another worker has it.
 
     However this ends, the experiment is marked finished or broken off, and nothing stays held.
     """

@@ -16,7 +16,7 @@ HOST = "127.0.0.1"
 
 
 def seconds_of(page: int) -> float:
-    """How long the server thinks about a page: 100 to 219 ms, spread evenly over the pages."""
+    """The server's time for a page: 100 to 219 ms, spread evenly over the pages."""
     return 0.1 + 0.001 * (37 * page % 120)
 
 
@@ -34,7 +34,7 @@ def page_of(page: int) -> bytes:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body leave in one packet; two would wait for the client's delayed ACK
-    timeout = 5  # a connection that nobody uses any more must not keep its thread
+    timeout = 5  # an unused connection must not keep its thread
 
     def do_GET(self) -> None:
         name = self.path.removeprefix("/")

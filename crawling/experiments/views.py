@@ -29,7 +29,7 @@ from serving.fragments import render_live
 from serving.paging import page_of
 
 A_PAGE = 20
-#: what is told of a try in a file
+#: the columns of a try in a file
 TRIED = (
     "policy",
     "number",

@@ -1,4 +1,4 @@
-"""Wakes the threads of an experiment whose requests were granted by somebody else's release."""
+"""Wakes the threads of an experiment whose requests were granted by another thread's release."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from allocation.models import Request, RequestState
 
 
 class WaitRegistry:
-    """Each thread leaves word before it asks; whoever has released units looks which of them were
-    served.
+    """Each thread registers its request before sending it; after a release the releasing thread
+    finds out which requests were served.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class WaitRegistry:
                 del self._expected[request_id]
 
     def wake(self) -> None:
-        """Wake whoever waits no more: one query for all."""
+        """Wake the threads whose requests no longer wait: one query for all."""
         with self._lock:
             expected = dict(self._expected)
         if not expected:
@@ -45,7 +45,7 @@ class WaitRegistry:
             expected[served].set()
 
     def wake_all(self) -> None:
-        """Let everybody look for themselves."""
+        """Wake all threads."""
         with self._lock:
             for served in self._expected.values():
                 served.set()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-#: turns are given out so far ahead; whoever comes later asks again when there are some
+#: turns are given out so far ahead; beyond it the caller asks again later
 AHEAD_SECONDS = 10.0
 
 TAKE = """
@@ -28,7 +28,7 @@ UNTIL_TURNS = (
     "FROM crawling_addressclock WHERE address = %s"
 )
 
-#: a clock that nobody has read for an hour says nothing any more
+#: a clock that was not read for an hour has no meaning any more
 FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
 
 
@@ -53,7 +53,7 @@ def take_turn(address: str, gap: float) -> AddressTurn:
 
 
 def forget_clocks() -> int:
-    """Forget the clocks that nobody reads any more; returns how many."""
+    """Delete the clocks that are no longer read; returns how many."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET)
         return int(cursor.rowcount)

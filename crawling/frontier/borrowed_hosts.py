@@ -11,7 +11,7 @@ from django.db import connection
 from crawling.frontier.bulk_insert import add_hosts
 
 #: A host that is being leased at this moment is passed over, never waited for. Until it is returned
-#: nobody's turn comes, and should we die, it comes by itself when the time is over.
+#: no other shift gets it; if this process dies, the host is free when the time is over.
 BORROW = """
 WITH free AS (
     SELECT id, due_at FROM crawling_host
@@ -48,9 +48,7 @@ class BorrowedHost:
 def borrow_hosts(
     names: Collection[str], *, soon_seconds: float, seconds: float
 ) -> dict[str, BorrowedHost]:
-    """Keep everybody else from these hosts for so long; those that are leased, or not free soon,
-    are left out.
-    """
+    """Reserve these hosts for so long; hosts that are leased, or not free soon, are left out."""
     with connection.cursor() as cursor:
         add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})

@@ -1,4 +1,4 @@
-"""What the frontier says without being changed: what is due when, and who else wants a host."""
+"""Reads of the frontier: which queues are due when, and which hosts other runs need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
 
 
 def contested(host_ids: Collection[int], run_id: int) -> set[int]:
-    """Those of the hosts that another run at work wants to fetch from, too."""
+    """Those of the hosts that another run at work needs, too."""
     others = HostQueue.objects.filter(
         host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES
     ).exclude(run=run_id)

@@ -16,7 +16,7 @@ from crawling.run_log import NewLogLine, write_all
 from crawling.web.outages import Outage
 from crawling.web.statuses import FetchStatus
 
-#: only whoever has the host leased may say so
+#: only the shift that leases the host may write this
 KEEP = """
 UPDATE crawling_hostqueue q
 SET outage = kept.outage, retry_at = kept.retry_at, due_at = greatest(q.due_at, kept.retry_at)
@@ -41,7 +41,7 @@ class OutageChange(NamedTuple):
 
 
 def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
-    """Write down what was found of hosts that are still leased, and tell the run's log."""
+    """Store the outages of hosts that are still leased, and log them."""
     if not found:
         return
     values: dict[str, Any] = {
@@ -56,8 +56,8 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:
-    """Until when the queue rests; a host that asks for a rest has a clock of its own, which is
-    everybody's.
+    """Until when the queue rests; a host that asks for a rest has a clock, which all crawls
+    obey.
     """
     return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
 

@@ -259,8 +259,8 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
     """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is
     never overshot.
 
-    A shift whose books are closed gets none: nobody would give them back. Without anything queued,
-    as at the end of each small crawl, the run is not locked.
+    A closed shift gets none, since they would never be given back. Without anything queued, as at
+    the end of each small crawl, the run is not locked.
     """
     wanted = _not_empty(wanted)
     if not wanted:

@@ -99,7 +99,7 @@ class ArchiveLocation:
 
 @dataclass(eq=False, slots=True)
 class CapturedExchange:
-    """An exchange and what the archive wants to know besides."""
+    """An exchange and further facts for the archive."""
 
     url: str
     #: None where it is no link's end

@@ -72,7 +72,7 @@ def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
 
 
 def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
-    """Store what a run's shift was answered, as (origin, status, body), and tell its log."""
+    """Store the answers of a run's shift, as (origin, status, body), and log them."""
     write_all(run_id, [_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
 
 

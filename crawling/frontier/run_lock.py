@@ -12,9 +12,9 @@ from django.db.models import Field, JSONField, Model
 
 from crawling.models import CrawlJob, Run
 
-#: whoever waits for a run's row for longer is told so
+#: after this time a wait for a run's row is an error
 PATIENCE = "10s"
-#: whoever holds it and does nothing with it for longer is let go
+#: after this time an idle transaction that holds it is ended
 LONGEST_IDLE = "5s"
 M = TypeVar("M", bound=Model)
 

@@ -23,14 +23,13 @@ MOST_OF_A_PROCESS, MOST = 2000, 4000
 #: processes in line for resources whose names are resolved ahead of their shifts
 FIRST_IN_LINE = 500
 
-#: true of a host whose name is settled, or needs nobody to ask; of every host while the gate is
-#: open
+#: true of a host whose name is settled or needs no lookup; of every host while the gate is open
 PASSES_GATE = f"""(
     NOT %(gate)s OR h.dns_name = '' OR NOT {IS_KEPT}
     OR EXISTS (SELECT FROM dnscache_dnsentry d WHERE d.name = h.dns_name AND {IS_SETTLED})
 )"""
 
-#: until when a host can't pass the gate, because its name rests after a failure; null: nobody knows
+#: until when a host can't pass the gate, because its name rests after a failure; null: unknown
 HELD_UNTIL = f"""(
     SELECT d.retry_at FROM dnscache_dnsentry d
     WHERE %(gate)s AND {IS_KEPT} AND d.name = h.dns_name AND d.retry_at > statement_timestamp()
@@ -92,8 +91,8 @@ def held_at_gate(hosts: Collection[int]) -> set[int]:
 
 
 def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[tuple[str, float]]:
-    """Return the names of hosts that come due before `until` and want asking for, with the times,
-    the earliest first.
+    """Return the names of hosts that are due before `until` and need a lookup, with the times, the
+    earliest first.
 
     `place` is this machine's among `machines` that share the names.
     """

@@ -30,13 +30,13 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
 
 
 def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) -> None:
-    """Let a crawl be gone for everybody, and its name free; its rows and files are removed in time.
+    """Hide a crawl from all users and free its name; its rows and files are removed later.
 
     Raises WrongState.
     """
     for run in crawl.runs.filter(state__in=ENDED_STATES):
-        # a crash may have come between a run's end and this; afterwards nobody would know the
-        # process
+        # a crash may have come between a run's end and this; afterwards the process could not be
+        # found
         leave_bank(run)
     with transaction.atomic():
         # The lock that starting takes, too: no run begins while its crawl goes.
@@ -57,7 +57,7 @@ def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
         Schedule.objects.filter(crawl=locked).update(next_at=None)
         now = timezone.now()
         until = None if for_good else now + RESTORABLE
-        # Those of which it was asked before keep their turn: another moment tells them apart.
+        # Runs that were deleted before keep their time of deletion, which distinguishes them.
         Run.objects.filter(crawl=locked).update(
             removal_asked_at=now, restorable_until=until, is_latest=False
         )

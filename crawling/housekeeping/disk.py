@@ -51,8 +51,8 @@ def disk_now() -> DiskSpace:
 
 
 def forecast_of(disk: DiskSpace) -> tuple[Forecast | None, datetime | None]:
-    """The forecast if there is enough to tell one from, and since when there are measurements, if
-    there are any.
+    """The forecast if there are enough measurements, and the time of the first measurement, if
+    any.
     """
     samples = DiskSample.objects.filter(machine=disk.machine, at__gt=Now() - LOOKED_BACK).order_by(
         "at"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import linear_regression
 
-#: what happened in less time than this tells nothing of days to come
+#: less time than this is not enough for a forecast
 LEAST_HISTORY = timedelta(days=1)
 DAY_SECONDS = 86_400
 #: beyond this a forecast is a guess
@@ -41,8 +41,8 @@ class Forecast:
 def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     """From measurements in their order; None if they span too little time.
 
-    What counts is how free space shrinks, whoever takes it: by the line that fits all measurements
-    best, so that one large run, or one that was deleted, does not settle it.
+    What counts is how free space shrinks, for any reason: by the line that fits all measurements
+    best, so that one large or deleted run does not decide.
     """
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None

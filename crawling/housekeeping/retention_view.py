@@ -96,7 +96,8 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
     rules, kept = rules or rules_of(crawl), _kept(crawl)
     told = fates(rules, kept, now)
     if not any(fate.goes_by(now) for fate in told):
-        # nothing goes now, so nobody need know who needs whom, which means to read pages
+        # nothing is removed now, so references between runs, which need a read of pages, are not
+        # looked up
         return told
     needed = references(crawl)
     return fates(rules, [replace(one, needed_by=needed.get(one.number, {})) for one in kept], now)

@@ -27,11 +27,11 @@ from crawling.runs.grants import leave_bank
 
 #: rows a slice: some tens of milliseconds
 SLICE = 5_000
-#: for so long at a time, since others wait for whoever does it
+#: seconds at a time, since other duties wait meanwhile
 SECONDS = 0.5
 
-#: In the order of the references between them. Hosts are everybody's and stay; one that a lost
-#: shift had leased stays quiet for as long.
+#: In the order of the references between them. Hosts are shared and stay; one that a lost shift had
+#: leased stays quiet for as long.
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
@@ -93,13 +93,13 @@ def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
 
 
 def ask_removal(run: Run, *, by: User | None, because: str = "", for_good: bool = False) -> None:
-    """Let a run be gone for everybody, and its rows and files removed in time.
+    """Hide a run from all users; its rows and files are removed later.
 
     Raises WrongState.
     """
     if run.state in ENDED_STATES:
-        # a crash may have come between the run's end and this; afterwards nobody would know the
-        # process
+        # a crash may have come between the run's end and this; afterwards the process could not be
+        # found
         leave_bank(run)
     with transaction.atomic():
         # The lock that starting takes, too: no run begins, and comes to need this one, while it
@@ -164,10 +164,10 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 @transaction.atomic
 def _step(run_id: int) -> bool | None:
     """Remove a slice of a deleted run, or at last the run itself: whether there is more; None:
-    somebody else is at it.
+    another process does it.
 
-    Whoever removes holds the run's row: two that took the same slice would each take the other's
-    for the last.
+    It locks the run's row: of two concurrent removals each would take the other's slice for the
+    last.
     """
     run = Run.all_objects.select_for_update(skip_locked=True).filter(pk=run_id).first()
     if run is None:

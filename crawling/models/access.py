@@ -159,7 +159,7 @@ class TrustedProxy(models.Model):
 
 
 class SharedNetwork(models.Model):
-    """Addresses that serve more sites than anybody counts, like a CDN's: these keep no clock.
+    """Addresses that serve very many sites, like a CDN's: these keep no clock.
 
     Only administrators add rows.
     """

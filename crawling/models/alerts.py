@@ -1,4 +1,4 @@
-"""Who is told what happens, every delivery, and what lasts and was told once.
+"""Listeners, deliveries, and notices of lasting states.
 
 Written by modules of `crawling.alerts`; notices by `crawling.alerts.ongoing_alerts` only.
 """
@@ -15,7 +15,7 @@ from crawling.sealed_text import seal, unseal
 
 
 class Listener(models.Model):
-    """A server that wants to know (a webhook), or a mailbox (mailto:).
+    """A server (a webhook) or a mailbox (mailto:) that receives alerts.
 
     The secret signs what a webhook is sent.
     """
@@ -88,8 +88,8 @@ class Delivery(models.Model):
 
 
 class Notice(models.Model):
-    """A state of things that listeners were told of; the row goes when the state does, and the next
-    is told anew.
+    """A lasting state that listeners were alerted of; the row is deleted when the state ends, so
+    that the next one is alerted anew.
     """
 
     key = models.CharField(

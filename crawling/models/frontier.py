@@ -10,8 +10,8 @@ from crawling.models.jobs import Run, Shift
 
 
 class Host(models.Model):
-    """One politeness clock, shared by all crawls: nobody fetches before `due_at`, and only the
-    leasing shift after.
+    """One politeness clock, shared by all crawls: no fetch begins before `due_at`, and only the
+    leasing shift fetches after it.
 
     name: as `Address.host_key` spells it. While `shift` is set the host is leased; a lease that ran
     out keeps the host quiet until `lease_until` + `delay_seconds`, since its last fetch may have
@@ -133,9 +133,7 @@ class HostQueue(models.Model):
 
 
 class CookieJar(models.Model):
-    """What a host has asked to be sent back in a run, sealed: who has a session's cookie is whoever
-    logged in.
-    """
+    """A host's cookies in a run, sealed: a session's cookie is as good as the log-in."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="cookie_jars", db_index=False)
     host = models.ForeignKey(Host, models.CASCADE, related_name="cookie_jars")

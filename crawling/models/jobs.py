@@ -21,21 +21,19 @@ SEARCHED = Func(
     F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField()
 )
 
-#: the constraint that tells when a name is taken
+#: the constraint that a taken name breaks
 NAMES_DIFFER = "crawls_differ_by_name"
 
 
 class NotDeletedManager(models.Manager[Any]):
-    """Crawls or runs that nobody has asked to be deleted: to all others those are gone already."""
+    """Crawls or runs that are not deleted."""
 
     def get_queryset(self) -> models.QuerySet[Any]:
         return super().get_queryset().filter(removal_asked_at=None)
 
 
 class CrawlJob(models.Model):
-    """What an operator wants crawled; `crawling.orders.order` says what each field means and checks
-    it.
-    """
+    """An operator's order; `crawling.orders.order` explains and checks each field."""
 
     name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
@@ -173,7 +171,7 @@ class RunState(models.TextChoices):
 
 #: a run in one of these has nothing more to do
 ENDED_STATES = (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
-#: in these an operator wants it to rest
+#: states in which an operator paused it
 PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
 #: in these it ends or rests as soon as no shift of it is alive
 WINDING_DOWN_STATES = (RunState.PAUSING, RunState.STOPPING)

@@ -1,4 +1,4 @@
-"""What was fetched, what was taken out of it, the counts, and pages that several crawls want.
+"""Pages, extracted rows, counts, and pages that several crawls request.
 
 Written by `crawling.frontier` only.
 """

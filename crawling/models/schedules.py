@@ -42,7 +42,9 @@ class Schedule(models.Model):
 
 
 class ScheduledStart(models.Model):
-    """A time that came, and what was done about it: each time of a schedule once, whoever keeps."""
+    """A time that came, and what was done: each time of a schedule once, with any number of
+    schedulers.
+    """
 
     schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="starts")
     due_at = models.DateTimeField()

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 MIB = 1024 * 1024
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
-#: entries of a list that are told
+#: entries of a list that are shown
 TOLD = 20
 
 
@@ -143,8 +143,8 @@ def _kinds(annotation: Any) -> tuple[type, type]:
 
 
 def format_value(value: object) -> str:
-    """A field's value, as an edit is told: lists and tables entry by entry; what is not set is no
-    limit.
+    """A field's value in the words of an edit: lists and tables entry by entry; an empty limit is
+    no limit.
     """
     if isinstance(value, list):
         more = f" and {len(value) - TOLD:,} more" if len(value) > TOLD else ""

@@ -268,7 +268,7 @@ SENTENCES = {
 
 
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
-    """Return the order, or None and a sentence by field. All mistakes are told at once."""
+    """Return the order, or None and a sentence by field. All mistakes are reported at once."""
     try:
         order = CrawlOrder.model_validate(dict(fields))
     except ValidationError as error:
@@ -284,8 +284,8 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
 
 
 def read_claim(value: object) -> dict[str, int]:
-    """The claim of an order that has other mistakes, so that all can be told at once; empty if it
-    is no claim at all.
+    """The claim of an order that has other mistakes, so that all can be reported at once; empty if
+    it is no claim at all.
     """
     try:
         return TypeAdapter(dict[str, Units]).validate_python(value)

@@ -28,7 +28,7 @@ CRON_FIELDS = 5
 
 
 class CatchUp(StrEnum):
-    """What becomes of starts that fell into a time when nobody kept."""
+    """What to do about starts that were missed while no scheduler ran."""
 
     ONCE = "once"
     SKIP = "skip"

@@ -1,6 +1,6 @@
 """What people type as seeds and tags.
 
-Seeds are one address a line, each once; all mistakes are told at once.
+Seeds are one address a line, each once; all mistakes are reported at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from crawling.web.addresses import Address, BadUrl, read_address
 
-#: told in one sentence; whoever mends these sees the next
+#: mistakes in one message; the next ones show after these are corrected
 TOLD = 3
 
 

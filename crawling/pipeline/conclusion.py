@@ -198,10 +198,10 @@ class _Gate:
     def candidates(
         self, links: Iterable[Address], depth: int, *, counts_all: bool = False
     ) -> list[Candidate]:
-        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it
-        knows.
+        """The links of a page for the frontier; `counts_all`: known ones, too.
 
-        What it was told of is not judged again: most links of most pages are old news.
+        Links of this shift's earlier pages are not judged again: most links of most pages were seen
+        before.
         """
         news = links if counts_all else self._judge.seen.unseen(links, depth)
         admitted = {

@@ -118,7 +118,7 @@ class LinkJudge:
     filters: UrlFilters
     #: what is read of documents
     reading: ReadingRules = field(default_factory=ReadingRules)
-    #: the frontier wants to hear of every link, even to what it knows
+    #: the frontier gets every link, even to known URLs
     counts_links: bool = False
     #: and of the directories above a URL
     ascends: bool = False

@@ -34,7 +34,7 @@ class HostClock:
     backoffs: int = 0
     #: requests that the host has had
     spent: RequestsSpent = NOTHING_SPENT
-    #: whether its row knows of all of them
+    #: whether its row has all of them
     is_counted: bool = True
     #: as `free_at`, but for the budget, which binds this crawl alone
     host_free_at: float = 0.0
@@ -98,5 +98,5 @@ class HostClock:
         self.free_at = max(self.free_at, self.closed_until)
 
     def skip(self) -> None:
-        """Nobody is asked any more: the URLs that are left need not wait."""
+        """No further request is made: the remaining URLs need not wait."""
         self.closed_until, self.free_at = 0.0, time.monotonic()

@@ -17,7 +17,7 @@ from crawling.web.statuses import OUTAGES, explain, is_redirect, may_pass, succe
 MOST_HOPS = 5
 #: a form is no larger
 MAX_BYTES = 2 * 1024 * 1024
-#: the shift ends when it hears of a login that failed; until then the host is left alone
+#: a failed login ends the shift; until then the host gets no request
 REST_SECONDS = 60.0
 
 
@@ -50,7 +50,7 @@ def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> 
         )
         if not visit.availability.given_up:
             return
-        visit.availability.given_up = None  # an operator may know better
+        visit.availability.given_up = None  # an operator may try again
     visit.clock.host_free_at = time.monotonic() + REST_SECONDS
     visit.clock.keep_budget()
     context.port.login_failed(told)

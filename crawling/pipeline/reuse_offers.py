@@ -14,7 +14,7 @@ from crawling.web.fetch.memory_budget import MemoryBudget
 
 
 class ReuseOffers:
-    """By id of the URL that wants it.
+    """By id of the URL that needs it.
 
     The shift's own thread makes and settles offers; fetch threads take them.
     """

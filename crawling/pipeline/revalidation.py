@@ -89,8 +89,8 @@ def sets_cookies_first(
 def must_answer(
     visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext
 ) -> bool:
-    """Whether the host wants to know who asks, and the order says who: then the URL is asked for
-    once more, after the host's delay.
+    """Whether the host asks for credentials that the order has: then the URL is requested once
+    more, after the host's delay.
     """
     is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.repeats.answered != claimed.id
     if not is_asked or not context.client.policy.password_for(address):

@@ -23,8 +23,7 @@ from crawling.web.politeness import backoff_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus, is_answer
 
-#: another host that is free within this is waited for; one that somebody else has, or that rests
-#: for longer, is asked for later
+#: the longest wait for another host; one that is leased, or rests for longer, is tried later
 SOON_SECONDS = 2.0
 LATER_SECONDS = 1.0
 #: a host that was not to be had so often counts as one that does not answer; its robots.txt is
@@ -97,8 +96,8 @@ def _hop(
 
 
 def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
-    """Ask another host, as its own clock allows; never waits for somebody who has it, while this
-    visit has a host itself.
+    """Ask another host when its clock allows it; never waits for another shift's lease, since this
+    visit holds a host itself.
     """
     if known := _known_elsewhere(hop, context):
         return known
@@ -138,7 +137,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
 
 
 def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
-    """The other host for one request; None: somebody else has it."""
+    """The other host for one request; None: another shift leases it."""
     asks = context.client.fetching
     seconds = SOON_SECONDS + AHEAD_SECONDS + asks.connect_seconds + asks.document_seconds
     found = context.port.ask(

@@ -82,9 +82,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
 def _unasked(
     visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> UrlOutcome | None:
-    """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is
-    given up.
-    """
+    """The outcome of a URL that needs no request: the rules exclude it, or its host is given up."""
     if unwanted := refusal_by_rules(claimed, address, context):
         return conclude(claimed, address, "", unwanted, context)
     if visit.availability.given_up:

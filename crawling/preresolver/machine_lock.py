@@ -29,8 +29,7 @@ def is_any_taken() -> bool:
 
 
 class MachineLock:
-    """Held for as long as the connection lives; so one that is held now is held by nobody who
-    died."""
+    """Held for as long as the connection lives, so a dead process holds none."""
 
     def __init__(self, machine: str) -> None:
         self._machine = machine

@@ -65,7 +65,7 @@ class PreResolverProcess:
         self._began = False
 
     def work(self, ending: threading.Event) -> None:
-        """Resolve ahead until told to end."""
+        """Resolve ahead until stopped."""
         self._writer.start()
         try:
             while not ending.is_set():

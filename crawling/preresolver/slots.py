@@ -138,7 +138,7 @@ class LookupSlots:
             self._began_at = self._renewed_at = time.monotonic()
 
     def _withdraw(self) -> None:
-        """Nobody wants names any more, and what was asked for was not granted."""
+        """No names are needed any more, and the request was not granted."""
         for request in Request.objects.filter(process=self._process, state=RequestState.WAITING):
             cancel_request(request_id=request.pk)
         finish_process(process=self._process)

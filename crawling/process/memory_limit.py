@@ -1,5 +1,5 @@
-"""How much memory a work process may have, set with the kernel: a document that wants more costs
-its own URL, and nobody else anything.
+"""How much memory a work process may have, set with the kernel: a document that needs more fails
+its own URL and no other.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _libc = ctypes.CDLL(None)
 
 
 class MemoryLimit:
-    """Of this process, from where it stands now.
+    """The limit of this process, from its present size.
 
-    Where the system does not tell that (Linux does), there is none.
+    Systems other than Linux do not report the size, and get none.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ def prefer_oom_kill() -> None:
 
 
 def resident_bytes() -> int:
-    """What this process has in memory; 0: the system does not tell."""
+    """What this process has in memory; 0: unknown on this system."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
             return int(file.read(200).split()[1]) * os.sysconf("SC_PAGESIZE")
@@ -91,7 +91,7 @@ def give_back_free_memory() -> None:
 
 
 def _data_bytes() -> int:
-    """What RLIMIT_DATA counts of this process; 0: the system does not tell."""
+    """What RLIMIT_DATA counts of this process; 0: unknown on this system."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -1,10 +1,10 @@
 """Which shifts are at work on this machine: a file of each, locked by its process for as long as
 that lives.
 
-The kernel lets a lock go however a process ends. So a shift whose process and whose worker were
-both killed is found by the next worker of the machine within seconds; elsewhere nobody can know
-before its lease has run out. A worker that lives closes the shift of its killed process itself,
-since it alone knows which URL was the cause; so the file names the worker's process, too.
+The kernel releases a lock however a process ends. So a shift whose process and whose worker were
+both killed is found by the next worker of the machine within seconds; other machines detect it only
+when its lease has run out. A worker that lives closes the shift of its killed process itself, since
+it alone knows which URL was the cause; so the file names the worker's process, too.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class DeadShift(NamedTuple):
 @contextmanager
 def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift; one that ends by an exception,
-    as PostgreSQL's death, may not be closed, and is told of as absent. Where no file can be kept,
-    the lease alone tells. The worker is the process above this one."""
+    as PostgreSQL's death, may not be closed, and is reported as absent. Where no file can be kept,
+    the lease alone tells. The worker is the process above this one.
+    """
     path = _folder() / f"{process_id}-{epoch}"
     try:
         file = _locked_file(path, worker)
@@ -57,16 +58,17 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
 
 
 def absent(but: str = "") -> Iterator[DeadShift]:
-    """The shifts that nobody works on any more, and whose worker is gone or is the caller, without
-    those of the worker `but`.
+    """The shifts without a process whose worker is gone or is the caller, without those of the
+    worker `but`.
 
-    Each file is taken away once the caller asks for the next one."""
+    Each file is taken away once the caller asks for the next one.
+    """
     for path in sorted(_folder().glob("[0-9]*-*")):
         with suppress(FileNotFoundError, BlockingIOError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(file).st_nlink:  # nobody has taken it away meanwhile
+                if os.fstat(file).st_nlink:  # it was not deleted meanwhile
                     process_id, _, epoch = path.name.partition("-")
                     worker, *process = os.read(file, 1000).decode().split("\n")
                     if worker != but and not _is_anothers(process):
@@ -92,7 +94,7 @@ def _is_anothers(process: list[str]) -> bool:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """It gets its name when it is locked: nobody ever sees it without a lock while its process
+    """It gets its name after it is locked, so that it is never seen unlocked while its process
     lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def _costliest(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, floa
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped it by SIGSTOP, and may let it go on: that is for him to say."""
+    """Whether it was stopped by SIGSTOP and may be continued."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_STOPPED
     except psutil.Error:

@@ -44,8 +44,8 @@ from crawling.run_log import write
 
 logger = logging.getLogger(__name__)
 
-#: what the pool knows a run's processes by; those of experiments, pre-resolvers and test fetches
-#: have other references, and no shifts
+#: the reference of a run's processes in the pool; those of experiments, pre-resolvers and test
+#: fetches have other references, and no shifts
 RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
 SOON_SECONDS = 1.0
@@ -59,7 +59,7 @@ def default_pool() -> Pool:
     return pool
 
 
-#: a process of a run that the pool does not know, or not any more: a run that had ended goes on
+#: a process of a run that is not, or no longer, in the pool: a run that had ended goes on
 #: (`retrying`)
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
 
@@ -96,8 +96,8 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
-    # The scheduler and whoever started the run may both come here at once; the pool makes one
-    # process of that.
+    # The scheduler and the start of the run may register it at the same time; the pool creates one
+    # process.
     return register_process(
         pool=pool.pk,
         label=_label(process),
@@ -178,8 +178,8 @@ def _goes_on_with_what_it_kept(bank_process: int) -> bool:
 
 
 def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
-    """End a shift in the pool: everything goes back, unless an operator paused the run and wants it
-    kept, and that is safe.
+    """End a shift in the pool: everything is released, unless an operator paused the run with
+    *keep* and that is safe.
     """
     run = Run.objects.get(pk=process.run_id)
     if run.state in PAUSE_STATES and run.keep_seconds is not None:

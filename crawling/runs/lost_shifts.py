@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 #: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P`
 #: an operator's or a crash's doing
 GOING = ("08", "57P")
-#: the worker of a shift that was granted and that nobody has taken up
+#: the worker of a granted shift that no worker has taken up
 UNTAKEN = ""
 
 
@@ -62,7 +62,7 @@ def shift_was_lost(
 def close_shifts_lost_here(but: str = "") -> None:
     """Close the shifts of this machine whose process was killed together with the worker above it.
 
-    but: a worker that lives, and that closes its own shift with what it knows of the end.
+    but: a worker that lives, and that closes its own shift, since it has the cause.
     """
     for lost in absent(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):

@@ -17,10 +17,9 @@ from crawling.run_log import write
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.waiting_urls import FrontierFilter, found_ids
 
-#: as many in one transaction: a shift that wants the lock meanwhile waits no longer than that takes
+#: rows in one transaction: a shift that needs the lock waits no longer than that takes
 BATCH = 2_000
-#: more at once would keep the browser waiting; whoever asks is told that there is more, and asks
-#: again
+#: more at once would keep the browser waiting; the answer says that there is more
 MOST = 50_000
 DONE = {
     UrlAction.FIRST: "sent ahead of all others of the host",
@@ -43,7 +42,7 @@ def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | Non
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
         with locked_run(run.pk) as locked:
             _check(locked)
-            # told with each batch: the run may end, or we, before the next
+            # logged with each batch: the run, or this process, may end before the next
             if count := handle(locked, deed, some):
                 note(
                     by,

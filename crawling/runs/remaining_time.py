@@ -1,6 +1,4 @@
-"""How long a run may still take, as far as anybody can know: a range, and never for what is not
-known yet.
-"""
+"""An estimate of a run's remaining time: a range, for the known URLs only."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ABORTED = (
     "Aborted by an operator; its pages and its queue are kept, and what was being fetched counts "
     "for nothing."
 )
-#: a shift ends after so many slices even if nobody waits
+#: a shift ends after so many slices even if no process waits
 LONGEST_SLICES = 10
 
 
@@ -50,7 +50,7 @@ class FetchThreadLine(NamedTuple):
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
     """Open the shift of an epoch whose lease was taken.
 
-    None: the run does not want one, or this epoch had one already.
+    None: the run needs none, or this epoch had one already.
 
     What an earlier shift of the process left in process goes back to its queues first.
     """

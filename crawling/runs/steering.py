@@ -32,12 +32,11 @@ MOVED = (
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
-    """Let the crawl rest after the fetches under way; its frontier stays, and what it holds is
-    given back.
+    """Pause the crawl after the fetches under way; its frontier stays, and its units are released.
 
-    With `keep_seconds` what it holds stays reserved so long, if that leaves everybody else safe
-    when its shift ends; otherwise it is given back after all, and the run's log says why. Raises
-    WrongState, BadKeepTime.
+    With `keep_seconds` what it holds stays reserved so long, if the state is safe then when its
+    shift ends; otherwise it is released after all, and the run's log says why. Raises WrongState,
+    BadKeepTime.
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)

@@ -26,7 +26,7 @@ ACTIONS = {
 }
 #: these end a run
 ENDING = frozenset({"stop", "abort"})
-#: whoever asks for one of these confirms it, where there is something to lose
+#: actions that need a confirmation where something would be lost
 CONFIRMED = ENDING | {"start"}
 #: what a run that winds down becomes when no shift of it is alive
 WOUND_DOWN = {RunState.PAUSING: RunState.PAUSED, RunState.STOPPING: RunState.STOPPED}

@@ -1,5 +1,5 @@
-"""Why a run that wants to work is not fetching at the moment: who holds what it waits for, or until
-when it rests.
+"""Why a run with work is not fetching at the moment: the holders of what it waits for, or the end
+of its rest.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, 4
 """  # noqa: S608  # constants
 
-#: a host of the run's that anybody may fetch from now, if there is one: found without a look at all
-#: others
+#: a host of the run that is free now, if there is one: found without a look at all others
 FREE_HOST = f"""
 SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q
@@ -106,8 +105,8 @@ def wait_reasons(
 
     Each is a run that may work.
 
-    waits: what the runs' processes wait for in the pool, of whoever has asked already: to know
-    means to look at the whole pool.
+    waits: what the runs' processes wait for in the pool, if the caller has read it already: it
+    needs a look at the whole pool.
     """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = (

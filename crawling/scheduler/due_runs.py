@@ -1,8 +1,8 @@
-"""Which runs the scheduler has something to do for, in SQL: read from what is idle, so that neither
-those that wait for resources nor those that have ended cost anything.
+"""The runs for which the scheduler has work, in SQL: read from idle processes, so that waiting and
+ended runs cost nothing.
 
-A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and
-asks for the next one.
+A process that waits or has a shift needs no look: the end of a shift settles the run and requests
+the next one.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ UNREGISTERED = """
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND r.state IN ('queued', 'running')
 """
-#: runs at work of which the pool has let a process go: they went on (`retrying`) while their end
-#: was still being told to the pool
+#: runs at work with a process that the pool has finished: they went on (`retrying`) while their end
+#: was still being reported to the pool
 LET_GO = """
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id

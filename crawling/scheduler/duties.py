@@ -55,7 +55,7 @@ def settle_leftovers() -> None:
 
 
 def enroll_anew() -> None:
-    """Take runs back to the pool that went on while their end was still being told to it."""
+    """Register runs again that went on while their end was still being reported to the pool."""
     for run_id in _some(LET_GO):
         enroll(Run.objects.get(pk=run_id))
 
@@ -81,7 +81,7 @@ def rank_anew() -> None:
 
 
 def forget_cold_pages() -> None:
-    """Drop the pages from the page cache's counts that nobody wants any more."""
+    """Drop pages that are no longer requested from the page cache's counts."""
     forget_cold(timezone.now())
 
 

@@ -32,7 +32,9 @@ def is_somebody_leading() -> bool:
 
 
 class Leadership:
-    """A connection of its own that holds the lock for as long as it lives, and hears of grants."""
+    """A separate connection that holds the lock for as long as it lives, and receives notifications
+    of grants.
+    """
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection | None = None

@@ -35,7 +35,7 @@ from crawling.runs.grants import RUN_REF
 from crawling.runs.lost_shifts import shift_was_reaped
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 
-#: a start that nobody took up after this is sent again: Redis may have lost it
+#: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
 #: RQ kills a job that goes on for so long after its shift should have ended
 GRACE_SECONDS = 5 * 60
@@ -123,7 +123,7 @@ def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
 
 
 def resend() -> None:
-    """Send again the starts that nobody took up."""
+    """Send again the starts that no worker took up."""
     forgotten = Grant.objects.filter(
         released_at=None,
         epoch=F("process__epoch"),
@@ -133,12 +133,12 @@ def resend() -> None:
         process__run_ref__startswith=RUN_REF,
     )
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
-        # whoever had started it would have taken it up by now
+        # a worker that had started it would have taken it up by now
         enqueue_shift(process, epoch, leave_started=False)
 
 
 def resend_background() -> None:
-    """Queue the background jobs again whose rows nobody took up."""
+    """Queue again the background jobs whose rows no worker took up."""
     now = timezone.now()
     late = now - RESEND_AFTER
     for job, rows in (
@@ -178,4 +178,4 @@ def wake_courier() -> None:
             failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
         )
     except DuplicateJobError:
-        return  # somebody else was faster
+        return  # another process was faster

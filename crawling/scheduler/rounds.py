@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
-#: a duty that takes longer is told of in the log
+#: a duty that takes longer is logged
 SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the scheduler, whom the
 #: supervisor starts again
@@ -102,7 +102,7 @@ def duties() -> list[Duty]:
 
 
 def run_scheduler(ending: threading.Event) -> None:
-    """Keep until told to end.
+    """Run until stopped.
 
     This thread delivers granted starts and does nothing else; another does all duties in turn.
     """

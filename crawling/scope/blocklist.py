@@ -1,4 +1,4 @@
-"""What no crawl may fetch, whoever orders it."""
+"""What no crawl may fetch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Why, and why not, a URL belongs to a crawl: rules in a fixed order, named and numbered, of which
-the first that knows decides.
+"""Why, and why not, a URL belongs to a crawl: named and numbered rules in a fixed order, of which
+the first that applies decides.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ class Ruling(NamedTuple):
 class UrlFilters:
     """The rules of one crawl as its order has them, and the blocklist of all crawls.
 
-    `judge` asks what can be known before a fetch; `judge_answer` what the head of an answer tells
-    besides.
+    `judge` applies the rules before a fetch; `judge_answer` those that need the head of the answer.
     """
 
     scope: Scope

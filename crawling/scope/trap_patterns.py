@@ -36,7 +36,7 @@ MOST_SEGMENTS = 20
 MOST_REPEATS = 4
 #: longer paths with their queries are made by programs that add to them
 LONGEST_URL = 1024
-#: pages of a calendar so many years from now are of no use to anybody
+#: pages of a calendar so many years from now are useless
 YEARS_AHEAD = 2
 FIRST_YEAR = 1990
 #: a pattern is judged by its yield once so many of its pages were fetched,
@@ -156,7 +156,7 @@ def _folded(target: str) -> str:
 def _is_identifier(segment: str) -> bool:
     """Whether a program made up the segment: letters and digits in turn, or many of both.
 
-    Such ids are sessions' or documents'. Which of them, the worth of their pages tells.
+    Such ids are sessions' or documents'. Which of them, the worth of their pages shows.
     """
     stem = segment.partition(".")[0]
     if len(stem) < SHORTEST_IDENTIFIER or not stem.isalnum() or stem.isdigit():

@@ -22,8 +22,8 @@ from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
 
-#: documents in hand wait so long for the pool to let an archive file be opened; then their URLs are
-#: told so, and tried again later
+#: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
+#: later
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
@@ -112,11 +112,11 @@ class ArchiveStage:
         """Return the outcomes to record, whose documents are safe on the disk, and the lengths of
         files to commit with them.
 
-        Fetch threads hand in a document first and then its outcome: what was written and has none
-        here yet, is waited for in `coming`. With a length that reaches beyond its pages, a kill
-        would leave records that are nobody's. A document that was dropped, because no writer came
-        free in time, is a try that failed. One that can't be written, or that the end of the shift
-        cut off, is no try at all: its URL is left to be given back.
+        Fetch threads hand in a document first and then its outcome: the missing outcomes of written
+        documents are awaited in `coming`. If the length reached beyond its pages, a kill would
+        leave records without a page. A document that was dropped, because no writer came free in
+        time, is a try that failed. One that can't be written, or that the end of the shift cut off,
+        is no try at all: its URL is left to be given back.
         """
         if self._writer is None or not (
             self._writer.has_aside or any(outcome.captured for outcome in outcomes)
@@ -139,8 +139,7 @@ class ArchiveStage:
         """Sync until each document that is written has its outcome in the list, and each outcome of
         the list its document on the disk.
 
-        While one outcome is waited for, others come whose documents were handed in after the sync,
-        and want one more.
+        Meanwhile outcomes may come whose documents were handed in after the sync, and need another.
         """
         assert self._writer is not None
         lengths, written = self._writer.sync()
@@ -155,9 +154,9 @@ class ArchiveStage:
         return lengths
 
     def abandon(self) -> None:
-        """Commit nothing more: a batch could not be recorded, so its records in the file are
-        nobody's, and so would be all before a length committed later. Whoever opens the file next
-        cuts them off."""
+        """Commit nothing more: a batch could not be recorded, so its records in the file have no
+        page, and a length committed later would include them. The next opening cuts them off.
+        """
         self._is_abandoned = True
 
     def end(self) -> None:

@@ -109,7 +109,7 @@ class FetchThreadPool:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
-            # before its outcome: who has that knows that the archive has this
+            # before its outcome: an outcome implies that the archive has the document
             self._context.port.archive(outcome.captured, outcome.answer)
         self.outcomes.put(outcome)
 

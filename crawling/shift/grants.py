@@ -49,7 +49,7 @@ class ShiftGrants:
         back what is above it, but no slot that one of the `threads` still at work uses, and
         lower Max in the pool when that is done. What was raised is asked for as it is needed."""
         self.claim = dict(claim)
-        # The pool hears of a raise before the order is written: whoever obeyed the order before it
+        # A raise reaches the pool before the order is written: a shift that obeyed the old order
         # has lowered Max again.
         if raised := {
             key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)
@@ -103,7 +103,7 @@ class ShiftGrants:
             self._waiting = request_id
 
     def reread(self) -> None:
-        """Learn what others have changed of Max."""
+        """Read changes of Max."""
         self._max, _ = terms_of(self._process)
 
     def look(self) -> None:

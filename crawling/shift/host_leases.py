@@ -40,8 +40,8 @@ from dnscache.resolver import resolve
 SOON_SECONDS = 2.0
 #: hosts leased for each fetch thread: enough to keep it busy while others rest out their delay
 HOSTS_PER_THREAD = 20
-#: a host is let go after this if others of the run wait for its place, or if another crawl wants
-#: it, too, which then gets time to begin
+#: a host is released after this if others of the run wait for its place, or if another crawl needs
+#: it, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
 #: URLs that a host of a full shift is given at a time: with so many hosts no fetch thread runs dry,
@@ -147,9 +147,10 @@ class HostLeases:
                 give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
-        """Ids of the hosts that were here long enough, and get no more URLs: others want them, too,
-        or are to serve them now, or other hosts of the run wait for their places, of which those go
-        first that came first."""
+        """Ids of the hosts that were here long enough and get no more URLs: other runs or processes
+        need them, or other hosts of the run wait for their places. The first to come are the first
+        to go.
+        """
         now = time.monotonic()
         longest_here = sorted(visits, key=lambda visit: visit.leased_at)
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
@@ -242,7 +243,7 @@ class HostLeases:
                 visit.route.resolve(OF_FILES)
             elif visit in outdated:
                 name = outdated[visit]
-                # an address, which nobody is asked for
+                # an address, which needs no lookup
                 resolution = found.get(name) if name else resolve(host_of(visit))
                 if not resolution:
                     self._names.ask(visit)
@@ -280,7 +281,7 @@ class HostLeases:
             self._visits.pop(visit.host.queue_id, None)
 
     def _keep_outages(self, visits: list[Visit]) -> None:
-        """Before the hosts are let go: only whoever has them may say this of them."""
+        """Before the hosts are released: only the shift that leases them may write this."""
         news = [visit for visit in visits if not visit.availability.is_kept]
         keep_outages(
             self._shift,

@@ -29,8 +29,8 @@ class LeaseThread:
 
     `is_lost` once the pool says so, or when renewals failed for almost a whole lease.
 
-    The remote sites cannot be fenced, so a shift must stop by its own clock before others may think
-    it dead.
+    The remote sites cannot be fenced, so a shift must stop by its own clock before others may treat
+    it as dead.
     """
 
     def __init__(self, *, process_id: int, epoch: int, worker: str, shift_id: int) -> None:

@@ -1,5 +1,5 @@
-"""Resolves beside the fetch threads the names of leased hosts that nobody has resolved ahead, so
-that no fetch thread waits for a name server.
+"""Resolves the names of leased hosts that were not resolved ahead, so that no fetch thread waits
+for a name server.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NameThread:
 
     Visits queue as the patent's requests do (SEEDS D11, D12): one whose name is at hand may go
     before others, the first of the rest is looked up. A silent name ends in the slow lane, and
-    holds up nobody.
+    delays no other.
     """
 
     def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
@@ -91,7 +91,7 @@ class NameThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether whoever asks will hear."""
+        """Whether the caller gets an answer."""
         return self._thread.ident is None or self._thread.is_alive()
 
     def _work(self) -> None:
@@ -101,7 +101,7 @@ class NameThread:
                 self._take_requests()
                 try:
                     self._serve()
-                # PostgreSQL restarts, say: whoever waits goes on waiting
+                # for example, PostgreSQL restarts: callers go on waiting
                 except (OperationalError, InterfaceError) as error:
                     logger.warning("names wait for PostgreSQL", extra={"error": str(error)})
                     connections.close_all()

@@ -34,8 +34,8 @@ class QueryThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="queries")
 
     def ask(self, question: Callable[[], T]) -> T | None:
-        """The answer; None where the database is not there, or the shift is over: whoever asked
-        comes back later.
+        """The answer; None where the database does not answer, or the shift is over: the caller
+        tries again later.
         """
         try:
             return self._thread.submit(self._asked, question).result()

@@ -27,8 +27,8 @@ from crawling.web.statuses import FetchStatus
 #: threads have nothing to do
 WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.5
-#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what
-#: these led to
+#: and when there are fewer URLs in hand: the frontier may have no more URLs before it gets the
+#: links of these
 DRY_BELOW = 50
 
 
@@ -59,7 +59,7 @@ class OutcomeRecorder:
         self.look()
 
     def look(self) -> None:
-        """Learn which of the run's processes new hosts may be given to."""
+        """Read which of the run's processes may get new hosts."""
         self._numbers = serving_numbers(self._shift.process.run_id)
 
     @property

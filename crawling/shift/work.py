@@ -145,8 +145,8 @@ class ShiftWork:
         self._recorder.take_up()
 
     def _write_if_due(self) -> bool:
-        """Write outcomes once there are enough, or nobody is making more; whether the frontier now
-        knows all of them.
+        """Write outcomes once there are enough, or no thread is at work; whether the frontier now
+        has all of them.
         """
         if not self._archive.is_ready():
             # fetch threads and the lease go on meanwhile; only this thread waits for the archive

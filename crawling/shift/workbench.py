@@ -137,7 +137,7 @@ class Workbench:
                 (visit.clock.free_at, self._ticket, visit),
             )
             if is_first:
-                self._watch = None  # whoever keeps watch does so for a later one
+                self._watch = None  # the watching thread waits for a later one
                 self._changed.notify()
         else:
             self._drained.append(visit)

@@ -16,12 +16,12 @@ from dnscache.protocol.names import DnsCacheError, read_host
 SCHEMES = frozenset({"http", "https", "ftp", "file"})
 #: those with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
 WEB = frozenset({"http", "https"})
-#: longer ones are traps or mistakes, and no server we know takes them
+#: longer ones are traps or mistakes, and known servers refuse them
 MAX_URL_LENGTH = 4096
 #: longer names cannot be asked for (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "file": 0}
-#: stands for the machine of whoever fetches; no name of a host has a colon
+#: the machine that fetches; no host name has a colon
 LOCAL_FILES = "file:"
 PORT = re.compile(r":[0-9]+\Z")
 
@@ -58,7 +58,7 @@ class Address(NamedTuple):
 
     @property
     def target(self) -> str:
-        """Path and query, as the request line wants them."""
+        """Path and query for the request line."""
         return self.url[self.url.index("/", len(self.scheme) + 3) :]
 
 
@@ -94,8 +94,8 @@ def read_address(text: str, base: str | None = None) -> Address:
         raise BadUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
     if len(hostname) > MAX_NAME_LENGTH:
         raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
-    # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not
-    # vetted
+    # port 0 cannot be listened on, and urllib3 would replace it by the scheme's own port, which was
+    # not vetted
     if port == "0":
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href, scheme, hostname, int(port or DEFAULT_PORTS[scheme]))
@@ -122,9 +122,7 @@ def may_lead(scheme: str, to: str) -> bool:
 
 
 def dns_name(host_key: str) -> str:
-    """Return the name that DNS must be asked for before anybody can fetch from the host; empty:
-    nobody need or may be asked.
-    """
+    """Return the name to look up before a fetch from the host; empty: none is needed or allowed."""
     hostname = host_key if host_key.endswith("]") else PORT.sub("", host_key)
     try:
         host = read_host(hostname)
@@ -134,7 +132,7 @@ def dns_name(host_key: str) -> str:
 
 
 def fingerprint(url: str) -> int:
-    """64 bits of the canonical URL, signed, as PostgreSQL's bigint wants them."""
+    """64 bits of the canonical URL, signed, for PostgreSQL's bigint."""
     return signed(xxh3_64_intdigest(url.encode()))
 
 

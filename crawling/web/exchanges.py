@@ -22,7 +22,7 @@ class Exchange:
     payload: IO[bytes]
     #: the payload is the document, with no encoding to be taken off
     is_plain: bool = False
-    #: what is packed in it breaks off. Whoever has the exchange last closes it
+    #: the compressed body breaks off. The last holder of the exchange closes it
     is_cut_short: bool = False
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ def read_expression(text: str) -> Expression:
 
 
 def check_expressions(texts: Iterable[str]) -> None:
-    """Raises ValueError that tells of those that are none, of no more than three."""
+    """Raises ValueError that names up to three that are none."""
     wrong = []
     for text in texts:
         try:
@@ -50,7 +50,7 @@ def check_expressions(texts: Iterable[str]) -> None:
 
 
 class Expressions:
-    """Several expressions; most URLs hold none of them, which one look tells."""
+    """Several expressions; most URLs match none of them, which one search shows."""
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self._each = [(text, read_expression(text)) for text in texts]

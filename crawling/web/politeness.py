@@ -68,8 +68,7 @@ def retry_after(attempts: int) -> float | None:
 
 #: where others wait for a fetch thread, no host has more of them than this part of their time
 LARGEST_SHARE = 1 / 40
-#: whoever needs a fetch thread for no longer than this lets nobody go first: hosts come in turn
-#: anyway
+#: a host that needs a fetch thread for no longer than this gets no penalty: hosts take turns anyway
 SHORT_SECONDS = 2.0
 
 

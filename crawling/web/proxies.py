@@ -25,7 +25,7 @@ class Proxy:
     user: str = ""
     password: str = field(default="", repr=False)
     #: an administrator lets it fetch plain HTTP for us, by names that it looks up itself. Any other
-    #: is told the address that we have vetted, and only passes bytes on
+    #: gets the address that we have vetted, and only passes bytes on
     is_trusted: bool = False
 
     @property
@@ -45,7 +45,7 @@ class ProxyRoute:
 
     @property
     def url(self) -> str:
-        """As requests and libcurl are told of proxies: with its address, so that no name is looked
+        """The proxy's URL for requests and libcurl: with its address, so that no name is looked
         up.
         """
         return replace(self.proxy, host=self.address).url

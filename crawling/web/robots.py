@@ -41,9 +41,7 @@ class RobotsRules:
 
     @property
     def sitemaps(self) -> list[str]:
-        """Where the site's sitemaps are, as they are written; they hold for everybody
-        (sitemaps.org).
-        """
+        """The site's sitemaps, as they are written; they hold for all crawlers (sitemaps.org)."""
         return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
 
     @property
@@ -117,7 +115,7 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
 
 
 def _name(written: str, token: str) -> str:
-    """`*`, our token, or "" for anybody else's (section 2.2.1)."""
+    """`*`, our token, or "" for any other (section 2.2.1)."""
     if written == EVERYBODY:
         return EVERYBODY
     name = PRODUCT_TOKEN.match(written)

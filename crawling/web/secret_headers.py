@@ -13,7 +13,7 @@ from crawling.web.addresses import DEFAULT_PORTS, Address
 MASK = "•••"
 #: in archives, which are bytes
 HIDDEN = b"(not kept)"
-#: never kept, whoever set them
+#: never kept, from whatever source
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 #: of answers: who has their values is taken for the crawl
 SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
@@ -59,7 +59,7 @@ def _masked_line(line: bytes, names: Set[str]) -> bytes:
 @dataclass(frozen=True)
 class Recipients:
     """A seed by http stands for the same name by https, too, each at its usual port: sites lead
-    there, and nobody on the line learns more by it.
+    there, and it discloses nothing more on the line.
     """
 
     #: scheme, name and port of the seeds (RFC 6454), as `Address.origin` spells them
@@ -79,7 +79,7 @@ class Recipients:
     def may_have_password(self, address: Address) -> bool:
         """Whether the credentials that the order has for the URL's host are sent there.
 
-        Encrypted they are wherever the order names the host; by http and ftp, which show them to
-        everybody on the line, only where a seed has that scheme.
+        Encrypted they are wherever the order names the host; by http and ftp, which send them in
+        clear, only where a seed has that scheme.
         """
         return address.scheme == "https" or address.origin in self.origins

@@ -16,7 +16,7 @@ NOT_MODIFIED_STATUS = 304
 
 
 class FetchStatus(IntEnum):
-    """Negative codes; `sentence` tells an operator what each means."""
+    """Negative codes; `sentence` explains each to an operator."""
 
     NAME_UNKNOWN = -1
     NAME_UNANSWERED = -2
@@ -154,7 +154,7 @@ def may_pass(status: int) -> bool:
 
 #: by these a server says that it has no time now
 NO_ANSWERS = frozenset({408, 425, 429})
-#: nothing went wrong: somebody does not want the page to be fetched or kept
+#: no failure: a rule or its site excludes the page
 UNWANTED = frozenset(
     {
         FetchStatus.ROBOTS_FORBID,

@@ -1,5 +1,5 @@
-"""The RQ worker for shifts: it passes SIGTERM on to its work process, ends one that stands still,
-and tells at once when one was lost.
+"""The RQ worker for shifts: it passes SIGTERM on to its work process, ends one that hangs, and
+reports at once when one was lost.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class ShiftWorker(Worker):
         return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """RQ would wait for the end of the job, which may be minutes away; the work process is told
-        to wind down as well.
+        """RQ would wait for the end of the job, which may be minutes away; the work process is
+        stopped gently as well.
         """
         self._tell_work_process()
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
@@ -83,11 +83,11 @@ class ShiftWorker(Worker):
                 os.kill(self.horse_pid, signal.SIGTERM)
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Redis may have lost everything, and with it who is there; so each sign of life says that
-        again.
+        """Redis may have lost everything, the list of workers included; so each heartbeat registers
+        the worker again.
 
-        RQ would let a dead worker count for two minutes, in which the pool grants seats that nobody
-        sits on.
+        RQ would count a dead worker for two minutes, in which the pool grants workers that do not
+        exist.
         """
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
@@ -104,8 +104,7 @@ class ShiftWorker(Worker):
             connections.close_all()
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
-        """The work process must not outlive a parent that was killed: it is told to wind down then,
-        too."""
+        """The work process must not outlive a killed parent: it is stopped gently then, too."""
         os.nice(NICENESS)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -132,8 +131,8 @@ class ShiftWorker(Worker):
         """RQ calls this in the work process when the job raised, and here when the work process is
         dead.
 
-        Either way nobody works on the shift any more, so it is closed without waiting for its lease
-        to run out."""
+        Either way the shift has no process any more, so it is closed before its lease runs out.
+        """
         # in the work process, the one that the job raised
         ending, blame = self._explanation(sys.exception())
         try:

@@ -1,4 +1,4 @@
-"""The pages about alerts: who is told, what, and what became of it."""
+"""The pages about alerts: listeners and their deliveries."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
 def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show what a listener was told; change or remove it."""
+    """Show a listener's deliveries; change or remove the listener."""
     row = get_object_or_404(Listener, pk=pk)
     if "remove" in request.POST:
         return _remove(request, row)
@@ -137,7 +137,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 def _secret(listener: Listener) -> str:
-    """As people read it, or why nobody can."""
+    """In words, or the reason why it cannot be read."""
     try:
         return listener.secret
     except SealBroken as error:

@@ -98,7 +98,7 @@ CHANGES = {
     "examples": [{"max_pages": 2000, "delay_seconds": 2.0}],
 }
 
-#: read by `crawling.orders.order`, as every door does, so that all mistakes are told at once and in
-#: the same words
+#: read by `crawling.orders.order`, as every door does, so that all mistakes are reported at once
+#: and in the same words
 Order = Annotated[dict[str, Any], WithJsonSchema({**ORDER, "examples": [EXAMPLE]})]
 Changes = Annotated[dict[str, Any], WithJsonSchema(CHANGES)]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.http import QueryDict
 
-#: where somebody stands in a list; another filter begins at its first page
+#: the parameters of the current page of a list; another filter begins at the first page
 PLACES = ("after", "before")
 SPAN = {"since": "Since", "until": "Before"}
 

@@ -49,7 +49,7 @@ class CrawlView:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is being fetched until somebody says so."""
+        """Whether nothing is fetched before an operator acts."""
         return self.finished_at is not None or self.state in ("draft", "paused")
 
     @property

@@ -60,7 +60,7 @@ class DeletedRow:
 def deleted_rows(user: User | None) -> list[DeletedRow]:
     """All that can be restored and that the user may see, the latest deletion first.
 
-    None: the command line, which sees no views, as those are somebody's own.
+    None: the command line, which sees no views, since each belongs to a user.
     """
     return sorted(_rows(user), key=attrgetter("deleted_at", "kind", "id"), reverse=True)
 

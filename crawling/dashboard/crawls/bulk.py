@@ -19,7 +19,7 @@ from crawling.runs.steering import abort, pause, resume, stop
 from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.wait_reason import waiting_runs
 
-#: more at once would keep whoever asks waiting for minutes
+#: more at once would take minutes
 MOST = 500
 STEER: dict[str, Callable[..., Run]] = {
     "pause": pause,

@@ -30,7 +30,7 @@ COLUMNS = {
     "rate": CrawlColumn("Pages/s", is_sortable=False),
     "started": CrawlColumn("Started"),
 }
-#: key and head of those that somebody may hide
+#: key and head of the columns that a user may hide
 HIDEABLE = {
     key: one.label for key, one in COLUMNS.items() if key not in ("name", "state", "fetched")
 }

@@ -216,8 +216,8 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
 
 
 def _holds(text: str) -> Q:
-    """The index knows pieces of three characters, a blank before a word among them: what is shorter
-    is looked for where words begin.
+    """The index has trigrams, with a blank before each word: shorter texts are searched at the
+    beginning of words.
     """
     if len(text) >= SHORTEST_PIECE:
         return Q(words__contains=Upper(Value(text)))
@@ -245,7 +245,7 @@ def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
 
     No crawl's row is read.
     """
-    # none that is being deleted is the latest; the index knows no more
+    # none that is being deleted is the latest; the index has only these columns
     latest = Run.all_objects.filter(is_latest=True).order_by()
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
     drafts = CrawlJob.objects.count() - sum(counts.values())
@@ -325,9 +325,7 @@ def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
 
 
 def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
-    """By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line
-    is slow.
-    """
+    """By keys, so that a slow client keeps neither a transaction nor a cursor open."""
     waiting = waiting_runs()
     wanted = sortable(replace(wanted, after=None), waiting)
     while True:

@@ -1,5 +1,5 @@
-"""Crawls at a glance: how many are in each state, which work, which wait and on what, which
-somebody has to see to.
+"""Crawls at a glance: the number in each state, those that work, those that wait with the reason,
+those that need an operator.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class CrawlListRow(NamedTuple):
 
     @property
     def parameters(self) -> str:
-        """What tells this crawl from others like it, in few words."""
+        """The settings that are not as usual, in few words."""
         crawl = self.crawl
         depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
         workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []

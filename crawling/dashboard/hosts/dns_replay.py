@@ -12,7 +12,7 @@ from dnscache.protocol.answers import DnsStatus
 from dnscache.replay import KnownLookup, ReplayFigures, replay
 
 MOST_ACCESSES = 50_000
-#: what a name is taken to cost of which the cache knows nothing any more
+#: the assumed cost of a name that is no longer in the cache
 UNKNOWN = KnownLookup(seconds=0.05, ttl=300)
 
 ACCESSES = """

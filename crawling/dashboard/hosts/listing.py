@@ -1,5 +1,5 @@
-"""Every host that any crawl has met: where it is, what it allows, who fetches from it, and whether
-somebody has blocked it.
+"""Every host that any crawl has met: addresses, robots.txt, the crawl that fetches from it, and
+blocks.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _robots(file: RobotsFile | None) -> str:
 
 
 def bare(name: str) -> str:
-    """The name that DNS knows: without port and brackets."""
+    """The name for DNS: without port and brackets."""
     return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
 

@@ -31,14 +31,14 @@ class NameWaitReason:
 
     @property
     def rests(self) -> bool:
-        """Whether nobody is asked for the name now, because it failed."""
+        """Whether the name is not looked up now, because it failed."""
         return bool(
             self.entry and self.entry.retry_at and self.entry.retry_at.timestamp() > time.time()
         )
 
 
 def why_waits(host: str) -> NameWaitReason:
-    """Say what a host waits for, as far as names go, and which crawls want it."""
+    """Return the reason why a host's name is not resolved, and the crawls that need it."""
     name = dns_name(host)
     wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
     # the hosts of one name differ by their ports

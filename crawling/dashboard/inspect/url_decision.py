@@ -47,7 +47,7 @@ class DecisionFact:
     sentence: str
     url: str = ""
     at: datetime | None = None
-    #: a background job will know more in a moment
+    #: a background job adds to it in a moment
     is_pending: bool = False
 
 

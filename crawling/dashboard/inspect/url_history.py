@@ -9,7 +9,7 @@ from django.db import connection
 from crawling.models import CrawlJob, Url
 from crawling.web.addresses import fingerprints, read_address
 
-#: run by run, so that each look is one step down the index that knows a run's fingerprints
+#: run by run, so that each look is one step down the index of a run's fingerprints
 FIND = """
 SELECT u.id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)

@@ -41,7 +41,7 @@ class Inspection:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a background job will know more in a moment."""
+        """Whether a background job adds to it in a moment."""
         return any(answer.is_pending for answer in self.answers)
 
 

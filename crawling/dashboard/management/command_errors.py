@@ -68,7 +68,7 @@ def page_of(name: str, *args: Any) -> str:
 
 
 def require_worker() -> None:
-    """Raise CommandError if nobody would do the work."""
+    """Raise CommandError if there is no worker."""
     if not live_workers():
         raise CommandError(
             "No worker is running, so the crawl would never begin; start everything with `make "

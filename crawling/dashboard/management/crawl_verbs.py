@@ -113,7 +113,7 @@ def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
 def delete(crawl: CrawlJob, typed: str, *, for_good: bool) -> None:
     """Delete it with all that it has found.
 
-    For good its number does not do: whoever types the name means this one.
+    Deletion for good needs the name; a number is mistyped too easily.
     """
     if for_good and typed != crawl.name:
         raise CommandError(

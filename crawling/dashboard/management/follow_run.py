@@ -48,7 +48,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
                 why = f"{view.state}: {view.reason}"
                 progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=why)
                 say(why)
-                # rows are the truth, whoever writes them; a person watches
+                # it reads rows, which any process may have written
                 time.sleep(POLL_SECONDS)
                 view = crawl_view(crawl)
         except KeyboardInterrupt:

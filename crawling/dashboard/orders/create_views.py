@@ -102,7 +102,9 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 @needs_pool
 def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
-    """What a test fetch found, for whoever asked: alone or, without scripts, with the form."""
+    """The result of a test fetch, for the user who asked: alone or, without scripts, with the
+    form.
+    """
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
     inquiry = get_object_or_404(asked, pk=inquiry_id)
     question = question_of(inquiry)
@@ -196,9 +198,9 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
 
 
 def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
-    """The crawl, or None and the form knows why.
+    """The crawl, or None with the errors in the form.
 
-    Who crawls is saved together with the crawl or not at all.
+    The identity is saved together with the crawl or not at all.
     """
     form.is_valid()
     mistakes: dict[str, str] = {}

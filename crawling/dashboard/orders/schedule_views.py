@@ -1,4 +1,4 @@
-"""The page on which a crawl is told to start by itself."""
+"""The page of a crawl's schedule."""
 
 from __future__ import annotations
 

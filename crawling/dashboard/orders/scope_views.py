@@ -32,8 +32,8 @@ REVISIONS = 20
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what
-    they would remove, or save them.
+    """Show a crawl's rules; with POST test addresses by the form's rules, preview what they would
+    remove, or save them.
     """
     crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
     if request.method != "POST":

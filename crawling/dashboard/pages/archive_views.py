@@ -18,8 +18,8 @@ from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest, authenticated
 
-#: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a
-#: stranger here
+#: no script, no form, no request to anywhere, an origin of its own: the page's author is not
+#: trusted
 SAFE = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 )

@@ -46,8 +46,8 @@ class PageFilter:
     def parts(self, run: Run) -> list[QuerySet[Page]]:
         """The same in parts, no page in two, each of which an index finds.
 
-        Of all but redirects the address is the page's own column, which `pages_by_words` knows;
-        redirects are few, and searched one by one.
+        The index `pages_by_words` has the address of all pages but redirects; redirects are few,
+        and searched one by one.
         """
         found = self._narrowed(run)
         if not self.text:
@@ -86,8 +86,7 @@ def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
     """All of them in the order of their fetches, so many at a time in memory, each with its URL and
     archive file.
 
-    By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is
-    slow.
+    By keys, so that a slow client keeps neither a transaction nor a cursor open.
     """
     ordered = pages.select_related("url", "run", "archive_file").order_by("fetched_at", "url_id")
     chunk = list(ordered[:CHUNK])

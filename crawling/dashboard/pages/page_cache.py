@@ -1,4 +1,6 @@
-"""What the page cache has spared, and which pages several crawls want most at the moment."""
+"""The requests that the page cache has saved, and the pages that several crawls request most at the
+moment.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from serving.access import AuthenticatedRequest, authenticated
 
 @dataclass(frozen=True)
 class PopularPage:
-    """A page that several crawls want."""
+    """A page that several crawls request."""
 
     url: str
     #: how often it was wanted lately; it halves every hour

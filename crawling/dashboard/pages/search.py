@@ -11,7 +11,7 @@ from crawling.models import Page
 from crawling.timed import time_limit
 
 PAGES = 100
-#: the index knows pieces of three characters
+#: the index has trigrams
 SHORTEST = 3
 #: of a text that very many pages hold, so many are looked at, whichever are found first
 LOOKED_AT = 2_000

@@ -1,4 +1,4 @@
-"""The patterns of a run that look like traps, with samples for whoever has to judge them.
+"""The patterns of a run that look like traps, with samples for the operator who judges them.
 
 Two queries a list.
 """
@@ -60,7 +60,7 @@ def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView],
 
 
 def undecided(run: Run, *, most: int) -> list[TrapView]:
-    """The patterns that wait for somebody's word."""
+    """The patterns that wait for an operator's decision."""
     return _views(
         run,
         list(

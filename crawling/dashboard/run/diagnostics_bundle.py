@@ -1,5 +1,5 @@
-"""What to send to whoever is to find out why a run is not fetching: a ZIP file of what its pages
-show and what they rest on.
+"""The evidence for finding out why a run is not fetching: a ZIP file of what its pages show and of
+the rows behind it.
 """
 
 from __future__ import annotations

@@ -64,9 +64,7 @@ class HostNumbers:
 
 
 def host_numbers(run: Run) -> HostNumbers:
-    """Each from an index that knows only those, rather than by a look at every queue: there may be
-    100,000.
-    """
+    """Each from a partial index of those, rather than from every queue: there may be 100,000."""
     queues, is_waiting = run.queues.all(), Q(queued__gt=0)
     leased = Host.objects.filter(shift__process__run=run, shift__ended_at=None)
     blocked = Host.objects.filter(name__in=blocks().values("text"))

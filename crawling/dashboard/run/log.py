@@ -54,7 +54,7 @@ class LogFilter:
 
     @property
     def is_looking(self) -> bool:
-        """Whether no index knows the lines, so that they have to be looked at."""
+        """Whether no index has the lines, so that all must be read."""
         return bool(self.text) or self.level == Level.WARNING
 
     def of(self, run: Run) -> QuerySet[LogLine]:
@@ -142,7 +142,7 @@ def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: 
 
 
 def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
-    """The first lines behind the line of that id, for whoever follows the log.
+    """The first lines behind the line of that id, for clients that follow the log.
 
     Lines younger than SETTLED_AFTER come again with the next look, so that one that was written
     before them and seen after them is not missed; they are told apart by their ids.
@@ -153,8 +153,8 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
 
 
 def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
-    """All lines, the oldest first, so many at a time in memory; no cursor stays open for as long as
-    somebody's line is slow.
+    """All lines, the oldest first, so many at a time in memory; a slow client keeps no cursor
+    open.
     """
     after: int | None = 0
     while after is not None:

@@ -17,7 +17,7 @@ from crawling.runs.counts import RunCounts, counts_of
 from crawling.web.secret_headers import MASK, USER_INFORMATION
 
 SEEDS, HOSTS, PAGES = 10, 20, 50
-#: states whose reason tells of this crawl only; of others it may name another crawl or a directory
+#: states whose reason concerns this crawl only; other reasons may name another crawl or a directory
 TOLD = frozenset({RunState.FINISHED, RunState.STOPPED})
 
 
@@ -60,7 +60,7 @@ class SharedReport:
 
     @property
     def reason(self) -> str:
-        """Why the run ended, where that tells of this crawl only."""
+        """Why the run ended, where the reason concerns this crawl only."""
         return self.run.reason if self.run and self.run.state in TOLD else ""
 
     @property

@@ -14,7 +14,7 @@ from crawling.models.jobs import RunState
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
-#: states in which nothing will happen until somebody says so; every page of the crawl tells
+#: states in which nothing happens before an operator acts; every page of the crawl shows them
 RESTING = (RunState.PAUSING, RunState.PAUSED)
 #: name and route of each tab of a crawl, in order
 TABS = (

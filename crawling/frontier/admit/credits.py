@@ -93,8 +93,8 @@ def _unfinished(run: Run) -> int:
 
 
 def return_unspent(run: Run, gains: Mapping[str, float]) -> None:
-    """Give what reached nobody who waits to the Lambda page: a page that was fetched before will
-    not spend it.
+    """Give credit that reached no waiting URL to the Lambda page: a page that was fetched before
+    will not spend it.
     """
     if gains and run.crawl.visit_order == Order.OPIC:
         LambdaRow.objects.filter(run=run).update(credit=F("credit") + sum(gains.values()))

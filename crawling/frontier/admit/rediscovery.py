@@ -1,4 +1,4 @@
-"""What is changed by a link to a URL that the run knows already and that still waits."""
+"""The changes that a link makes to a known URL that still waits."""
 
 from __future__ import annotations
 

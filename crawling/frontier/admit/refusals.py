@@ -41,8 +41,8 @@ ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept,
 class Refusals:
     """What a shift has refused, the latest CAPACITY of it; shared by its fetch threads.
 
-    The database hears of each URL once, and of the pages that it was met on besides when `take` is
-    asked."""
+    Each URL is written to the database once; the other pages that link to it follow with `take`.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -25,8 +25,7 @@ from crawling.scope.scope import domain_of
 from crawling.web.addresses import Address, fingerprint, signed
 from crawling.web.statuses import FetchStatus
 
-#: in the order in which they are placed, so that whoever places them anew by their ids finds the
-#: same places
+#: in the order in which they are placed, so that a later placement by their ids has the same result
 ADD_QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
@@ -86,8 +85,8 @@ def schedule_urls(
     The caller holds the run's lock.
 
     `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the
-    links give, by URL (`crawling.frontier.admit.credits`); afterwards it holds what reached nobody,
-    and `known` the URLs that the run had before.
+    links give, by URL (`crawling.frontier.admit.credits`); afterwards it contains what reached no
+    URL, and `known` the URLs that the run had before.
     """
     if not candidates:
         return 0
@@ -130,10 +129,11 @@ def schedule_found_urls(
 
 
 def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that the run does not know yet.
+    """Those that are new to the run.
 
     Of two URLs with one fingerprint the later counts as known, which is right but for once in 10^19
-    pairs."""
+    pairs.
+    """
     marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
     with connection.cursor() as cursor:
         cursor.execute(FIND_SEEN, [run_id, list(marks)])
@@ -223,8 +223,8 @@ class _Scheduler:
     def _find(self, marks: list[int]) -> dict[int, tuple[str, int, str]]:
         """URL, depth and state of those fingerprints that are taken.
 
-        Asked before inserting where every link comes here, since most are known then; else most are
-        new, and insertion tells.
+        Read before inserting where all links come here, since most are known then; otherwise most
+        are new, and the insertion shows the rest.
         """
         if not marks:
             return {}

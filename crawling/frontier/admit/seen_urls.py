@@ -1,6 +1,6 @@
 """Spares the database most of the links it has already seen (SEEDS W11).
 
-Exact: it only ever says no to what it was told.
+Exact: it calls a URL seen only if it was added before.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class SeenUrls:
         self._depths: dict[str, int] = {}
 
     def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
-        """Return those not told of before at this depth or a lesser one; one told of again counts
-        as fresh.
+        """Return those not added before at this depth or a lesser one; one that is added again
+        counts as fresh.
         """
         new = []
         with self._lock:

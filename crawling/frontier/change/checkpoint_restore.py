@@ -64,12 +64,11 @@ def restore_shared(lines: Lines) -> None:
 
 
 def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collection[str]]) -> None:
-    """Write all rows of a new run, which nobody sees yet.
+    """Write all rows of a new run, which no reader sees yet.
 
     The ids of archive files stand renewed in the table `new_archive`.
 
-    lines, columns: of a part, by its name; columns that the checkpoint does not know get their
-    defaults.
+    lines, columns: of a part, by its name; columns that the checkpoint lacks get their defaults.
     """
     with connection.cursor() as cursor:
         for part in OWN:

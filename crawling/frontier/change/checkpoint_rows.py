@@ -45,7 +45,7 @@ class CheckpointTable:
 
 #: of verdicts; version 0.1.0 had another name for the blocklist
 RULE = {"rule": "replace(r.rule, 'black_list', 'blocklist')"}
-#: Hosts and robots.txt are everybody's: what the other server knows of them itself, stands.
+#: Hosts and robots.txt are shared: rows that the other server has already stay as they are.
 SHARED = (
     CheckpointTable(
         "hosts",
@@ -66,8 +66,8 @@ SHARED = (
     ),
 )
 
-#: What a shift has in process is written as waiting and untried: nobody will report on it
-#: elsewhere. In the order of the references.
+#: URLs in process are written as waiting and untried, since their shift cannot report elsewhere. In
+#: the order of the references.
 OWN = (
     CheckpointTable(
         "queues",
@@ -105,7 +105,7 @@ OWN = (
                || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
-        # both name rows of the other database: here they would name somebody else's pages
+        # both name rows of the other database: here they would name other pages
         given={
             "unchanged_since": "NULL",
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",

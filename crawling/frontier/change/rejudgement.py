@@ -1,5 +1,5 @@
-"""Hold what a run knows against rules that have changed: what no longer passes is excluded, what
-passes again comes back.
+"""Apply changed rules to the URLs of a run: exclude those that no longer pass, and queue those that
+pass again.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ def rejudge_verdicts(
 
 
 def judge(row: Url, filters: UrlFilters) -> Ruling:
-    """What the rules say of a URL that the run knows."""
+    """The rules' verdict on a URL of the run."""
     return filters.judge(
         read_address(row.url), depth=row.depth, hops=max(0, row.hops - 1), is_seed=row.depth == 0
     )
 
 
 def describe_ruling(ruling: Ruling) -> str:
-    """The rule that decided, as it is told of a URL."""
+    """The rule that decided, in words."""
     return f"Rule {ruling.rule.number}, {ruling.rule.words}: {ruling.sentence}."
 
 

@@ -17,7 +17,7 @@ from crawling.models import HotPage, Page, Run
 from crawling.orders.sections.fetching import shows_itself
 from crawling.web.addresses import fingerprint
 
-#: run by run, so that each look is one step down the index that knows a run's fingerprints
+#: run by run, so that each look is one step down the index of a run's fingerprints
 FIND = """
 SELECT DISTINCT ON (wanted.id) wanted.id, p.url_id
 FROM unnest(%(ids)s::bigint[], %(marks)s::bigint[], %(urls)s::text[]) AS wanted(id, mark, url)
@@ -146,5 +146,5 @@ def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:
 
 
 def forget_cold(now: datetime) -> None:
-    """Drop the pages that nobody wants any more."""
+    """Delete the pages that are no longer requested."""
     HotPage.objects.filter(heat__lt=heat_of(LEAST_COUNT, now.timestamp())).delete()

@@ -1,4 +1,4 @@
-"""What a shift tells the run's log of its URLs."""
+"""What a shift writes into the run's log about its URLs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ MOST_LINES = 1_000
 
 
 class OutcomeLog:
-    """Every URL that failed is told of; a host that could not be reached once, whatever number of
-    its URLs that concerns.
-    """
+    """Every failed URL gets a line; an unreachable host gets one, for all its URLs."""
 
     def __init__(self) -> None:
         self._hosts: set[str] = set()

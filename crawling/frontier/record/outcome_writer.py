@@ -83,8 +83,8 @@ FROM counted WHERE q.id = counted.queue_id
 
 @dataclass
 class RecordingState:
-    """What a shift remembers from batch to batch: what it has told of, whose content it has met,
-    and which patterns it watches.
+    """What a shift remembers from batch to batch: logged hosts, known contents, and watched
+    patterns.
     """
 
     outcome_log: OutcomeLog = field(default_factory=OutcomeLog)

@@ -106,7 +106,7 @@ def commit_lengths(lengths: Mapping[int, int]) -> None:
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:
     """The same of records without rows, like those of robots.txt.
 
-    Of a shift whose books are closed nothing counts any more: what else it has written is nobody's.
+    For a closed shift nothing is written; its further records in the file have no row.
     """
     with locked_run(shift.process.run_id):
         if Shift.objects.filter(pk=shift.pk, ended_at=None).exists():

@@ -1,4 +1,4 @@
-"""How many requests a host may get in a minute and in a day, whoever sends them."""
+"""How many requests a host may get in a minute and in a day, from all crawls together."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """How pages are tried that may have killed their worker, by the number of shifts that were lost
 while they were in hand.
 
-A shift can be lost by anybody's doing: an operator's kill, a power cut, a machine out of memory. So
-what was in hand is suspected, and not yet condemned. A shift may have one suspect beside other
-pages. If that shift is lost, too, the suspect is from then on tried alone: so whatever comes from
-outside has no more than its own fetch to hit it in. It fails when that was hit again and again.
+A shift can be lost for many reasons: an operator's kill, a power cut, a machine out of memory. So
+its pages in process are only suspects. A shift may have one suspect beside other pages. If that
+shift is lost, too, the suspect is from then on tried alone: so whatever comes from outside has no
+more than its own fetch to hit it in. It fails when that was hit again and again.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ OPEN_HEADERS = frozenset(
         "save-data",
     }
 )
-#: the crawler's own, which say how the message is to be read, who asks, and what it must know
-#: itself
+#: headers that the crawler sets itself: framing, identity, conditions
 OWN_HEADERS = frozenset(
     {
         *(
@@ -352,7 +351,7 @@ def _canonical(url: str, read: Callable[[str], str]) -> str:
         raise ValueError(str(error)) from error
 
 
-#: fields of the order by which a site, or who stands between, may tell a crawl from others
+#: fields of the order by which a site or a proxy may distinguish a crawl from others
 SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
 
 

@@ -1,4 +1,4 @@
-"""What an order may say of the URLs and documents that it wants."""
+"""An order's rules on URLs and documents."""
 
 from __future__ import annotations
 

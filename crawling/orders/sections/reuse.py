@@ -15,9 +15,7 @@ MOST_DAYS = 366
 
 
 class ReusePart(BaseModel):
-    """0, and a page is asked for whoever has fetched it, and however long it has stayed the
-    same.
-    """
+    """0: every page is requested, even if another crawl has it or it never changed."""
 
     reuse_seconds: Annotated[
         int,

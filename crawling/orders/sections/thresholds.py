@@ -1,6 +1,4 @@
-"""When a run is to rest or to end by itself, when somebody is to be told, and whether it is time,
-in a sentence.
-"""
+"""When a run pauses or ends by itself, when listeners are alerted, and a sentence if it is time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator wants out of HTML pages, by CSS selector."""
+"""Values of HTML pages by an operator's CSS selectors."""
 
 from __future__ import annotations
 

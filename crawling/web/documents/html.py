@@ -44,7 +44,7 @@ SHOWN = {
     ("body", "background"),
     ("style", None),
 }
-#: elements whose text nobody sees
+#: elements whose text is not visible
 UNSEEN = "script,style,noscript,template,title"
 #: a page with scripts, no link, and less text than this is made by its scripts
 LEAST_TEXT = 100
@@ -86,8 +86,8 @@ def _take_links(
 ) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 
-    Most links of most pages are to places in pages that were linked before: what `links` knows
-    needs no second look.
+    Most links of most pages are to places in pages that were linked before: what `links` has needs
+    no second look.
     """
     reading, has_link = source.reading, False
     silent = reading.obey_nofollow and bool(

@@ -18,7 +18,7 @@ from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.charsets import decode
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
-#: HTML knows an element of this name, which never has content
+#: HTML has an element of this name, which never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
 #: of a larger document the beginning is read: its parser takes 40 bytes a byte, and never stops
 MOST_BYTES = 2 * 1024 * 1024

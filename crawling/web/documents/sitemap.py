@@ -31,7 +31,7 @@ MOST_SECONDS = 2.0
 #: expat keeps all open elements and all names in memory
 DEEPEST = 100
 MOST_NAMES = 1000
-#: a reference to an entity that nobody expanded
+#: a reference to an entity that was not expanded
 REFERENCE = re.compile(r"&[A-Za-z][A-Za-z0-9._-]*;")
 
 

@@ -1,8 +1,8 @@
 """HTTP to exactly the address that was vetted, as a transport adapter of requests above libcurl.
 
 The name stays in the Host header, in SNI and in the certificate check; no name is looked up here,
-so what DNS says a moment later (rebinding) changes nothing. Redirects are not followed: whoever
-calls vets the next hop.
+so what DNS says a moment later (rebinding) changes nothing. Redirects are not followed: the caller
+vets the next hop.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:"]
 
 
 class PinnedRequest(PreparedRequest):
-    """A request with what requests has no words for.
+    """A request with options that requests lacks.
 
-    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: it may be
-    told a name instead of an address. watching: `received` and `wants` of the Transfer.
+    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: it may get a
+    name instead of an address. watching: `received` and `wants` of the Transfer.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class PinnedRequest(PreparedRequest):
 class ResponseBody:
     """The body of an answer, to be read any number of times: what a Response has for `raw`.
 
-    head, request: as they came, and as they were sent. size: bytes of it that have come. Whoever
-    has it last closes it.
+    head, request: as they came, and as they were sent. size: bytes of it that have come. The last
+    holder closes it.
     """
 
     def __init__(self, transfer: Transfer, request: bytes) -> None:
@@ -82,7 +82,7 @@ class ResponseBody:
 class PinnedSession(BaseAdapter):
     """Keeps connections by scheme, name, port, address and way; shared by any number of threads.
 
-    Knows neither cookies, credentials, .netrc nor the environment's proxies.
+    Uses neither cookies, credentials, .netrc nor the environment's proxies.
 
     authorities: a file of certificates to trust instead of certifi's. limits: those of Limits that
     hold for each request.

@@ -24,14 +24,14 @@ MOST_SITES = 64
 
 
 class ConnectionSite(NamedTuple):
-    """What tells one line from another: a site that moves gets a new one."""
+    """The key of a connection: a site that moves gets a new one."""
 
     origin: str
     address: str
     port: int
     #: its URL with its address; empty without a proxy
     proxy: str
-    #: the address is dialled, or told to the proxy; only a proxy that an administrator trusts gets
+    #: the address is dialled, or sent to the proxy; only a proxy that an administrator trusts gets
     #: the name instead
     is_pinned: bool
 
@@ -45,7 +45,7 @@ class ConnectionSite(NamedTuple):
 
 
 class ConnectionPool:
-    """Shared by any number of threads; whoever has a handle has it alone.
+    """Shared by any number of threads; each handle has one user at a time.
 
     One idle handle of a site is kept: politeness asks for one request at a time. authorities: a
     file of certificates to trust.
@@ -60,7 +60,7 @@ class ConnectionPool:
     def line(self, site: ConnectionSite) -> Iterator[pycurl.Curl]:
         """A handle for one transfer. Where that fails, its connection goes with it.
 
-        Any other handle closes its connection when nobody refers to it any more.
+        Any other handle closes its connection when it is garbage-collected.
         """
         with self._lock:
             curl = self._idle.pop(site, None)
@@ -94,8 +94,9 @@ def is_quiet(curl: pycurl.Curl) -> bool:
 
 
 def bare_handle() -> pycurl.Curl:
-    """A handle that knows nothing of the environment: neither its proxies nor, as is
-    libcurl's default, .netrc."""
+    """A handle that ignores the environment: its proxies, and .netrc, which libcurl reads by
+    default.
+    """
     curl = pycurl.Curl()
     curl.setopt(pycurl.NOSIGNAL, 1)
     curl.setopt(pycurl.PROXY, "")

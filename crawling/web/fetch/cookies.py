@@ -23,7 +23,7 @@ PARTS = ("version", "name", "value", "port", "domain", "path", "secure", "expire
 
 
 class Cookies:
-    """Used by whoever has the host, which is one fetch thread at a time.
+    """Used by the fetch thread that has the host, one at a time.
 
     `has_changed` until they were dumped.
     """

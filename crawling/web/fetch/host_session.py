@@ -1,4 +1,4 @@
-"""What a shift knows of a host beside its robots.txt: cookies, how it wants to be told who asks,
+"""A shift's state of a host beside its robots.txt: cookies, the challenge of its authentication,
 and whether the crawl has logged in.
 """
 

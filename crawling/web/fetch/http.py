@@ -147,10 +147,10 @@ def fetch(
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
-    `received` is told how many bytes have come, as they came, head and encoding included, and may
-    wait, so that bandwidth stays within what was granted.
-    room: where the body is kept, which the caller leaves when it is done. keep: hand on the
-    exchange, too. judge: says of an answer's head whether to read on.
+    `received` gets the number of bytes that have come, head and encoding included, and may wait, so
+    that bandwidth stays within what was granted. room: where the body is kept, which the caller
+    leaves when it is done. keep: hand on the exchange, too. judge: says of an answer's head whether
+    to read on.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url)
@@ -193,7 +193,7 @@ def _request(
 
 
 def failed(fault: RequestException, seconds: float) -> Fetched:
-    """What is told of a fault; it is the server's, so that its text may have any length."""
+    """The message of a fault; the server's text may have any length."""
     status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
     error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
     return Fetched(status, seconds=seconds, error=error, is_stale=is_stale)

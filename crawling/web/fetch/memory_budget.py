@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crawling.web.fetch.progress import FetchStep, report_step
 
-#: a document in hand waits so long for memory; then its URL is told so, and tried again later
+#: the longest wait of a document in hand for memory; after it the URL is tried again later
 DEADLINE_SECONDS = 30.0
 UNLIMITED = 1 << 62
 
@@ -103,9 +103,7 @@ class MemoryBudget:
         return not self._taken and not self._waits
 
     def clear(self) -> bool:
-        """Let nobody have anything of the rest from here on; False, and no change, if somebody has
-        or wants it.
-        """
+        """Close the rest to all; False, and no change, if a thread has or waits for some of it."""
         with self._changed:
             if not self.is_idle:
                 return False
@@ -113,7 +111,7 @@ class MemoryBudget:
             return True
 
     def end(self) -> None:
-        """Let nobody wait any longer."""
+        """End all waits."""
         with self._changed:
             self._is_ending = True
             self._changed.notify_all()

@@ -28,7 +28,7 @@ _teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar
 
 
 def report_step(step: FetchStep, url: str | None = None) -> None:
-    """Tell what this thread does from now on, and with which URL if that is another one."""
+    """Report the present step of this thread, and its URL if it is another one."""
     if teller := _teller.get():
         teller(step, url)
 

@@ -1,4 +1,4 @@
-"""Which module fetches which scheme, beside HTTP, which knows headers, cookies and proxies
+"""The module for each scheme, except HTTP, which needs headers, cookies and proxies
 (`crawling.pipeline.client`).
 """
 

@@ -11,7 +11,7 @@ from crawling.web.statuses import FetchStatus, is_redirect
 
 #: section 2.3.1.2 asks for at least five
 MAX_HOPS = 5
-#: choices, and a proxy that nobody may be sent to any more: they lead to no rules
+#: choices, and a proxy that is obsolete: they lead to no rules
 NO_REDIRECTS = frozenset({300, 305, 306})
 
 

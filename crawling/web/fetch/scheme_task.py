@@ -19,7 +19,7 @@ class FetchTask:
     #: the vetted address of a scheme that goes to a host
     dial: str
     max_bytes: int
-    #: is told each piece's size, and may wait
+    #: gets each piece's size, and may wait
     received: Callable[[int], None]
     #: whether another port of that address is allowed
     may_dial: Callable[[int], bool]
@@ -57,7 +57,7 @@ def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> bytes:
 
 
 def type_of(path: str) -> str:
-    """The Content-Type that a name stands for; of what is packed nobody knows it."""
+    """The Content-Type by the ending of a name; that of a compressed file is unknown."""
     kind, coding = guess_type(path)
     return "application/octet-stream" if coding or not kind else kind
 

@@ -62,7 +62,7 @@ class TransferWatch:
     limits: TransferLimits
     #: whether everything is to end
     is_cut: Callable[[], bool]
-    #: is told how many bytes came, and may wait; that time is not counted against the server
+    #: gets the number of bytes that came, and may wait; that time is not counted against the server
     received: Callable[[int], None]
     #: bytes that came, heads included
     count: int = field(default=0, init=False)
@@ -86,7 +86,7 @@ class TransferWatch:
             self.tell()
 
     def tell(self) -> None:
-        """Tell what has come since the last time; whoever hears it may wait."""
+        """Report the bytes since the last call; the receiver may wait."""
         asked_at, count = time.monotonic(), self.count - self._told
         self._told += count
         if count:
@@ -114,7 +114,7 @@ class TransferWatch:
 
 @dataclass(eq=False, slots=True)
 class ConnectionGate:
-    """Lets sockets go only where they may, and knows what came over a connection that was kept."""
+    """Limits sockets to vetted addresses, and detects what came over a kept connection."""
 
     #: whether a socket may go to an address and port
     may_dial: Callable[[str, int], bool]
@@ -183,11 +183,11 @@ class AnswerHead:
 
 
 class Transfer:
-    """What comes in answer to one request; whoever has the answer closes `body`.
+    """The answer to one request; its receiver closes `body`.
 
-    may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
-    is_cut: whether everything is to end. wants: whether the body is to be read, asked with the
-    head.
+    may_dial(address, port): whether a socket may go there. received: gets the number of bytes that
+    came. is_cut: whether everything is to end. wants: whether the body is to be read, asked with
+    the head.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class Transfer:
         return call
 
     def _open(self, purpose: int, address: Any) -> socket:
-        """Only to where it may go; and nobody is asked twice.
+        """Only to a vetted address, and only once.
 
         libcurl would send the request again where a kept connection has closed.
         """

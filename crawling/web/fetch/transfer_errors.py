@@ -76,7 +76,9 @@ def fault_of(curl: pycurl.Curl, code: int, said: str) -> requests.RequestExcepti
 
 
 def why_not(fault: requests.RequestException) -> FetchStatus:
-    """Tell a server that accepted nothing from one that fell silent and one that broke off."""
+    """Distinguish a server that refused the connection, one that fell silent, and one that broke
+    off.
+    """
     for kind, status in _STATUSES:
         if isinstance(fault, kind):
             return status

@@ -13,7 +13,7 @@ from functools import lru_cache
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
 LONGEST_SECONDS = 366 * 24 * 3600
-#: of Cache-Control: for nobody else, or not without asking the server first
+#: of Cache-Control: private, or not without asking the server first
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
 #: what every crawl sends alike; an answer that varies by anything else may be another one's alone
 SENT_ALIKE = frozenset({"accept", "accept-encoding"})

@@ -24,8 +24,8 @@ def read_etag(text: str) -> str:
 
 
 def questions(etag: str, last_modified: datetime | None) -> dict[str, str]:
-    """The headers that ask for a document only if it is another than this one; empty if nothing
-    tells it apart.
+    """The headers that ask for a document only if it is another than this one; empty if the
+    document has no validator.
     """
     headers = {"If-None-Match": etag} if etag else {}
     if last_modified:

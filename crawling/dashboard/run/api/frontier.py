@@ -212,5 +212,5 @@ def _url(row: Url) -> dict[str, Any]:
     kept = {
         name: getattr(row, name) for name in ("url", "depth", "attempts", "lane", "due_at", "error")
     }
-    # annotated, so mypy does not know it
+    # annotated, which mypy does not see
     return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009

@@ -1,6 +1,4 @@
-"""A run watched from near: its numbers over time, and what to send to somebody who is to find out
-why it stands still.
-"""
+"""A run's numbers over time, and the evidence for finding out why it does not fetch."""
 
 from __future__ import annotations
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 
 from crawling.archive.reader import original_of, packed_pieces
 from crawling.archive.viewer import whole_document_of
@@ -16,7 +15,9 @@ from crawling.dashboard.base.requests import wanted_page, wanted_run
 from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, Page
+from crawling.models import ArchiveFile
+from crawling.web.addresses import read_address
+from crawling.web.file_names import file_name
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
 
@@ -61,7 +62,8 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)
     answer = HttpResponse(content, content_type="application/octet-stream")
-    answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
+    name = file_name(read_address(found.final_url), found.content_type)
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     answer["X-Content-Type-Options"] = "nosniff"
     return answer
 
@@ -76,8 +78,3 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
         messages.error(request, str(trouble))
         return redirect("crawling:archive", pk)
 
-
-def _file_name(page: Page) -> str:
-    """The last part of the address, as a file system and a header can have it."""
-    last = page.final_url.partition("?")[0].rstrip("/").rpartition("/")[2]
-    return quote(last[:100], safe="") or f"page-{page.pk}"

@@ -136,7 +136,7 @@ def test_the_document_itself_is_had_as_a_file_that_nothing_opens(run):
     )
 
     assert (answer.content, answer["Content-Type"]) == (b"rm -rf /", "application/octet-stream")
-    assert answer["Content-Disposition"] == 'attachment; filename="program"'
+    assert answer["Content-Disposition"] == 'attachment; filename="program.sh"'
 
 
 def test_a_file_that_is_gone_is_told_before_anything_is_sent(run):

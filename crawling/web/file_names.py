@@ -1,0 +1,50 @@
+"""The name of the file that a document is saved as, from its address and its type (SEEDS B1)."""
+
+from __future__ import annotations
+
+import re
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from crawling.web.addresses import Address
+
+#: the tables of Python itself: those of the machine differ from one to the next
+TYPES = MimeTypes(filenames=())
+#: a document without a type says nothing of its name
+UNTYPED = ("", "application/octet-stream")
+INDEX = "index"
+#: file systems take 255 bytes, and a character has at most 4
+LONGEST_STEM, LONGEST_SUFFIX = 50, 10
+#: what is no letter, digit or mark that every file system takes
+UNSAFE = re.compile(r"[^\w.,=@~+-]+")
+#: names of devices, which Windows opens whatever their suffix
+DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
+
+
+def file_name(address: Address, content_type: str) -> str:
+    """The last part of the path, with the query, and a suffix that belongs to the type.
+
+    A suffix of the path stays if it belongs to the type, or the type says nothing; else that of the
+    type is put behind it.
+    """
+    path, _, query = address.target.partition("?")
+    last = PurePosixPath(_safe(unquote(path.rpartition("/")[2])) or INDEX)
+    suffix = _suffix(last.suffix, content_type)
+    stem = last.stem if suffix == last.suffix else last.name
+    stem = f"{stem}-{_safe(unquote(query))}" if query else stem
+    if DEVICES.match(stem):
+        stem = f"_{stem}"
+    return stem[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
+
+
+def _safe(text: str) -> str:
+    return UNSAFE.sub("-", text).strip(".-")
+
+
+def _suffix(of_path: str, content_type: str) -> str:
+    if content_type in UNTYPED or of_path.lower() in TYPES.guess_all_extensions(
+        content_type, strict=False
+    ):
+        return of_path
+    return TYPES.guess_extension(content_type, strict=False) or of_path

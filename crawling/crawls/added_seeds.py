@@ -127,7 +127,7 @@ def _record(
         return AddedSeedsResult(added, queued, known, crawl.revision)
     key, is_wider = (
         rules_key(crawl),
-        not all(filters_of(crawl, run).scope.reaches(address) for address in new),
+        not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
     )
     crawl.seeds = [*crawl.seeds, *added]
     crawl.revision += 1

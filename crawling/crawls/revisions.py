@@ -56,6 +56,7 @@ RULING = frozenset(
         "host_max_pages",
         "host_max_bytes",
         "host_max_seconds",
+        "domain_max_pages",
     }
 )
 #: the name of added seeds in a revision (`crawling.crawls.added_seeds`)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Q
@@ -72,7 +73,7 @@ def ending_of(run: Run) -> str:
             "known before are done."
         )
     closed = (
-        run.urls.filter(state=UrlState.EXCLUDED, status=FetchStatus.HOST_BUDGET)
+        run.urls.filter(state=UrlState.EXCLUDED, status__in=CLOSED)
         .values("queue")
         .distinct()
         .count()
@@ -84,6 +85,8 @@ def ending_of(run: Run) -> str:
         )
     if Rule.DOMAIN_BUDGET in kept_out:
         return "Every URL that was let in is done; the limit of hosts on a domain kept others out."
+    if Rule.CRAWL_HOSTS in kept_out:
+        return "Every URL that was let in is done; the limit of hosts kept others out."
     if Rule.HOST_BUDGET in kept_out:
         return "Every URL that was let in is done; a soft limit on each host kept others out."
     held = (
@@ -117,6 +120,8 @@ def _total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
 
 
+#: what the URLs of a host end with whose limit, or that of whose domain, is reached
+CLOSED = (FetchStatus.HOST_BUDGET, FetchStatus.DOMAIN_BUDGET)
 #: URLs of a host that are excluded in one transaction; the others follow with the next claims
 MOST_EXCLUDED = 5_000
 
@@ -137,12 +142,17 @@ def spent(budget: Mapping[str, int | None], level: str, now: datetime) -> Q | No
 
 
 def within_host_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
-    """How many URLs each queue may give, which loses what it has once its host's limit is reached.
+    """How many URLs each queue may give, which loses what it has once the limit of its host, or of
+    its domain, is reached.
 
     The caller holds the run's lock.
 
-    The limit on pages is exact: what is in process counts as had.
+    The limits on pages are exact: what is in process counts as had.
     """
+    return _within_domains(run, _within_hosts(run, wanted))
+
+
+def _within_hosts(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     reached = spent(run.crawl.budget, "host_max", timezone.now())
     if reached is None or not wanted:
         return dict(wanted)
@@ -153,19 +163,22 @@ def within_host_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
         )
     }
     for queue in closed.values():
-        sentence = (
-            f"{FetchStatus.HOST_BUDGET.sentence} ({queue.host.name}: {queue.pages:,} pages, "
-            f"{queue.bytes:,} bytes)"
-        )
-        waiting = (
-            Url.objects.filter(queue=queue, state=UrlState.QUEUED)
-            .order_by("lane", "rank", "pk")
-            .values_list("pk", flat=True)
-        )
-        exclude(run.pk, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), FetchStatus.HOST_BUDGET)
+        had = f"{queue.host.name}: {queue.pages:,} pages, {queue.bytes:,} bytes"
+        _close(queue, FetchStatus.HOST_BUDGET, had)
     return {
         queue: count for queue, count in _pages_left(run, wanted).items() if queue not in closed
     }
+
+
+def _close(queue: HostQueue, status: FetchStatus, had: str) -> None:
+    """Exclude what a queue has, some of it at a time."""
+    waiting = (
+        Url.objects.filter(queue=queue, state=UrlState.QUEUED)
+        .order_by("lane", "rank", "pk")
+        .values_list("pk", flat=True)
+    )
+    sentence = f"{status.sentence} ({had})"
+    exclude(queue.run_id, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), status)
 
 
 def _pages_left(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
@@ -173,27 +186,73 @@ def _pages_left(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     if not most:
         return dict(wanted)
     had = dict(run.queues.filter(pk__in=wanted).values_list("pk", "pages"))
-    in_process = Url.objects.filter(
-        queue__in=wanted, state=UrlState.IN_PROCESS, shift__isnull=False
-    ).values_list("queue")
-    held = dict(in_process.annotate(n=Count("pk")))
+    held = _in_process(wanted)
     return {
         queue: max(0, min(count, most - had[queue] - held.get(queue, 0)))
         for queue, count in wanted.items()
     }
 
 
-def beyond_domains(run: Run, links: Sequence[Candidate]) -> dict[str, str]:
-    """The links' hosts that the run must not begin with, each with its domain.
+def _in_process(queues: Collection[int]) -> dict[int, int]:
+    """How many URLs of each queue are being fetched."""
+    in_process = Url.objects.filter(
+        queue__in=queues, state=UrlState.IN_PROCESS, shift__isnull=False
+    ).values_list("queue")
+    return dict(in_process.annotate(n=Count("pk")))
+
+
+def _within_domains(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
+    """The same for the limit on pages of each registrable domain, which its hosts share."""
+    most = run.crawl.budget.get("domain_max_pages")
+    if not most or not wanted:
+        return dict(wanted)
+    mine = {queue.pk: queue for queue in run.queues.filter(pk__in=wanted).exclude(domain="")}
+    queues = run.queues.filter(domain__in={queue.domain for queue in mine.values()})
+    rows = list(queues.values_list("pk", "domain", "pages"))
+    held = _in_process([queue for queue, _, _ in rows])
+    done: Counter[str] = Counter()
+    left: dict[str, int] = {}
+    for queue_id, domain, pages in rows:
+        done[domain] += pages
+        left[domain] = left.get(domain, most) - pages - held.get(queue_id, 0)
+    limits = {}
+    for queue_id, count in wanted.items():
+        queue = mine.get(queue_id)
+        if queue is None:  # a literal address has no domain
+            limits[queue_id] = count
+        elif done[queue.domain] >= most:
+            _close(
+                queue, FetchStatus.DOMAIN_BUDGET, f"{queue.domain}: {done[queue.domain]:,} pages"
+            )
+        else:
+            limits[queue_id] = max(0, min(count, left[queue.domain]))
+            left[queue.domain] -= limits[queue_id]
+    return limits
+
+
+def hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
+    """The links' hosts that the run must not begin with, each with the rule and a sentence.
 
     Of new hosts those that were found first are let in. The caller holds the run's lock.
     """
-    most = run.crawl.budget.get("domain_max_hosts")
-    if most is None or not links:
+    budget = run.crawl.budget
+    a_domain, in_all = budget.get("domain_max_hosts"), budget.get("max_hosts")
+    if not links or (a_domain is None and in_all is None):
         return {}
     hosts = {link.address.host_key: link.address.hostname for link in links}
     known = set(run.queues.filter(host__name__in=hosts).values_list("host__name", flat=True))
-    domains = {host: domain_of(name) for host, name in hosts.items() if host not in known}
+    new = {host: name for host, name in hosts.items() if host not in known}
+    kept_out = _beyond_domains(run, new, a_domain) if a_domain is not None else {}
+    if in_all is not None and new.keys() - kept_out.keys():
+        room = max(0, in_all - run.queues.count())
+        sentence = f"the limit of {in_all:,} host{'s' * (in_all != 1)} is reached"
+        for host in [host for host in new if host not in kept_out][room:]:
+            kept_out[host] = (Rule.CRAWL_HOSTS, sentence)
+    return kept_out
+
+
+def _beyond_domains(run: Run, new: Mapping[str, str], most: int) -> dict[str, tuple[Rule, str]]:
+    domains = {host: domain_of(name) for host, name in new.items()}
     if not any(domains.values()):
         return {}
     of_them = run.queues.filter(domain__in=set(domains.values()) - {""})
@@ -202,5 +261,5 @@ def beyond_domains(run: Run, links: Sequence[Candidate]) -> dict[str, str]:
     for host, domain in domains.items():
         had[domain] = had.get(domain, 0) + 1
         if domain and had[domain] > most:
-            beyond[host] = domain
+            beyond[host] = (Rule.DOMAIN_BUDGET, f"the limit of hosts is reached for {domain}")
     return beyond

@@ -45,7 +45,7 @@ def _most(span: int, delay: float, limit: int | None) -> int | None:
 
 def _share(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
-    grows = order.scope == Reach.DOMAIN or order.off_site_hops > 0
+    grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or order.off_site_hops > 0
     if order.max_pages is None and order.host_max_pages is None:
         return (
             f"It begins with {known}. No limit on pages is set: it ends when it knows no more "

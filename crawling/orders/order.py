@@ -84,11 +84,12 @@ class CrawlOrder(
         Question(
             label="Follow links to",
             help="Where one of the addresses redirects to counts as one of them.",
-            meaning="which links to follow: those to the seeds' host, path or domain",
+            meaning="which links to follow: those to the seeds' host, path or domain, or anywhere",
             choices=(
                 (Reach.HOST, "the hosts of these addresses"),
                 (Reach.PATH, "the directories of these addresses, and what lies below them"),
                 (Reach.DOMAIN, "all hosts of these addresses' domains"),
+                (Reach.ANYWHERE, "anywhere, within limits on hosts and on pages of each"),
             ),
             option="--scope",
         ),
@@ -215,6 +216,12 @@ class CrawlOrder(
             raise ValueError(in_short(wrong))
         return [address.url for address in addresses]
 
+    def mistakes(self) -> dict[str, str]:
+        """A sentence by field for what cannot be together."""
+        return self.budget_mistakes() | (
+            self.guard_mistakes() if self.scope is Reach.ANYWHERE else {}
+        )
+
 
 #: the parts of an order that a column of the crawl keeps each as they are; what asks hosts holds
 #: secrets, and is kept by `crawling.crawls.fetching_section`
@@ -279,7 +286,7 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
                 field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
             )
         return None, errors
-    mistakes = order.budget_mistakes()
+    mistakes = order.mistakes()
     return (None, mistakes) if mistakes else (order, {})
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from crawling.scope.blocklist import Blocklist
-from crawling.scope.scope import Scope
+from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import Address
 from crawling.web.expressions import Expressions
 
@@ -30,6 +30,7 @@ class Rule(StrEnum):
     HOST_BUDGET = "host_budget"
     BUDGET = "budget"
     DOMAIN_BUDGET = "domain_budget"
+    CRAWL_HOSTS = "crawl_hosts"
 
     @property
     def number(self) -> int:
@@ -108,9 +109,9 @@ class UrlFilters:
         return self._judge_place(address, depth, hops)
 
     def _judge_place(self, address: Address, depth: int, hops: int) -> Ruling:
-        beyond = 0 if self.scope.reaches(address) else hops + 1
+        beyond = self._links_outside(address, hops)
         if beyond > self.off_site_hops:
-            why = self.scope.why_not(address, depth)
+            why = self.scope.why_not(address, depth) or self.scope.why_off_site(address)
             allowed = (
                 f", and it is {beyond} links outside, where {self.off_site_hops} are allowed"
                 if self.off_site_hops
@@ -131,6 +132,14 @@ class UrlFilters:
             including or "it holds none of the expressions to include",
             beyond,
         )
+
+    def _links_outside(self, address: Address, hops: int) -> int:
+        """How many links in a row have led outside the scope; anywhere, off the seeds' domains, as
+        far as the order limits that.
+        """
+        counts_off_site = self.scope.reach is Reach.ANYWHERE and self.off_site_hops
+        is_inside = self.scope.is_on_site if counts_off_site else self.scope.reaches
+        return 0 if is_inside(address) else hops + 1
 
     def is_final(self, ruling: Ruling) -> bool:
         """Whether a link that was refused would be refused on every page: then depth and hops were

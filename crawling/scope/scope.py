@@ -22,6 +22,7 @@ class Reach(StrEnum):
     HOST = "host"
     PATH = "path"
     DOMAIN = "domain"
+    ANYWHERE = "anywhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Scope:
     #: what the seeds stand for, by reach: their host keys; their directories, like
     #: `example.org/manual/`; or their domains under the public suffix list, so that
     #: `docs.example.org` takes in `www.example.org`. A literal address has no domain and stands for
-    #: its host key alone
+    #: its host key alone. Anywhere, domains are where counts of links off site begin
     roots: frozenset[str]
     max_depth: int | None
 
@@ -52,6 +53,10 @@ class Scope:
 
     def reaches(self, address: Address) -> bool:
         """Whether the address is near enough to a seed, at whatever depth."""
+        return self.reach is Reach.ANYWHERE or self.is_on_site(address)
+
+    def is_on_site(self, address: Address) -> bool:
+        """Whether the address is where the seeds are: links off site are counted from there."""
         if self.reach is not Reach.PATH:
             return _root(self.reach, address) in self.roots
         directory = _directory(address)
@@ -70,9 +75,13 @@ class Scope:
             return {
                 Reach.HOST: lambda: f"{address.host_key} is no host of a seed",
                 Reach.PATH: lambda: f"{_directory(address)} is in no directory of a seed",
-                Reach.DOMAIN: lambda: f"{_root(Reach.DOMAIN, address)} is no domain of a seed",
+                Reach.DOMAIN: lambda: self.why_off_site(address),
             }[self.reach]()
         return "" if self.admits_depth(depth) else self.why_not_so_deep()
+
+    def why_off_site(self, address: Address) -> str:
+        """A sentence's part for an address on no domain of a seed."""
+        return f"{_root(Reach.DOMAIN, address)} is no domain of a seed"
 
     def why_not_so_deep(self) -> str:
         return f"the depth is limited to {DEEPEST if self.max_depth is None else self.max_depth}"

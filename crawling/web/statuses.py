@@ -48,6 +48,7 @@ class FetchStatus(IntEnum):
     TOO_LARGE = -43
     HOST_BUDGET = -44
     TAKEN_OUT = -45
+    DOMAIN_BUDGET = -46
     OUR_FAULT = -99
 
     @property
@@ -95,6 +96,8 @@ SENTENCES = {
     FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not "
     "read to its end.",
     FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
+    FetchStatus.DOMAIN_BUDGET: "The crawl's limit of pages on each domain was reached before this "
+    "page's turn.",
     FetchStatus.TAKEN_OUT: "An operator took this address out of the frontier.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the "
     "crawl's log.",
@@ -164,6 +167,7 @@ UNWANTED = frozenset(
         FetchStatus.WRONG_TYPE,
         FetchStatus.TOO_LARGE,
         FetchStatus.HOST_BUDGET,
+        FetchStatus.DOMAIN_BUDGET,
         FetchStatus.TAKEN_OUT,
     }
 )

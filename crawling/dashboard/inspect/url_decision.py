@@ -313,7 +313,7 @@ def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
     budget = {
         name: most
         for name, most in run.crawl.budget.items()
-        if name.startswith("host_") and most is not None
+        if name.startswith(("host_", "domain_max_pages")) and most is not None
     }
     if row and budget:
         queue = row.queue

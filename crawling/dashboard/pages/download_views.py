@@ -77,4 +77,3 @@ def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBas
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:archive", pk)
-

@@ -43,6 +43,7 @@ class CrawlSettings:
             Reach.HOST: "the seeds' hosts",
             Reach.PATH: "the seeds' directories",
             Reach.DOMAIN: "the seeds' domains",
+            Reach.ANYWHERE: "anywhere",
         }[Reach(self.crawl.scope)]
 
     @property

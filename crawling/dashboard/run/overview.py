@@ -33,6 +33,8 @@ from crawling.dashboard.run.rates import FetchRates, rates_of
 from crawling.dashboard.run.statuses import StatusRow, status_rows
 from crawling.models import CrawlJob, Page, Run, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.orders.fields import fields_of
+from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.remaining_time import remaining
@@ -162,9 +164,8 @@ class RunOverview:
             "--delay": f"{crawl.delay_seconds:g}",
             "--processes": crawl.processes if crawl.processes > 1 else None,
             "--priority": crawl.priority or None,
-            "--reuse-seconds": crawl.reuse.get("reuse_seconds") or None,
-            "--revisit-days": crawl.reuse.get("revisit_days") or None,
         }
+        options |= self._numbers_of_parts()
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
         given += [
             flag
@@ -189,6 +190,16 @@ class RunOverview:
             ["…"] if len(crawl.seeds) > 3 else []
         )
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
+
+    def _numbers_of_parts(self) -> dict[str, int]:
+        """The options of parts of the order that take a number other than the usual one."""
+        return {
+            one.question.option: value
+            for column in ("filters", "budget", "reuse")
+            for one in fields_of(PARTS[column])
+            if one.question.option and one.kind is int
+            if (value := getattr(self.crawl, column).get(one.name, one.default)) != one.default
+        }
 
     def _ordering_options(self) -> list[str]:
         given = [

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from crawling.frontier.admit.schedule import unseen
-from crawling.frontier.run_limits import beyond_domains, soft_limit_reached, spent
+from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run
 from crawling.scope.filters import Rule
@@ -20,13 +20,13 @@ def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate]
     The caller holds the run's lock.
     """
     links, refusals = _within_softly(run, links)
-    beyond = beyond_domains(run, links)
+    beyond = hosts_kept_out(run, links)
     if not beyond:
         return links, refusals
     kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
     for link in kept_out:
-        sentence = f"the limit of hosts is reached for {beyond[link.address.host_key]}"
-        refusals.append(_refusal(link, Rule.DOMAIN_BUDGET, sentence))
+        rule, sentence = beyond[link.address.host_key]
+        refusals.append(_refusal(link, rule, sentence))
     return [link for link in links if link.address.host_key not in beyond], refusals
 
 

@@ -24,7 +24,10 @@ COME_BACK_WITH = {
     FetchStatus.WRONG_TYPE: frozenset({"types"}),
     FetchStatus.TOO_LARGE: frozenset({"max_document_bytes"}),
     FetchStatus.HOST_BUDGET: frozenset({"host_max_pages", "host_max_bytes", "host_max_seconds"}),
+    FetchStatus.DOMAIN_BUDGET: frozenset({"domain_max_pages"}),
 }
+#: counts decided these, and will again
+COUNTED_RULES = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET, Rule.CRAWL_HOSTS)
 RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLOCKLISTED})
 
 
@@ -79,7 +82,7 @@ def rejudge_verdicts(
     for row in rows:
         address = read_address(row.url)
         ruling = filters.judge(address, depth=row.depth, hops=row.hops)
-        if ruling.admits and row.rule not in (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET):
+        if ruling.admits and row.rule not in COUNTED_RULES:
             found.append(Candidate(address, row.depth, row.via, hops=ruling.hops))
             passing.append(row)
     if passing:

@@ -87,6 +87,7 @@ class BudgetPart(BaseModel):
             help="After that nothing more is fetched there.",
             meaning="pages of a host after which nothing more is fetched there",
             above="",
+            option="--host-max-pages",
         ),
     ] = None
     host_max_bytes: Annotated[
@@ -108,6 +109,27 @@ class BudgetPart(BaseModel):
             unit=MINUTES,
         ),
     ] = None
+    max_hosts: Annotated[
+        Count | None,
+        Question(
+            label="Hosts",
+            help="Links to further hosts are not followed. Needed if links may lead anywhere.",
+            meaning="hosts of the crawl; links to further ones are not let in. Seeds are let in, "
+            "and count. Needed with the scope anywhere",
+            above="",
+            option="--max-hosts",
+        ),
+    ] = None
+    domain_max_pages: Annotated[
+        Count | None,
+        Question(
+            label="Pages a domain",
+            help="Of all its hosts together; after that nothing more is fetched there.",
+            meaning="pages of one registrable domain after which nothing more is fetched there. "
+            "This or host_max_pages is needed with the scope anywhere",
+            option="--domain-max-pages",
+        ),
+    ] = None
     domain_max_hosts: Annotated[
         Count,
         Question(
@@ -115,7 +137,7 @@ class BudgetPart(BaseModel):
             help=f"Links to further hosts of a domain are not followed. Empty: {MOST_HOSTS}.",
             meaning="hosts of one registrable domain; links to further ones are not let in, since "
             "a wildcard in DNS makes names without end. Seeds are let in, and count",
-            above="",
+            option="--domain-max-hosts",
         ),
     ] = MOST_HOSTS
 
@@ -132,3 +154,17 @@ class BudgetPart(BaseModel):
             for soft, least, hard, most in pairs
             if least is not None and most is not None and least >= most
         }
+
+    def guard_mistakes(self) -> dict[str, str]:
+        """A sentence for each limit without which a crawl of any site would have no end."""
+        mistakes = {}
+        if self.max_hosts is None:
+            mistakes["max_hosts"] = (
+                "is needed with the scope anywhere: links lead to ever more hosts"
+            )
+        if self.host_max_pages is None and self.domain_max_pages is None:
+            mistakes["host_max_pages"] = (
+                "this or domain_max_pages is needed with the scope anywhere: a single site "
+                "without end could take all of the crawl"
+            )
+        return mistakes

@@ -35,8 +35,11 @@ class FiltersPart(BaseModel):
         NUMBER,
         Question(
             label="Links outside the scope",
-            help="In a row; empty or 0 stays within it.",
-            meaning="links in a row that may lead outside the scope",
+            help="In a row; empty or 0 stays within it. If links may lead anywhere: links in a row "
+            "off the domains of the start; empty or 0 is no limit.",
+            meaning="links in a row that may lead outside the scope; with the scope anywhere: off "
+            "the seeds' domains, and 0 is no limit",
+            option="--off-site-hops",
         ),
     ] = 0
     max_document_bytes: Annotated[

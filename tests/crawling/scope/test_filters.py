@@ -40,7 +40,7 @@ def test_of_all_rules_the_first_that_knows_decides():
     assert judged(filters, "http://c.test/x", hops=1) == (Rule.SCOPE, False)
     assert judged(filters, "http://a.test/y") == (Rule.INCLUDE, False)
     assert judged(filters, "http://a.test/x") == (Rule.INCLUDE, True)
-    assert [rule.number for rule in Rule] == list(range(1, 13))
+    assert [rule.number for rule in Rule] == list(range(1, 14))
 
 
 def test_links_outside_the_scope_are_counted_in_a_row():
@@ -53,6 +53,18 @@ def test_links_outside_the_scope_are_counted_in_a_row():
 
     assert hops == [1, 2, 0]
     assert judged(filters, "http://d.test/", hops=2) == (Rule.SCOPE, False)
+
+
+def test_anywhere_every_site_is_let_in_and_links_off_the_seeds_domains_count_if_limited():
+    free, limited = rules(reach=Reach.ANYWHERE), rules(reach=Reach.ANYWHERE, off_site_hops=1)
+
+    assert judged(free, "http://b.test/", hops=99) == (Rule.SCOPE, True)
+    assert judged(limited, "http://www.a.test/", hops=99) == (Rule.SCOPE, True)
+    assert judged(limited, "http://b.test/") == (Rule.SCOPE, True)
+    refused = limited.judge(read_address("http://c.test/"), depth=2, hops=1)
+    assert refused.sentence == (
+        "c.test is no domain of a seed, and it is 2 links outside, where 1 are allowed"
+    )
 
 
 def test_a_refusal_names_the_expression_by_number_and_text():

@@ -49,6 +49,8 @@ OTHERWISE = {
     "host_max_pages": 4,
     "host_max_bytes": 2**19,
     "host_max_seconds": 60,
+    "max_hosts": 50,
+    "domain_max_pages": 40,
     "domain_max_hosts": 9,
     "max_error_percent": 50,
     "error_minutes": 3,

@@ -22,6 +22,23 @@ from crawling.web.outages import Outage, read_outage
 #: never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
+#: If the order of visits is exact, only the host of the URL that is first of all hosts may be
+#: leased; while another crawl has that host, or its delay lasts, none is. One that rests for
+#: longer, as after a failure, is passed over. The first URL of each host is read.
+IS_NEXT = f"""(
+    NOT %(exact)s OR q.id = (
+        SELECT w.id FROM crawling_hostqueue w
+        CROSS JOIN LATERAL (
+            SELECT lane, rank, id FROM crawling_url
+            WHERE queue_id = w.id AND state = '{UrlState.QUEUED}'
+                AND (due_at IS NULL OR due_at <= clock_timestamp())
+            ORDER BY lane, rank, id LIMIT 1
+        ) u
+        WHERE w.run_id = %(run)s AND w.queued > 0
+            AND w.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
+        ORDER BY u.lane, u.rank, u.id LIMIT 1)
+)"""  # noqa: S608  # a constant
+
 #: read along the index `queues_in_turn` until there are enough, however many hosts the run has
 DUE_HOSTS = f"""
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
@@ -29,7 +46,7 @@ DUE_HOSTS = f"""
         AND h.id <> ALL(%(avoid)s::bigint[])
       AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
       AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
-      AND {PASSES_GATE}
+      AND {PASSES_GATE} AND {IS_NEXT}
     ORDER BY q.due_at, q.id LIMIT %(limit)s
 """
 
@@ -206,14 +223,16 @@ def lease_hosts(
     delay_seconds: float,
     lease_seconds: float,
     avoid: Collection[int] = (),
+    is_exact: bool = False,
 ) -> list[LeasedHost]:
     """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first
     whose last turn is longest ago.
 
     Hosts that another transaction is leasing are passed over, never waited for; so are those of the
-    ids in `avoid`, and those that the gate holds back.
+    ids in `avoid`, and those that the gate holds back. is_exact: none but the host of the URL that
+    is first in the order of visits.
     """
-    due = _due_hosts(shift, limit, soon_seconds, avoid)
+    due = _due_hosts(shift, limit, soon_seconds, avoid) | {"exact": is_exact}
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
         rows = cursor.fetchall()
@@ -252,6 +271,7 @@ def _due_hosts(
         "shift": shift.pk,
         "avoid": list(avoid),
         "gate": gate_is_wanted(),
+        "exact": False,
     }
 
 

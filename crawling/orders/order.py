@@ -170,8 +170,9 @@ class CrawlOrder(
         NUMBER,
         Question(
             label="URLs a host hands out at a time",
-            help="1 keeps the order of visits exact; more is faster.",
-            meaning="URLs a host hands out at a time; 1 keeps the order exact, more is faster",
+            help="More is faster; fewer keep closer to the order of visits.",
+            meaning="URLs a host hands out at a time; more is faster, fewer keep closer to the "
+            "order of visits, which exact_order keeps exactly",
             option="--batch-size",
         ),
     ] = 100

@@ -20,7 +20,8 @@ TAX = 0.1
 class Order(StrEnum):
     """Orders of visits.
 
-    Exact on one host with batches of one URL; more hosts and larger batches take turns within it.
+    Hosts take turns within it, and with batches of several URLs so do those of a host, unless the
+    order is to be exact (`exact_order`).
     """
 
     BREADTH_FIRST = "breadth_first"

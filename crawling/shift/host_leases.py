@@ -25,7 +25,7 @@ from crawling.frontier.leases import (
 )
 from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.run_lock import locked_run
-from crawling.models import Run, Shift
+from crawling.models import CrawlJob, Run, Shift
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
@@ -66,6 +66,7 @@ class HostLeases:
         self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
         self._is_full = False
+        self._is_exact = has_exact_order(shift.process.run.crawl)
 
     def count(self) -> int:
         return len(self._visits)
@@ -75,6 +76,7 @@ class HostLeases:
         on.
         """
         self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
+        self._is_exact = has_exact_order(run.crawl)
         pace = self._context.pace
         pace.follow(run.crawl.delay_seconds, PolitenessPart(**run.crawl.politeness))
         for visit in self._visits.values():
@@ -151,6 +153,8 @@ class HostLeases:
         need them, or other hosts of the run wait for their places. The first to come are the first
         to go.
         """
+        if self._is_exact:  # the next URL may be another host's
+            return {visit.host.host_id for visit in visits}
         now = time.monotonic()
         longest_here = sorted(visits, key=lambda visit: visit.leased_at)
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
@@ -172,7 +176,7 @@ class HostLeases:
         batch = self._shift.process.run.crawl.batch_size
         most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
         within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
-        return 1 if batch == 1 else max(1, int(min(most, within_turn)))
+        return 1 if batch == 1 or self._is_exact else max(1, int(min(most, within_turn)))
 
     def lease_more(self, threads: int) -> None:
         """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs
@@ -185,9 +189,10 @@ class HostLeases:
             raise RuntimeError(
                 "the thread that resolves names has ended; the worker's log says why"
             )
-        room = threads * HOSTS_PER_THREAD - len(self._visits)
+        most, least = (1, 1) if self._is_exact else (threads * HOSTS_PER_THREAD, max(1, threads))
+        room = most - len(self._visits)
         now = time.monotonic()
-        if room < max(1, threads):
+        if room < least:
             self._is_full = True
             return
         if now < self._lease_again_at:
@@ -201,6 +206,7 @@ class HostLeases:
             delay_seconds=self._context.pace.delay_seconds,
             lease_seconds=settings.BANK_LEASE_SECONDS,
             avoid=self._yielded.keys(),
+            is_exact=self._is_exact,
         )
         self._is_full = len(hosts) == room
         if not self._open([self._visit(host) for host in hosts]):
@@ -322,6 +328,11 @@ class HostLeases:
         self._names.close()
         self._names.counter.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)
+
+
+def has_exact_order(crawl: CrawlJob) -> bool:
+    """Whether the order of visits is to be exact: one URL at a time, and of all hosts the first."""
+    return bool(crawl.ordering.get("exact_order"))
 
 
 def _rests(visit: Visit) -> bool:

@@ -31,7 +31,7 @@ from crawling.shift.archive_stage import ArchiveStage, paused_by
 from crawling.shift.context_factory import bytes_a_second, make_context
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.grants import ShiftGrants
-from crawling.shift.host_leases import SOON_SECONDS, HostLeases
+from crawling.shift.host_leases import SOON_SECONDS, HostLeases, has_exact_order
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory_stage import MemoryStage
 from crawling.shift.port import QueuedShiftPort
@@ -265,7 +265,8 @@ class ShiftWork:
 
     def _fit_threads(self, run: Run) -> None:
         """As many fetch threads as are granted and ordered (B11's `setSize`)."""
-        slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
+        ordered = 1 if has_exact_order(run.crawl) else run.crawl.claim["fetch_slots"]
+        slots = min(self._buyer.held["fetch_slots"], ordered)
         self._threads.set_size(min(slots, self._memory.most_threads()))
         self._memory.set_limit()
         self._buyer.obey(run.crawl.claim, self._threads.at_work())

@@ -208,6 +208,7 @@ class RunOverview:
         ]
         return [
             *given,
+            *(["--exact-order"] if self.crawl.ordering.get("exact_order") else []),
             *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else []),
         ]
 

@@ -20,6 +20,18 @@ class OrderingPart(BaseModel):
     to it + url_weight x importance.
     """
 
+    exact_order: Annotated[
+        bool,
+        Question(
+            label="Exact order",
+            help="Of all hosts, the URL that is first in the order is fetched next, alone, once "
+            "the page before it is read: one worker, one fetch thread, one URL at a time. Slow: it "
+            "waits for the delay of each host.",
+            meaning="of all hosts, fetch the URL that is first in the order of visits next, alone: "
+            "one process, one fetch thread and batches of one, whatever else the order says",
+            option="--exact-order",
+        ),
+    ] = False
     links_weight: Annotated[
         Weight,
         Question(

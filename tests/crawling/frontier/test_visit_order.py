@@ -103,3 +103,43 @@ def test_path_ascending_also_fetches_the_directories_above_each_page(make_site, 
     crawl_to_the_end(f"{site.url}/a/b/page", path_ascending=True)
 
     assert sorted(site.paths) == ["/", "/a/", "/a/b/", "/a/b/page", "/a/c/", "/a/c/x"]
+
+
+#: what each order says of the book's graph, in letters
+BOOK_ORDERS = [
+    ("breadth_first", {}, "ABCDEFHGI"),
+    ("depth_first", {}, "ABCDEHIFG"),
+    ("best_first", {"importance": IMPORTANCE}, "ADBCEFGHI"),
+]
+
+
+@pytest.mark.parametrize(("visits", "fields", "letters"), BOOK_ORDERS)
+def test_an_exact_order_is_kept_across_hosts_whatever_else_is_ordered(
+    visits, fields, letters, make_site, crawl_to_the_end
+):
+    log = []
+    hosts = [make_site({}, address=f"127.0.0.{number}") for number in (2, 3, 4)]
+    at = {page: f"{hosts[number % 3].url}/{page}" for number, page in enumerate(EDGES)}
+
+    def page_of(page):
+        def reply(_request):
+            log.append(page)
+            return 200, {"Content-Type": "text/html"}, linking(at[one] for one in EDGES[page])
+
+        return reply
+
+    for number, page in enumerate(EDGES):
+        hosts[number % 3].pages[f"/{page}"] = page_of(page)
+
+    crawl_to_the_end(
+        at["A"],
+        scope="anywhere",
+        max_hosts=9,
+        host_max_pages=9,
+        order=visits,
+        exact_order=True,
+        delay_seconds=0.05,
+        **fields,
+    )
+
+    assert "".join(log) == letters

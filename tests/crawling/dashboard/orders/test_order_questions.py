@@ -57,6 +57,7 @@ OTHERWISE = {
     "min_free_bytes": 2**30,
     "at_threshold": "stop",
     "wait_alert_minutes": None,
+    "exact_order": True,
     "links_weight": -0.5,
     "url_weight": 1_234_567.0 / 2,
     "importance": {"[?&]q=": 10.0, "/a=b/": -1.5},

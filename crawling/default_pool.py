@@ -38,7 +38,7 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
         NewClass(
             "memory",
             "MiB",
-            "Documents in hand; a shift's largest document follows from its share.",
+            "Documents in hand: a share a fetch thread, and the programs that read PDF.",
             psutil.virtual_memory().total // MIB // 8,
         ),
         NewClass(

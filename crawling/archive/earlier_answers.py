@@ -8,19 +8,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from io import BytesIO
 
 from django.db import connection
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.reader import following_record, original_of, record_of
-from crawling.archive.unpacker import MOST_SHOWN, decoded
+from crawling.archive.reader import following_record, open_record_of, original_of
+from crawling.archive.unpacker import OpenRecord, decoded_stream
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
+from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching.freshness import may_be_reused
 from crawling.web.http_caching.revalidation import questions, read_head
+
+#: what a record has beside the document: its header, the answer's head, and what packing a document
+#: adds that cannot be packed
+MOST_AROUND = 2 * 1024 * 1024
 
 #: of each URL the latest answer that was a document, or said that there is no newer one
 LATEST = """
@@ -62,7 +66,8 @@ class StoredDocument:
     #: id of the page that has it
     page: int
     headers: Mapping[str, str]
-    body: bytes
+    #: whoever has it closes it
+    body: DocumentStream
 
 
 def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnswer]:
@@ -89,49 +94,74 @@ def _earlier(page: Page, originals: Mapping[int, Page]) -> EarlierAnswer:
     return EarlierAnswer(original, bytes(page.digest or b""), page.etag, page.last_modified)
 
 
-def stored_document(earlier: EarlierAnswer) -> StoredDocument | None:
-    """Read the earlier document again; None if this machine does not have it, or has another.
+def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
+    """Read the earlier document again; None if this machine does not have it, or has another, or
+    one of more than `most` bytes.
 
     Only what can be read again may be asked for by "if it has changed": the answer "no" brings
     neither text nor links.
     """
+    page = earlier.original
+    if page.bytes > most:
+        return None
     try:
-        record = record_of(earlier.original)
+        record = open_record_of(page, most + MOST_AROUND)
     except ArchiveTrouble:
         return None
     headers = read_head(record.head)
-    body = decoded(record.payload, headers.get("content-encoding", ""))
-    return (
-        StoredDocument(earlier.original.pk, headers, body)
-        if sha256(body).digest() == earlier.digest
-        else None
-    )
+    body = _document(record, headers.get("content-encoding", ""), most)
+    if _is(body, earlier.digest):
+        return StoredDocument(page.pk, headers, body)
+    body.close()
+    return None
 
 
-def answer_of(page: Page, original: Page) -> Fetched | None:
-    """The answer that a page was, byte by byte; None: it may not serve another crawl, or the
-    archive has it no more.
+def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
+    """The answer that a page was, byte by byte; None: it may not serve another crawl, has more than
+    `most` bytes, or the archive has it no more.
 
     original: the page in whose record the payload is. What does not have the digest of the page is
     not handed out.
     """
+    if page.bytes > most:
+        return None
     try:
-        stored, request = record_of(page), following_record(page)
-        payload = stored.payload if original.pk == page.pk else record_of(original).payload
+        request, stored = following_record(page), open_record_of(page, most + MOST_AROUND)
+        payload = stored.payload
+        if original.pk != page.pk:
+            payload.close()
+            payload = open_record_of(original, most + MOST_AROUND).payload
     except ArchiveTrouble:
         return None
     lines = [line.partition(":") for line in stored.head.splitlines()[1:] if ":" in line]
     headers = CaseInsensitiveDict({name.strip(): value.strip() for name, _, value in lines})
-    body = decoded(payload, headers.get("Content-Encoding", ""))
-    is_whole = len(body) < MOST_SHOWN and sha256(body).digest() == bytes(page.digest or b"")
-    if not is_whole or not may_be_reused(headers, request):
-        return None
-    return Fetched(
+    body = decoded_stream(payload, headers.get("Content-Encoding", ""), most)
+    exchange = Exchange(request, stored.head.encode("latin-1"), payload.content)
+    found = Fetched(
         page.status,
         headers,
         body,
         page.fetch_seconds,
         http_status=page.status,
-        exchange=Exchange(request, stored.head.encode("latin-1"), BytesIO(payload)),
+        exchange=exchange,
         reused=ReusedAnswer(page.pk, page.address, page.fetched_at),
     )
+    if _is(body, bytes(page.digest or b"")) and may_be_reused(headers, request):
+        return found
+    found.close()
+    return None
+
+
+def _document(record: OpenRecord, coding: str, most: int) -> DocumentStream:
+    """The document in a record, which nothing else is wanted of."""
+    body = decoded_stream(record.payload, coding, most)
+    if body is not record.payload:
+        record.payload.close()
+    return body
+
+
+def _is(document: DocumentStream, digest: bytes) -> bool:
+    found = sha256()
+    for piece in document.pieces():
+        found.update(piece)
+    return found.digest() == digest

@@ -14,7 +14,13 @@ from typing import Any, BinaryIO
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.unpacker import PIECE_BYTES, StoredRecord, read_record
+from crawling.archive.unpacker import (
+    PIECE_BYTES,
+    OpenRecord,
+    StoredRecord,
+    open_record,
+    read_record,
+)
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
 from crawling.web.addresses import read_address
@@ -37,23 +43,28 @@ class CommittedBytes:
         self._file.close()
 
 
-def bytes_to_read(page: Page) -> int:
-    """Bytes of memory that a stored document takes: as it is packed, and unpacked."""
-    return 2 * page.bytes
-
-
-def packed_record(page: Page) -> bytes:
-    """The record's own gzip member. Raises ArchiveTrouble if its file is not on this machine."""
+def packed_record(page: Page) -> Iterator[bytes]:
+    """The record's own gzip member, in pieces. Raises ArchiveTrouble if its file is not on this
+    machine.
+    """
     if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file) as file:
         file.seek(page.archive_offset)
-        return file.read(page.archive_length)
+        yield from pieces(CommittedBytes(file, page.archive_length))
 
 
 def record_of(page: Page) -> StoredRecord:
     """Unpack a page's record: never in the web process. Raises ArchiveTrouble."""
-    return read_record(packed_record(page))
+    return read_record(b"".join(packed_record(page)))
+
+
+def open_record_of(page: Page, most: int) -> OpenRecord:
+    """Unpack a page's record, up to `most` bytes, with little of it in memory.
+
+    Raises ArchiveTrouble.
+    """
+    return open_record(packed_record(page), most)
 
 
 def following_record(page: Page) -> bytes:

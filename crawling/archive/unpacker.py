@@ -5,12 +5,16 @@ from __future__ import annotations
 import resource
 import sys
 import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import chain
 
 from requests.exceptions import ContentDecodingError
 
 from crawling.archive.records import END
 from crawling.errors import ArchiveTrouble
+from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
 from crawling.web.http_caching.revalidation import read_head
 
@@ -37,28 +41,81 @@ class StoredRecord:
     payload: bytes
 
 
+@dataclass(frozen=True)
+class OpenRecord:
+    """A record of which only header and head are in memory. Whoever has it closes its payload."""
+
+    header: str
+    head: str
+    payload: DocumentStream
+
+
 def read_record(packed: bytes, most: int = MOST_SHOWN) -> StoredRecord:
     """Unpack a record from its gzip member, up to `most` bytes of it. Raises ArchiveTrouble."""
+    record = open_record([packed], most)
+    stored = StoredRecord(record.header, record.head, record.payload.read())
+    record.payload.close()
+    return stored
+
+
+def open_record(packed: Iterable[bytes], most: int) -> OpenRecord:
+    """Unpack a record from the parts of its gzip member, up to `most` bytes of it.
+
+    Raises ArchiveTrouble.
+    """
+    parts, start = _inflated(packed, most), bytearray()
+    end = _read_until(start, parts, lambda: start.find(END))
+    if end < 0:
+        raise ArchiveTrouble("The record has no header.")
+    header = bytes(start[:end])
+    del start[: end + len(END)]
+    length = int(header.rpartition(b"Content-Length: ")[2])
+    at = 0
+    if b"\r\nWARC-Type: resource\r\n" not in header:
+        at = _read_until(start, parts, lambda: _end_of_head(start))
+        at = min(len(start), length) if at < 0 else at
+    head = bytes(start[:at]).decode("latin-1")
+    payload = _spooled(chain([bytes(start[at:])], parts), length - at)
+    return OpenRecord(header.decode(errors="replace"), head, payload)
+
+
+def _read_until(start: bytearray, parts: Iterator[bytes], find: Callable[[], int]) -> int:
+    """Take parts up until something is found in them, and return where; -1: nowhere."""
+    while (at := find()) < 0 and len(start) <= MOST_HEAD:
+        if not (part := next(parts, b"")):
+            break
+        start += part
+    return at
+
+
+def _inflated(packed: Iterable[bytes], most: int) -> Iterator[bytes]:
+    machine = zlib.decompressobj(31)
     try:
-        raw = zlib.decompressobj(31).decompress(packed, most)
+        for part in packed:
+            rest = part
+            while rest and most > 0 and not machine.eof:
+                piece = machine.decompress(rest, min(most, PIECE_BYTES))
+                rest, most = machine.unconsumed_tail, most - len(piece)
+                yield piece
     except zlib.error as error:
         raise ArchiveTrouble(f"The record cannot be unpacked: {error}.") from error
-    header, _, block = raw.partition(b"\r\n\r\n")
-    if b"\r\nWARC-Type: resource\r\n" in header:
-        return StoredRecord(header.decode(errors="replace"), "", block.removesuffix(END))
-    head, line, payload = block.partition(_end_of_head(block))
-    length = int(header.rpartition(b"Content-Length: ")[2])
-    return StoredRecord(
-        header.decode(errors="replace"),
-        (head + line).decode("latin-1"),
-        payload[: max(0, length - len(head + line))],
-    )
 
 
-def _end_of_head(block: bytes) -> bytes:
-    """The empty line with which the head ends; servers send it in either form."""
-    ends = [(found, end) for end in (b"\r\n\r\n", b"\n\n") if (found := block.find(end)) >= 0]
-    return min(ends)[1] if ends else b"\r\n\r\n"
+def _spooled(parts: Iterable[bytes], length: int) -> DocumentStream:
+    """The first `length` bytes."""
+    spool, size = new_spool(), 0
+    with ExitStack() as faulty:
+        faulty.callback(spool.close)
+        for part in parts:
+            size += spool.write(part[: length - size])
+        faulty.pop_all()
+    return DocumentStream(spool, size)
+
+
+def _end_of_head(block: bytes | bytearray) -> int:
+    """Where the head ends, behind an empty line, which servers send in either form; -1: nowhere."""
+    ends = [at + len(end) for end in (b"\r\n\r\n", b"\n\n") if (at := block.find(end)) >= 0]
+    return min(ends, default=-1)
 
 
 def document_in(record: StoredRecord) -> bytes:
@@ -71,18 +128,29 @@ def decoded(payload: bytes, coding: str) -> bytes:
 
     It is given as it is, if it cannot be unpacked.
     """
-    packed = (payload[at : at + PIECE_BYTES] for at in range(0, len(payload), PIECE_BYTES))
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        for piece in DecodedBody(packed, coding):
-            pieces.append(piece)
-            size += len(piece)
-            if size >= MOST_SHOWN:
-                break
-    except ContentDecodingError:
+    with closing(decoded_stream(DocumentStream.of(payload), coding, MOST_SHOWN)) as document:
+        return document.start(MOST_SHOWN)
+
+
+def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentStream:
+    """A payload as a browser would read it: up to `most` bytes of it, or a few more.
+
+    It is the payload itself, if no coding has to be taken off or if it cannot be unpacked.
+    """
+    if coding.strip().lower() in ("", "identity"):
         return payload
-    return b"".join(pieces)[:MOST_SHOWN]
+    document, size = new_spool(), 0
+    with ExitStack() as faulty:
+        faulty.callback(document.close)
+        try:
+            for piece in DecodedBody(payload.pieces(), coding):
+                size += document.write(piece)
+                if size >= most:
+                    break
+        except ContentDecodingError:
+            return payload
+        faulty.pop_all()
+    return DocumentStream(document, size)
 
 
 def main(part: str, length: int) -> None:

@@ -21,7 +21,7 @@ from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 
-#: captures that wait in memory or in spools; a fetch thread with one more waits
+#: captures that wait; a fetch thread with one more waits
 MOST_WAITING = 200
 #: captures of one moment are written together unless a thread waits for them: waking up for each
 #: costs more than writing it, since the process's threads take turns
@@ -56,11 +56,14 @@ class ArchiveWriter:
 
     `trouble` is the sentence for what keeps it from writing, after which it drops captures.
 
-    has_aside: an exchange without a page was put since the last sync.
+    most_bytes: of captures that wait, in memory or in files, beyond which a fetch thread with one
+    more waits; one may be larger. has_aside: an exchange without a page was put since the last
+    sync.
     """
 
-    def __init__(self, open_volume: Callable[[], WarcVolume]) -> None:
+    def __init__(self, open_volume: Callable[[], WarcVolume], most_bytes: int) -> None:
         self._open_volume = open_volume
+        self._most_bytes, self._bytes = most_bytes, 0
         self._volume: WarcVolume | None = None
         self._queue: Queue[tuple[CapturedExchange, ServerAnswer] | _Sync | None] = Queue(
             MOST_WAITING
@@ -81,8 +84,16 @@ class ArchiveWriter:
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Hand in an exchange; waits while too many are there."""
         self._has_captured = True
+        self._make_room(captured.exchange.size)
         self._put((captured, answer))
         self.has_aside = self.has_aside or not captured.has_page
+
+    def _make_room(self, size: int) -> None:
+        with self._changed:
+            while self._bytes and self._bytes + size > self._most_bytes:
+                self._changed.wait(LOOK_SECONDS)
+                self._check()
+            self._bytes += size
 
     def begin(self) -> None:
         """Open the first file and write from here on.
@@ -192,8 +203,12 @@ class ArchiveWriter:
             is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
             with on_any_core() if is_large else nullcontext():
                 self._safely(lambda: self._keep(group))
+        size = sum(captured.exchange.size for captured, _ in group)
         for captured, _ in group:
             captured.exchange.close()
+        with self._changed:
+            self._bytes -= size
+            self._changed.notify_all()
 
     def _keep(self, group: list[tuple[CapturedExchange, ServerAnswer]]) -> None:
         assert self._volume is not None

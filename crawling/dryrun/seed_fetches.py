@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -227,7 +228,8 @@ class _TestFetchRound:
             return too_late(fetch, clock)
         fetched = self._context.get_document(address, dial)
         clock.rest()
-        return self._told(fetch, address, fetched)
+        with closing(fetched):
+            return self._told(fetch, address, fetched)
 
     def _learn_robots(self, address: Address, dial: str, clock: TestFetchClock) -> bool:
         """Fetch the origin's robots.txt if it is not known; False: the time is over."""
@@ -257,7 +259,7 @@ class _TestFetchRound:
             dial, refusal = address_to_dial(
                 resolve(hop.hostname), hop.port, self._context.client.egress.dialling
             )
-        return refusal or self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
+        return refusal or self._robots_txt(hop, dial)
 
     def _at_another_host(self, hop: Address) -> Fetched:
         """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
@@ -275,9 +277,12 @@ class _TestFetchRound:
             return Fetched(status, error=error)
         try:
             time.sleep(host.wait_seconds)  # politeness; SOON_SECONDS at most
-            return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
+            return self._robots_txt(hop, dial)
         finally:
             return_host(host, self._order.delay_seconds)
+
+    def _robots_txt(self, hop: Address, dial: str) -> Fetched:
+        return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES).in_memory(MAX_ROBOTS_BYTES)
 
     def _told(self, fetch: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
         fetch = replace(

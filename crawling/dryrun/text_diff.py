@@ -12,6 +12,7 @@ from crawling.archive.reader import original_of, record_of
 from crawling.archive.unpacker import document_in
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.tree import parse_html
 
 #: of longer ones the beginnings are compared
@@ -48,7 +49,7 @@ def text_lines(page: Page) -> list[str]:
         )
     payload = document_in(record_of(original_of(page)))[:MOST_BYTES]
     if "html" in page.content_type:
-        document = parse_html(payload, page.charset or None).document
+        document = parse_html(DocumentStream.of(payload), page.charset or None).document
         document.remove(UNSEEN)
         lines = "\n".join(document.strings).splitlines()
     else:

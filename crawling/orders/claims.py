@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from crawling.orders.fields import MIB
 
-#: reading takes several times as much as the document itself
+#: a document is cut off there; it is in memory up to 64 KiB, and in a file beyond that
 MOST_DOCUMENT_BYTES = 64 * MIB
 
 #: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
@@ -32,7 +32,7 @@ PRESETS: dict[str, dict[str, int | None]] = {
         "worker": 1,
         "fetch_slots": 2,
         "bandwidth": 2_048,
-        "memory": 16,
+        "memory": 40,
         "dns_slots": 2,
         "archive_writers": 1,
     },
@@ -110,17 +110,7 @@ def _at_first(key: str, claim: Mapping[str, int]) -> int:
 
 
 def memory_share(claim: Mapping[str, int]) -> int:
-    """Bytes of a document that each fetch thread may have in hand without asking: 1 MiB, or an even
-    part where the claim is smaller.
+    """Bytes that each fetch thread may have in hand without asking: 1 MiB, or an even part of a
+    smaller claim.
     """
     return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))
-
-
-def largest_document(claim: Mapping[str, int]) -> int:
-    """Bytes at which a document is cut off: all that the claim leaves it when every other fetch
-    thread has its share.
-    """
-    return min(
-        MOST_DOCUMENT_BYTES,
-        claim["memory"] * MIB - memory_share(claim) * (claim["fetch_slots"] - 1),
-    )

@@ -13,7 +13,7 @@ from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart, shows_itself
 from crawling.web.addresses import Address
-from crawling.web.exchanges import exchange_of
+from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.cookies import Cookies
@@ -164,7 +164,7 @@ class Client:
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
     ) -> Fetched:
-        """Fetch from a vetted address, within bandwidth and memory. Raises LeaseLost.
+        """Fetch from a vetted address, within bandwidth. Raises LeaseLost.
 
         keep: with the exchange, for the archive. judge: says of an answer's head whether to read
         on. asking: headers that ask for less than the whole document. form: what to post there.
@@ -186,7 +186,6 @@ class Client:
             headers={**self.policy.headers(address, session, how), **(asking or {})},
             max_bytes=most,
             received=self._received,
-            room=self.room,
             keep=keep,
             how=how,
             judge=judge,
@@ -222,7 +221,8 @@ class Client:
         )
         fetched = FETCHERS[address.scheme](task)
         is_kept = keep and succeeded(fetched.status)
-        return replace(fetched, exchange=exchange_of(fetched.body)) if is_kept else fetched
+        exchange = Exchange(b"", b"", fetched.body.content, is_plain=True)
+        return replace(fetched, exchange=exchange) if is_kept else fetched
 
     def _received(self, count: int) -> None:
         seconds = self.bandwidth.take(count)
@@ -235,7 +235,8 @@ class Client:
 def _read_as_asked(fetched: Fetched, *, is_conditional: bool, way: ProxyRoute | None) -> Fetched:
     """The answer, or what it means where it does not fit the request."""
     if fetched.status == HTTPStatus.NOT_MODIFIED and not is_conditional:
-        return replace(fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED)
+        fetched.close()
+        return replace(fetched, status=FetchStatus.MALFORMED, error=NOT_ASKED, exchange=None)
     if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
         fetched.close()
         return _proxy_failed("it wants other credentials")

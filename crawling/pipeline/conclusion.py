@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64
 
 from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.outcomes import CapturedExchange, DocumentSummary, ServerAnswer, UrlOutcome
@@ -17,7 +17,8 @@ from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
-from crawling.web.documents.base import Document, DocumentSource, ReadingRules, one_line
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.base import Document, DocumentSource, one_line
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching.freshness import fresh_until, read_date
@@ -37,6 +38,7 @@ from crawling.web.statuses import (
 )
 
 NOTHING = Document()
+MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
 
 
@@ -57,7 +59,9 @@ def conclude(
     if outcome := _without_answer(claimed, fetched.status, error):
         return outcome
     target = _redirect_target(address, fetched)
-    document = _read(address, fetched, context.links.reading)
+    document = _read(address, fetched, context)
+    if document.lacks_memory and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
+        return outcome
     answer = _answer(
         address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal
     )
@@ -150,11 +154,18 @@ def _astray(
     return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
-def _read(address: Address, fetched: Fetched, reading: ReadingRules) -> Document:
+def _read(address: Address, fetched: Fetched, context: FetchContext) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
     return read_document(
-        DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset, reading)
+        DocumentSource(
+            fetched.body,
+            address.url,
+            fetched.content_type,
+            fetched.charset,
+            context.links.reading,
+            context.client.room,
+        )
     )
 
 
@@ -286,16 +297,17 @@ def _answer(
     is_content = bool(fetched.body) and (
         200 <= fetched.status < 300 or fetched.unchanged_since is not None
     )
+    fingerprint, digest = _digests(fetched.body, is_content=is_content)
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
         content_type=fetched.content_type.replace("\0", ""),
         bytes=len(fetched.body),
-        fingerprint=signed(xxh3_64_intdigest(fetched.body)),
+        fingerprint=fingerprint,
         address=reused.address if reused else dialled,
         fetch_seconds=fetched.seconds,
         fetched_at=now,
-        digest=sha256(fetched.body).digest() if is_content else b"",
+        digest=digest,
         summary=_summary(document, fetched.charset),
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
@@ -305,6 +317,16 @@ def _answer(
         reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )
+
+
+def _digests(body: DocumentStream, *, is_content: bool) -> tuple[int, bytes]:
+    """The fingerprint of a document, and its SHA-256 if it counts as content."""
+    fingerprint, digest = xxh3_64(), sha256()
+    for piece in body.pieces():
+        fingerprint.update(piece)
+        if is_content:
+            digest.update(piece)
+    return signed(fingerprint.intdigest()), digest.digest() if is_content else b""
 
 
 def _summary(document: Document, stated_charset: str | None) -> DocumentSummary:

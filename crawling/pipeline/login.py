@@ -105,7 +105,7 @@ def _get(
     visit: Visit, context: FetchContext, address: Address, dial: str, form: bytes | None = None
 ) -> Fetched:
     """One fetch, which the host's clock and budget count."""
-    fetched = context.client.get(address, dial, MAX_BYTES, form=form)
+    fetched = context.client.get(address, dial, MAX_BYTES, form=form).in_memory(MAX_BYTES)
     visit.rest(fetched)
     visit.repeats.login_status = fetched.status
     return fetched

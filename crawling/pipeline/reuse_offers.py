@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from crawling.archive.earlier_answers import answer_of
-from crawling.archive.reader import bytes_to_read, original_of
+from crawling.archive.reader import original_of
 from crawling.models import Page
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.memory_budget import MemoryBudget
 
 
 class ReuseOffers:
@@ -32,15 +31,13 @@ class ReuseOffers:
         if not of_others:
             self._own.update(pages)
 
-    def take(self, url_id: int, *, archives: bool, room: MemoryBudget, most: int) -> Fetched | None:
+    def take(self, url_id: int, *, archives: bool, most: int) -> Fetched | None:
         """Read what is offered for a URL from the archive; None: it has to be fetched.
 
-        archives: the exchange is wanted, too. room: for it, which the caller leaves when it is
-        done. most: bytes that the crawl can have in hand of one document.
+        archives: the exchange is wanted, too. most: bytes that the crawl takes of one document.
         """
         pages = self._pages.get(url_id)
-        size = bytes_to_read(pages[0]) if pages else 0
-        found = answer_of(*pages) if pages and size <= most and room.reserve(size) else None
+        found = answer_of(*pages, most) if pages else None
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:

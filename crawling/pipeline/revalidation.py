@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from http import HTTPStatus
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.earlier_answers import EarlierAnswer, StoredDocument, stored_document
-from crawling.archive.reader import bytes_to_read
+from crawling.archive.earlier_answers import StoredDocument, stored_document
 from crawling.frontier.leases import ClaimedUrl
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
@@ -33,25 +33,21 @@ def fetch_anew(
     if posted is not None:
         return context.get_document(address, dial, form=posted.encode())
     earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
-    stored = _stored(earlier, context) if earlier else None
-    fetched = context.get_document(
-        address, dial, asking=earlier.questions if earlier and stored else None
-    )
-    return (
-        _carried_over(fetched, stored)
-        if stored and fetched.status == NOT_MODIFIED_STATUS
-        else fetched
-    )
-
-
-def _stored(earlier: EarlierAnswer, context: FetchContext) -> StoredDocument | None:
-    """The document that we have; None if it is not to be had, or if there is no memory for it."""
-    size = bytes_to_read(earlier.original)
-    is_admitted = size <= context.client.max_document_bytes and context.client.room.reserve(size)
-    return stored_document(earlier) if is_admitted else None
+    stored = stored_document(earlier, context.client.max_document_bytes) if earlier else None
+    with ExitStack() as unneeded:
+        if stored:
+            unneeded.callback(stored.body.close)
+        fetched = context.get_document(
+            address, dial, asking=earlier.questions if earlier and stored else None
+        )
+        if stored and fetched.status == NOT_MODIFIED_STATUS:
+            unneeded.pop_all()
+            return _carried_over(fetched, stored)
+    return fetched
 
 
 def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
+    fetched.close_document()
     return replace(
         fetched,
         headers=CaseInsensitiveDict(

@@ -5,6 +5,7 @@ what is answered is archived.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -17,6 +18,7 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import address_to_dial, set_robots, without_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import backoff_after
@@ -133,7 +135,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
     if hop.url != f"{hop.origin}/robots.txt":
         return None
     known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
-    return Fetched(known[0], body=known[1]) if known else None
+    return Fetched(known[0], body=DocumentStream.of(known[1])) if known else None
 
 
 def _borrowed(hop: Address, context: FetchContext) -> BorrowedHost | None:
@@ -151,12 +153,13 @@ def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
     at it.
     """
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
+    answer = fetched.in_memory(MAX_ROBOTS_BYTES)
     if fetched.exchange:
         context.port.archive(
             CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False),
             _answer(hop, dial, fetched),
         )
-    return fetched
+    return replace(answer, exchange=None)
 
 
 def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:

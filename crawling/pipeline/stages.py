@@ -128,8 +128,10 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
             visit.robots.mapped.add(catch.address.origin)
         return outcome
     finally:
-        if catch.fetched.exchange and not (outcome and outcome.captured):
-            catch.fetched.exchange.close()
+        if outcome and outcome.captured:
+            catch.fetched.close_document()
+        else:
+            catch.fetched.close()
 
 
 def _fetched(
@@ -141,7 +143,6 @@ def _fetched(
     offered = context.offers.take(
         claimed.id,
         archives=context.archives,
-        room=context.client.room,
         most=context.client.max_document_bytes,
     )
     if offered is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
@@ -157,8 +158,6 @@ def _asked(
     fetched = fetch_anew(visit, claimed, address, dial, context)
     visit.rest(fetched)
     keep_cookies(visit, address, context)
-    if fetched.status == FetchStatus.MEMORY_BUSY and context.pace.ending.is_set():
-        return None  # the shift gives it back untried
     if fetched.status in OUTAGES and (
         address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED
     ):

@@ -17,7 +17,7 @@ from crawling.archive.writer import ArchiveWriter
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import Shift, UrlState
-from crawling.orders.claims import STAGED
+from crawling.orders.claims import STAGED, memory_share
 from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -54,7 +54,11 @@ class ArchiveStage:
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
         self._writer = (
-            ArchiveWriter(lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts))
+            ArchiveWriter(
+                lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts),
+                # what waits is no thread's any more; half of the threads' shares is for that
+                memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
+            )
             if crawl.archive
             else None
         )

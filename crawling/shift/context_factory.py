@@ -15,7 +15,7 @@ from crawling.installation import (
     shared_networks,
 )
 from crawling.models import Shift
-from crawling.orders.claims import largest_document
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
@@ -56,7 +56,7 @@ def make_context(
         RequestPolicy(who.user_agent, fetching, recipients),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
         Bandwidth(bytes_a_second(politeness, buyer, crawl.processes)),
-        largest_document(buyer.claim),
+        MOST_DOCUMENT_BYTES,
         room,
         allowed_directories(),
         pause=pace.pause,

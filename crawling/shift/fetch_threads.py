@@ -67,7 +67,6 @@ class FetchThreadPool:
                     self._in_hand[number] = (visit.urls[0], visit)
                     self._step(visit)
                     del self._in_hand[number]
-                self._context.client.room.release()
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)

@@ -1,5 +1,5 @@
-"""Memory for large documents: asked of the pool as a stage while one waits, given back when none
-needs it any more.
+"""Memory for documents whose reading takes much: asked of the pool as a stage while one waits, and
+given back when none needs it any more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MemoryStage:
         self._buyer = buyer
         self._limit = MemoryLimit()
         self._share = memory_share(buyer.claim)
-        self.room = MemoryBudget(share=self._share, rest=self._rest())
+        self.room = MemoryBudget(rest=self._rest(), most=self._most())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
 
@@ -50,14 +50,22 @@ class MemoryStage:
         return self._buyer.held["memory"] * MIB // self._share
 
     def _rest(self) -> int:
-        threads = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
-        return max(0, self._buyer.held["memory"] - self.units_for(threads)) * MIB
+        return max(0, self._buyer.held["memory"] - self._units_of_shares()) * MIB
+
+    def _most(self) -> int:
+        return max(0, self._buyer.claim["memory"] - self._units_of_shares()) * MIB
+
+    def _units_of_shares(self) -> int:
+        return self.units_for(
+            max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
+        )
 
     def tend(self) -> None:
         """Ask for what the document whose turn it is lacks; look after what was asked for; give
         back what is idle.
 
-        A document that lacks something keeps its host meanwhile, so that is asked for at once.
+        A document that lacks something keeps a fetch thread meanwhile, so that is asked for at
+        once.
         """
         now, shortage = time.monotonic(), self.room.shortage()
         if now - self._looked_at < LOOK_SECONDS and (self._is_asked or not shortage):
@@ -67,7 +75,7 @@ class MemoryStage:
             self._is_asked = not self._buyer.stage_is_over(give_up=not shortage)
         elif shortage:
             self._ask(shortage)
-        self.room.set_rest(self._rest())
+        self.room.set_rest(self._rest(), self._most())
         self._give_back_idle(now)
 
     def _ask(self, shortage: int) -> None:
@@ -80,4 +88,4 @@ class MemoryStage:
         if self._is_asked or not units or not self.room.is_idle:
             self._used_at = now
         elif now - self._used_at > IDLE_SECONDS and self.room.clear():
-            self._buyer.give_back({"memory": units}, "no large document in hand")
+            self._buyer.give_back({"memory": units}, "no document needs it")

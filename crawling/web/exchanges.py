@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import BytesIO
+from os import SEEK_END
 from typing import IO
 
 
@@ -25,10 +25,10 @@ class Exchange:
     #: the compressed body breaks off. The last holder of the exchange closes it
     is_cut_short: bool = False
 
+    @property
+    def size(self) -> int:
+        """Bytes of it."""
+        return len(self.request) + len(self.head) + self.payload.seek(0, SEEK_END)
+
     def close(self) -> None:
         self.payload.close()
-
-
-def exchange_of(document: bytes) -> Exchange:
-    """Of a document that came without HTTP."""
-    return Exchange(b"", b"", BytesIO(document), is_plain=True)

@@ -83,7 +83,7 @@ SENTENCES = {
     FetchStatus.MALFORMED: "The server's answer breaks the rules of HTTP.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it "
     "in time.",
-    FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
+    FetchStatus.MEMORY_BUSY: "Reading the document takes much memory, and none came free in time.",
     FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may "
     "have.",
     FetchStatus.NESTED_SITEMAPS: f"More than {MOST_INDEXES} sitemap indexes led from one to the "

@@ -96,6 +96,7 @@ def say_all(connection, pieces):
 
 def get(url, *, session=None, max_bytes=1_000_000, **options):
     with PinnedSession() as own:
-        return fetch(
+        fetched = fetch(
             session or own, url, address="127.0.0.1", headers=AGENT, max_bytes=max_bytes, **options
         )
+    return fetched.in_memory(len(fetched.body))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import sitemap, text
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import read_root
@@ -25,7 +26,8 @@ def read(source: DocumentSource) -> Document:
     unpacked = UnpackedDocument(source.body, sitemap.MOST_BYTES)
     chunks = iter(unpacked)
     head = next(chunks, b"")
-    beginning = replace(source, body=head, content_type="text/xml", charset=None)
+    first = DocumentStream.of(head)
+    beginning = replace(source, body=first, content_type="text/xml", charset=None)
     if head.lstrip()[:1] == b"<":
         root = read_root(beginning)
         if root not in sitemap.ROOTS:
@@ -34,7 +36,7 @@ def read(source: DocumentSource) -> Document:
         document = replace(document, is_index=root == sitemap.INDEX)
     elif source.url.endswith(".txt.gz"):
         parts = islice(chain([head], chunks), MOST_UNPACKED // CHUNK_BYTES + 1)
-        document = text.read(replace(beginning, body=b"".join(parts)))
+        document = text.read(replace(beginning, body=DocumentStream.of(b"".join(parts))))
     else:
         return Document()
     return replace(document, unread=document.unread or unpacked.unread)
@@ -46,26 +48,26 @@ class UnpackedDocument:
     unread: why there is no more, once all parts were taken.
     """
 
-    def __init__(self, body: bytes, most: int) -> None:
+    def __init__(self, body: DocumentStream, most: int) -> None:
         self.unread: TruncationReason | None = None
         self._body, self._left = body, most
 
     def __iter__(self) -> Iterator[bytes]:
         machine = zlib.decompressobj(wbits=31)
-        for at in range(0, len(self._body), INPUT_BYTES):
-            packed = self._body[at : at + INPUT_BYTES]
+        for part in self._body.pieces(size=INPUT_BYTES):
+            packed = part
             while packed and not machine.eof:
                 if not self._left:
                     self.unread = TruncationReason.SIZE
                     return
                 try:
-                    part = machine.decompress(packed, min(self._left, CHUNK_BYTES))
+                    unpacked = machine.decompress(packed, min(self._left, CHUNK_BYTES))
                 except zlib.error:
                     self.unread = TruncationReason.BROKEN
                     return
                 packed = machine.unconsumed_tail
-                self._left -= len(part)
-                if part:
-                    yield part
+                self._left -= len(unpacked)
+                if unpacked:
+                    yield unpacked
         if not machine.eof:
             self.unread = TruncationReason.BROKEN

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from crawling.web.addresses import Address
+from crawling.web.document_stream import DocumentStream
+from crawling.web.fetch.memory_budget import MemoryBudget
 
 
 class TruncationReason(StrEnum):
@@ -56,12 +58,14 @@ class ReadingRules:
 class DocumentSource:
     """A document as it came."""
 
-    body: bytes
+    body: DocumentStream
     url: str
     content_type: str
     #: the one that the server named
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
+    #: what a program that reads it may have of memory
+    room: MemoryBudget = field(default_factory=MemoryBudget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class Document:
     extracted: list[tuple[str, str]] = field(default_factory=list)
     #: its links lead to sitemaps
     is_index: bool = False
+    #: no memory for its reader came free in time, so it says nothing yet
+    lacks_memory: bool = False
     #: why links behind its beginning are unknown; None: all of it was read
     unread: TruncationReason | None = None
 

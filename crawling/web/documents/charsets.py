@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 
 from turbohtml.detect import detect
+
+from crawling.web.document_stream import DocumentStream
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -18,7 +21,8 @@ MARKS = (
 STATED = re.compile(
     rb"""\A\s{0,100}(?:<\?xml[^>]{0,200}?encoding\s*=\s*|@charset\s+)["']([A-Za-z0-9._:-]{1,40})["']"""
 )
-#: names of the web that mean a larger set than the one they name (Encoding Standard, section 4.2)
+#: names of the web that mean another set than Python's: a larger one (Encoding Standard, section
+#: 4.2), or one with an order of its bytes
 LARGER = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -26,6 +30,8 @@ LARGER = {
     "ascii": "cp1252",
     "shift_jis": "cp932",
     "iso8859-9": "cp1254",
+    "utf-16": "utf-16-le",
+    "utf-32": "utf-32-le",
 }
 #: codecs of Python's own that turn bytes into text and are no character sets
 NO_CHARACTER_SETS = frozenset(
@@ -46,22 +52,52 @@ GUESSED_FROM = 64 * 1024
 def decode(body: bytes, stated: str | None) -> tuple[str, str]:
     """Return the text and its character set; bytes that are none of its characters become
     U+FFFD."""
+    text, charset = decoded_pieces(DocumentStream.of(body), len(body), stated)
+    return "".join(text), charset
+
+
+def decoded_pieces(
+    body: DocumentStream, most: int, stated: str | None
+) -> tuple[Iterator[str], str]:
+    """The text of the first `most` bytes of a document, in pieces, and its character set."""
+    codec, charset, mark = _charset_of(body, most, stated)
+    return _pieces(body, most, codec, len(mark)), charset
+
+
+def _charset_of(body: DocumentStream, most: int, stated: str | None) -> tuple[str, str, bytes]:
+    """Python's codec, the name of the character set, and the mark in front of the text."""
+    head = body.start(min(most, GUESSED_FROM))
     for mark, name in MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(name, "replace"), name
-    within = STATED.match(body[:400])
+        if head.startswith(mark):
+            return name, name, mark
+    within = STATED.match(head[:400])
     for label in (stated, within[1].decode() if within else None):
         if label and (name := _codec(label)):
-            return body.decode(name, "replace"), label.lower()
-    if name := utf_16_without_a_mark(body):
-        return body.decode(name, "replace"), name
+            return name, label.lower(), b""
+    if name := utf_16_without_a_mark(head):
+        return name, name, b""
+    if is_utf_8(body, most):
+        return "utf-8", "utf-8", b""
+    guess = detect(head).encoding or "windows-1252"
+    return _codec(guess) or "cp1252", guess.lower(), b""
+
+
+def _pieces(body: DocumentStream, most: int, codec: str, begins_at: int) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    for number, piece in enumerate(body.pieces(most)):
+        yield decoder.decode(piece if number else piece[begins_at:])
+    yield decoder.decode(b"", True)
+
+
+def is_utf_8(body: DocumentStream, most: int) -> bool:
+    """Whether the first `most` bytes are UTF-8; the last character may be cut off."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        return body.decode(), "utf-8"
-    except UnicodeDecodeError as error:
-        if error.start > len(body) - 4:  # the last character of a beginning is cut off
-            return body.decode(errors="replace"), "utf-8"
-        guess = detect(body[:GUESSED_FROM]).encoding or "windows-1252"
-        return body.decode(_codec(guess) or "cp1252", "replace"), guess.lower()
+        for piece in body.pieces(most):
+            decoder.decode(piece)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def utf_16_without_a_mark(body: bytes) -> str:
@@ -85,4 +121,5 @@ def _codec(label: str) -> str:
         return ""
     # codecs that turn bytes into bytes, like base64, are no character sets
     is_text = getattr(info, "_is_text_encoding", True) and info.name not in NO_CHARACTER_SETS
+    is_text = is_text and info.incrementaldecoder is not None
     return LARGER.get(info.name, info.name) if is_text else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
-from crawling.web.documents.charsets import decode
+from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/css",)
@@ -29,9 +29,9 @@ ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 def read(source: DocumentSource) -> Document:
     """Read a sheet of any quality."""
-    text, charset = decode(source.body[:MOST_BYTES], source.charset)
+    pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
-    for match in NAMED.finditer(COMMENT.sub(" ", text)):
+    for match in NAMED.finditer(COMMENT.sub(" ", "".join(pieces))):
         link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
         if not link.lower().startswith("data:"):
             links.add(link)

@@ -13,9 +13,10 @@ from itertools import islice
 
 import turbohtml
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import tree
 from crawling.web.documents.base import DocumentSource, TruncationReason
-from crawling.web.documents.charsets import decode
+from crawling.web.documents.charsets import decoded_pieces
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML has an element of this name, which never has content
@@ -30,20 +31,21 @@ MOST_NODES = 100
 
 def read_markup(source: DocumentSource) -> tree.ParsedTree:
     """Parse a document. What is not well-formed is read as HTML, where nothing is a mistake."""
-    text, charset = decode(source.body[:MOST_BYTES], source.charset)
+    pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
-    text = CDATA.sub(lambda section: escape(section[1]), text.lstrip())
+    text = CDATA.sub(lambda section: escape(section[1]), "".join(pieces).lstrip())
     try:
         return tree.ParsedTree(turbohtml.parse_xml(text), charset, unread)
     except turbohtml.HTMLParseError:
         body = LINK.sub(r"<\1xml:link", text).encode(errors="replace")
-        parsed = tree.parse_html(body, "utf-8")
+        parsed = tree.parse_html(DocumentStream.of(body), "utf-8")
         return tree.ParsedTree(parsed.document, charset, parsed.unread or unread)
 
 
 def read_root(source: DocumentSource) -> str:
     """The name of the outermost element that is not HTML's own; what stands before it is short."""
-    document = read_markup(replace(source, body=source.body[:HEAD_BYTES])).document
+    beginning = DocumentStream.of(source.body.start(HEAD_BYTES))
+    document = read_markup(replace(source, body=beginning)).document
     names = map(name_of, elements(document))
     return next((name for name in names if name not in ("html", "head", "body")), "")
 

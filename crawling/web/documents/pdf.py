@@ -13,7 +13,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
@@ -21,6 +23,7 @@ from crawling.web.documents.base import (
     TruncationReason,
     one_line,
 )
+from crawling.web.documents.pdf_program import OUT_OF_MEMORY
 from crawling.web.links import Links
 
 logger = logging.getLogger(__name__)
@@ -37,15 +40,28 @@ LONGEST_SECONDS = 15.0
 #: programs at a time in a process; the fetch threads of other documents are not kept waiting by
 #: them
 PROGRAMS = threading.BoundedSemaphore(2)
+#: Memory of a program, which the shift must have been granted. Its interpreter takes 19 MiB, and
+#: most documents of 500 pages take 23 to 40. With less than the least, no PDF is read.
+LEAST_PROGRAM_BYTES = 32 * 1024 * 1024
+MOST_PROGRAM_BYTES = 128 * 1024 * 1024
 
 
 def read(source: DocumentSource) -> Document:
     """Read a document of any quality; one that needs too much time or memory says nothing."""
-    if b"%PDF-" not in source.body[:1024]:
+    if b"%PDF-" not in source.body.start(1024):
         return Document()
     if len(source.body) > MOST_BYTES:
         return Document(unread=TruncationReason.SIZE)
-    told = _run(source.body)
+    memory = min(MOST_PROGRAM_BYTES, source.room.most)
+    if memory < LEAST_PROGRAM_BYTES:
+        return Document(unread=TruncationReason.MEMORY)
+    with PROGRAMS:
+        if not source.room.reserve(memory):
+            return Document(lacks_memory=True)
+        try:
+            told = _run(source.body, memory)
+        finally:
+            source.room.release()
     links = Links(source.url, charset="UTF-8")
     for link in told.get("links", ()):
         links.add(link)
@@ -55,13 +71,16 @@ def read(source: DocumentSource) -> Document:
     return Document(title, links=links.found, author=author, text=text, unread=unread)
 
 
-def _run(body: bytes) -> dict[str, str]:
-    with PROGRAMS:
+def _run(body: DocumentStream, memory: int) -> dict[str, str]:
+    with TemporaryFile() as file:
+        for piece in body.pieces():
+            file.write(piece)
+        file.seek(0)
         try:
             # our own program, and nothing of the document on its command line
             done = subprocess.run(  # noqa: S603
-                [sys.executable, "-I", str(PROGRAM), *CORES],
-                input=body,
+                [sys.executable, "-I", str(PROGRAM), str(memory), *CORES],
+                stdin=file,
                 capture_output=True,
                 timeout=LONGEST_SECONDS,
                 check=False,
@@ -73,6 +92,8 @@ def _run(body: bytes) -> dict[str, str]:
             "a PDF could not be read",
             extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")},
         )
-        return {"unread": TruncationReason.TIME if done.returncode < 0 else TruncationReason.BROKEN}
+        is_large = done.returncode == OUT_OF_MEMORY
+        why = TruncationReason.MEMORY if is_large else TruncationReason.BROKEN
+        return {"unread": TruncationReason.TIME if done.returncode < 0 else why}
     told: dict[str, str] = json.loads(done.stdout)
     return told

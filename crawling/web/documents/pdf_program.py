@@ -1,7 +1,8 @@
 """Reads one PDF from its input and writes what it says as JSON, within limits that the kernel
 keeps.
 
-Run by `pdf`, with the cores that it may run on as arguments.
+Run by `pdf`, with the bytes of memory that it may have, and the cores that it may run on, as
+arguments. Its input is a file.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pypdf import PageObject
+    from pypdf import PageObject, PdfReader
 
 CPU_SECONDS = 8
-MEMORY_BYTES = 512 * 1024 * 1024
+#: its exit status where the document takes more memory than it may have
+OUT_OF_MEMORY = 3
 MOST_PAGES = 500
 MOST_LINKS = 10_000
 MOST_TEXT = 32_768
@@ -51,16 +52,27 @@ def links_of(page: PageObject) -> list[str]:
 
 
 def main() -> None:
-    """A page that cannot be read costs that page."""
-    if sys.argv[1:]:
-        os.sched_setaffinity(0, map(int, sys.argv[1:]))
+    """Read within limits."""
+    memory, *cores = map(int, sys.argv[1:])
+    if cores:
+        os.sched_setaffinity(0, cores)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     from pypdf import PdfReader  # within the limits, too
     from pypdf.errors import PyPdfError
 
     logging.disable()
-    reader = PdfReader(BytesIO(sys.stdin.buffer.read()), strict=False)
+    try:
+        told = read(PdfReader(sys.stdin.buffer, strict=False), (PyPdfError, *BROKEN_PAGE))
+    except (MemoryError, PyPdfError) as error:
+        if not has_no_memory(error):
+            raise
+        sys.exit(OUT_OF_MEMORY)
+    json.dump(told, sys.stdout)
+
+
+def read(reader: PdfReader, broken_page: tuple[type[Exception], ...]) -> dict[str, Any]:
+    """What a document says; a page that cannot be read costs that page."""
     if reader.is_encrypted:
         reader.decrypt("")
     links: list[str] = []
@@ -73,14 +85,20 @@ def main() -> None:
             links += links_of(page)
             if number < TEXT_PAGES and len(text) < MOST_TEXT:
                 text += page.extract_text() + "\n"
-        except (PyPdfError, *BROKEN_PAGE):
+        except broken_page:
             unread = "broken"
             continue
     about: Mapping[str, Any] = reader.metadata or {}
     told = {"title": about.get("/Title"), "author": about.get("/Author")}
     told = {name: str(value.get_object()) for name, value in told.items() if value is not None}
-    told["unread"] = unread
-    json.dump({**told, "links": links[:MOST_LINKS], "text": text[:MOST_TEXT]}, sys.stdout)
+    return {**told, "unread": unread, "links": links[:MOST_LINKS], "text": text[:MOST_TEXT]}
+
+
+def has_no_memory(error: BaseException | None) -> bool:
+    """Whether an error is, or came of, an allocation that failed."""
+    while error and not isinstance(error, MemoryError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def read_document(source: DocumentSource) -> Document:
     What is packed is known by its first bytes: servers name its type as they like.
     """
     reader = reader_of(source.content_type)
-    if source.body.startswith(GZIP_MAGIC):
+    if source.body.start(len(GZIP_MAGIC)) == GZIP_MAGIC:
         reader = archive.read
     if reader is None or not source.body:
         return Document()

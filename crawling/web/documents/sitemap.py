@@ -12,6 +12,7 @@ from dataclasses import replace
 from xml.parsers import expat
 
 from crawling.web.addresses import MAX_URL_LENGTH
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, read_markup
 from crawling.web.links import Links
@@ -37,10 +38,9 @@ REFERENCE = re.compile(r"&[A-Za-z][A-Za-z0-9._-]*;")
 
 def read(source: DocumentSource) -> Document:
     """Read a sitemap of any quality."""
-    body = source.body
-    starts = range(0, min(len(body), MOST_BYTES), CHUNK_BYTES)
-    document = read_chunks(source, (body[at : at + CHUNK_BYTES] for at in starts))
-    return replace(document, unread=TruncationReason.SIZE) if len(body) > MOST_BYTES else document
+    document = read_chunks(source, source.body.pieces(MOST_BYTES, CHUNK_BYTES))
+    is_whole = len(source.body) <= MOST_BYTES
+    return document if is_whole else replace(document, unread=TruncationReason.SIZE)
 
 
 def read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
@@ -131,7 +131,7 @@ class _Stream:
 
 
 def _lenient(source: DocumentSource, body: bytes, links: Links) -> Document:
-    document, charset, unread = read_markup(replace(source, body=body))
+    document, charset, unread = read_markup(replace(source, body=DocumentStream.of(body)))
     for element in elements(document):
         if element.tag.lower() == "loc":
             text = leaf_text(element)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, TruncationReason
-from crawling.web.documents.charsets import decode
+from crawling.web.documents.charsets import decoded_pieces
 from crawling.web.links import Links
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
@@ -13,6 +13,7 @@ TYPES = ("text/plain", "text/csv", "text/markdown")
 MOST_BYTES = 4 * 1024 * 1024
 #: a scheme, and all up to a blank or a mark that no address holds
 BARE = re.compile(r"""\bhttps?://[^\s<>"'`{}|\\^\x00-\x1f]{1,4000}""", re.IGNORECASE)
+SCHEME_LENGTH = len("https://")
 #: what ends a sentence and not an address
 TAIL = ".,;:!?*_~"
 PAIRS = {")": "(", "]": "["}
@@ -20,13 +21,30 @@ PAIRS = {")": "(", "]": "["}
 
 def read(source: DocumentSource) -> Document:
     """Find addresses; one in brackets loses the bracket, one that holds both keeps them."""
-    text, charset = decode(source.body[:MOST_BYTES], source.charset)
-    links = Links(source.url, charset="UTF-8")
-    for match in BARE.finditer(text):
-        links.add(_without_tail(match[0]))
+    pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
+    links, shown, rest, at = Links(source.url, charset="UTF-8"), "", "", 0
+    for piece in pieces:
+        shown += piece[: MOST_TEXT - len(shown)]
+        rest, at = _take_addresses(rest + piece, at, links)
+    _take_addresses(rest + "\n", at, links)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
-    shown = text[:MOST_TEXT].replace("\0", "")
-    return Document(charset=charset, links=links.found, text=shown, unread=unread)
+    return Document(charset=charset, links=links.found, text=shown.replace("\0", ""), unread=unread)
+
+
+def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
+    """Take up what is an address from `at` on, whatever follows the text. Returns the part that may
+    be the beginning of one, with the character in front of it, and where it begins there.
+    """
+    for match in BARE.finditer(text, at):
+        if match.end() == len(text):
+            at = match.start()
+            break
+        links.add(_without_tail(match[0]))
+        at = match.end()
+    else:
+        at = max(at, len(text) - SCHEME_LENGTH)
+    start = max(0, at - 1)
+    return text[start:], at - start
 
 
 def _without_tail(url: str) -> str:

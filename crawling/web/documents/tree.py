@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import turbohtml
 from turbohtml.detect import detect
 
 from crawling.process.memory_limit import resident_bytes
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import TruncationReason
-from crawling.web.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
+from crawling.web.documents.charsets import GUESSED_FROM, is_utf_8, utf_16_without_a_mark
 
 #: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
@@ -41,19 +43,26 @@ class ParsedTree(NamedTuple):
     unread: TruncationReason | None = None
 
 
-def parse_html(body: bytes, charset: str | None) -> ParsedTree:
+def parse_html(body: DocumentStream, charset: str | None) -> ParsedTree:
     """Parse a document of any quality; charset: the one that the server named, if any."""
     encoding = encoding_of(body, charset)
     if len(body) <= SMALL_BYTES:
-        return ParsedTree(turbohtml.parse(body, encoding=encoding, positions=False), encoding)
+        document = turbohtml.parse(body.read(), encoding=encoding, positions=False)
+        return ParsedTree(document, encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
-    limits, unread = _Limits(), None
-    read = 0
-    while read < len(body) and not unread:
-        parser.feed(body[read : read + SLICE_BYTES])
-        read += SLICE_BYTES
-        unread = limits.reached(read)
-    return ParsedTree(parser.close(), encoding, unread if read < len(body) else None)
+    limits, read, unread = _Limits(), 0, None
+    for part in _slices(body):
+        parser.feed(part)
+        read += len(part)
+        if read < len(body) and (unread := limits.reached(read)):
+            break
+    return ParsedTree(parser.close(), encoding, unread)
+
+
+def _slices(body: DocumentStream) -> Iterator[bytes]:
+    for piece in body.pieces():
+        for at in range(0, len(piece), SLICE_BYTES):
+            yield piece[at : at + SLICE_BYTES]
 
 
 class _Limits:
@@ -77,27 +86,24 @@ class _Limits:
         return None
 
 
-def encoding_of(body: bytes, charset: str | None) -> str:
+def encoding_of(body: DocumentStream, charset: str | None) -> str:
     """The encoding that a browser would use (section 13.2.3.2), UTF-16 without a mark included."""
+    start = body.start(GUESSED_FROM)
     try:
-        head = turbohtml.parse(body[:HEAD_BYTES], encoding=charset, positions=False)
+        head = turbohtml.parse(start[:HEAD_BYTES], encoding=charset, positions=False)
     except LookupError:  # the server named a character set that does not exist
-        head = turbohtml.parse(body[:HEAD_BYTES], positions=False)
+        head = turbohtml.parse(start[:HEAD_BYTES], positions=False)
     if head.encoding_confidence == "certain" and head.encoding:
         return head.encoding
-    if name := utf_16_without_a_mark(body):
+    if name := utf_16_without_a_mark(start):
         return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[name]
-    if (late := LATE_META.search(body[:GUESSED_FROM])) and (name := _known(late[1].decode())):
+    if (late := LATE_META.search(start)) and (name := _known(late[1].decode())):
         return name
-    if body.isascii():
+    if all(piece.isascii() for piece in body.pieces(MOST_BYTES)):
         return "windows-1252"
-    try:
-        body[:MOST_BYTES].decode()
+    if is_utf_8(body, MOST_BYTES):
         return "UTF-8"
-    except UnicodeDecodeError as error:
-        if error.start > MOST_BYTES - 4:
-            return "UTF-8"
-    return _known(detect(body[:GUESSED_FROM]).encoding or "") or "windows-1252"
+    return _known(detect(start).encoding or "") or "windows-1252"
 
 
 def _known(label: str) -> str:

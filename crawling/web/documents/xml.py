@@ -19,7 +19,7 @@ def read(source: DocumentSource) -> Document:
         return feed.read(source)
     if root in sitemap.ROOTS:
         return replace(sitemap.read(source), is_index=root == sitemap.INDEX)
-    beginning, charset = decode(source.body[:2000], source.charset)
+    beginning, charset = decode(source.body.start(2000), source.charset)
     if "http://www.w3.org/1999/xhtml" in beginning:
         return html.read(source)
     return Document(charset=charset)

@@ -7,13 +7,15 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from email.utils import formatdate
 from urllib.parse import unquote_to_bytes
 
-from crawling.web.fetch.content_codings import PIECE_BYTES
+from crawling.web.document_stream import PIECE_BYTES, DocumentStream, new_spool
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.scheme_task import HEADERS, MOST_ENTRIES, FetchTask, as_page, type_of
+from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
 from crawling.web.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
@@ -33,14 +35,8 @@ def fetch_file(task: FetchTask) -> Fetched:
         found = Fetched(
             403, error=f"The file cannot be read ({getattr(error, 'strerror', None) or error})."
         )
-    return Fetched(
-        found.status,
-        found.headers,
-        found.body,
-        time.monotonic() - started,
-        found.error,
-        max(0, found.status),
-    )
+    seconds = time.monotonic() - started
+    return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
 def _fetch(task: FetchTask, path: bytes) -> Fetched:
@@ -94,14 +90,11 @@ def _open(root: bytes, names: list[bytes]) -> int:
     return descriptor
 
 
-def _entries(descriptor: int) -> list[tuple[bytes, bool]]:
+def _entries(descriptor: int) -> Iterator[tuple[bytes, bool]]:
     with os.scandir(descriptor) as entries:
-        plain = (
-            (os.fsencode(entry.name), entry.is_dir(follow_symlinks=False))
-            for entry in entries
-            if not entry.is_symlink()
-        )
-        return [entry for _, entry in zip(range(MOST_ENTRIES), plain, strict=False)]
+        for entry in entries:
+            if not entry.is_symlink():
+                yield os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)
 
 
 def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
@@ -110,12 +103,14 @@ def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
 
 
 def _read(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:
-    pieces: list[bytes] = []
-    total = 0
-    while piece := os.read(descriptor, PIECE_BYTES):
-        pieces.append(piece)
-        total += len(piece)
-        task.received(len(piece))
-        if total > task.max_bytes:
-            return Fetched(FetchStatus.TOO_BIG, headers, error=FetchStatus.TOO_BIG.sentence)
-    return Fetched(200, headers, b"".join(pieces))
+    file, total = new_spool(), 0
+    with ExitStack() as faulty:
+        faulty.callback(file.close)
+        while piece := os.read(descriptor, PIECE_BYTES):
+            file.write(piece)
+            total += len(piece)
+            task.received(len(piece))
+            if total > task.max_bytes:
+                return Fetched(FetchStatus.TOO_BIG, headers, error=FetchStatus.TOO_BIG.sentence)
+        faulty.pop_all()
+    return Fetched(200, headers, DocumentStream(file, total))

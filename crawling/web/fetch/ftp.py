@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from email.utils import formatdate
 from ipaddress import ip_address
@@ -18,6 +18,7 @@ import pycurl
 from requests.exceptions import RequestException, Timeout
 
 from crawling.web.addresses import bracketed
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.connections import bare_handle
 from crawling.web.fetch.http import Fetched, failed
 from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
@@ -27,6 +28,8 @@ from crawling.web.statuses import FetchStatus
 
 #: all replies beside what is fetched
 MOST_REPLY_BYTES = 512 * 1024
+#: of a directory's listing: facts, and a name
+LONGEST_LINE = 16 * 1024
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
 
@@ -88,7 +91,7 @@ def _url(task: FetchTask, path: str) -> str:
     return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
 
 
-def _download_file(curl: pycurl.Curl, task: FetchTask) -> bytes:
+def _download_file(curl: pycurl.Curl, task: FetchTask) -> DocumentStream:
     """What the server sends. Raises _Refusal and requests' exceptions."""
     limits = TransferLimits(
         task.document_seconds,
@@ -106,7 +109,8 @@ def _download_file(curl: pycurl.Curl, task: FetchTask) -> bytes:
         received=task.received,
         is_cut=task.is_cut,
     )
-    with closing(session.body):
+    with ExitStack() as faulty:
+        faulty.callback(session.body.close)
         try:
             session.run(curl)
         except RequestException as fault:
@@ -117,8 +121,8 @@ def _download_file(curl: pycurl.Curl, task: FetchTask) -> bytes:
             raise _Refusal(status, f"The server says: {session.said}") from None
         if session.body.tell() > task.max_bytes:
             raise _Refusal(FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence)
-        session.body.seek(0)
-        return session.body.read()
+        faulty.pop_all()
+    return DocumentStream(session.body, session.body.tell())
 
 
 def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
@@ -131,7 +135,8 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
         curl.setopt(pycurl.NOBODY, 1)
         try:
-            _download_file(curl, task)  # not a file: a directory, or it raises what the server says
+            # not a file: a directory, or it raises what the server says
+            _download_file(curl, task).close()
         except _Refusal:
             raise refusal from None
         return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
@@ -143,22 +148,35 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
 
 def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
+    read = _facts
     try:
-        entries = list(_facts(_download_file(curl, task)))
+        listing = _download_file(curl, task)
     except _Refusal as refusal:
         if refusal.status in (404, FetchStatus.TOO_BIG):
             raise
         # a server of before 2007; what turns out to be a directory then is one on a second look
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
-        names = _download_file(curl, task).splitlines()
-        entries = [(name.rpartition(b"/")[2], False) for name in names]
-    shown = [entry for entry in entries if entry[0] not in (b"", b".", b"..")]
-    return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
+        listing, read = _download_file(curl, task), _names
+    with closing(listing):
+        entries = read(_lines(listing))
+        shown = (entry for entry in entries if entry[0] not in (b"", b".", b".."))
+        return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
 
 
-def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
-    for line in listing.splitlines():
+def _lines(listing: DocumentStream) -> Iterator[bytes]:
+    """The lines of a listing; what is longer than any is cut."""
+    listing.content.seek(0)
+    for line in iter(lambda: listing.content.readline(LONGEST_LINE), b""):
+        yield line.rstrip(b"\r\n")
+
+
+def _names(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    return ((line.rpartition(b"/")[2], False) for line in lines)
+
+
+def _facts(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    for line in lines:
         facts, blank, name = line.partition(b" ")
         kind = next(
             (fact[5:] for fact in facts.lower().split(b";") if fact.startswith(b"type=")), b"file"

@@ -6,29 +6,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from tempfile import SpooledTemporaryFile
-from typing import IO, cast
+from threading import Lock
+from typing import cast
 
 from requests import Response
 from requests.exceptions import RequestException
 
+from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.content_codings import PIECE_BYTES
 from crawling.web.fetch.cookies import Cookies
-from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
-from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
 from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: what is unpacked is collected in memory up to this size, or up to a fetch thread's share of it if
-#: that is less
-MOST_COLLECTED = 1024 * 1024
+#: A document of which more comes, or is unpacked, than this is unpacked alone in a process: a
+#: decoder remembers up to 16 MiB of what it has unpacked. With one interpreter lock this costs no
+#: time.
+MOST_BESIDE = 256 * 1024
+UNPACKING = Lock()
 CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
@@ -53,8 +54,8 @@ class Fetched:
     #: HTTP's, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: decoded
-    body: bytes = b""
+    #: decoded; whoever has the answer last closes it
+    body: DocumentStream = NO_DOCUMENT
     seconds: float = 0.0
     #: the reason for a negative status
     error: str = ""
@@ -73,13 +74,31 @@ class Fetched:
     is_stale: bool = False
 
     def close(self) -> None:
-        """Let the exchange go, for an answer that nothing is made of."""
+        """Let the answer go, and the exchange with it."""
+        self.body.close()
         if self.exchange:
             self.exchange.close()
 
+    def close_document(self) -> None:
+        """Let go what the exchange has not, which somebody else closes."""
+        if not self._is_shared:
+            self.body.close()
+
     def without_exchange(self) -> Fetched:
-        self.close()
+        if self.exchange and not self._is_shared:
+            self.exchange.close()
         return replace(self, exchange=None)
+
+    def in_memory(self, most: int) -> Fetched:
+        """The answer with the beginning of its document, which nobody has to close."""
+        body = DocumentStream.of(self.body.start(most))
+        self.close_document()
+        return replace(self, body=body)
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether the document is the exchange's payload itself."""
+        return self.exchange is not None and self.exchange.payload is self.body.content
 
     @property
     def content_type(self) -> str:
@@ -140,7 +159,6 @@ def fetch(
     headers: Mapping[str, str],
     max_bytes: int,
     received: Callable[[int], None] = lambda count: None,
-    room: MemoryBudget | None = None,
     keep: bool = False,
     how: RequestOptions = AS_USUAL,
     judge: Judge | None = None,
@@ -148,9 +166,8 @@ def fetch(
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
     `received` gets the number of bytes that have come, head and encoding included, and may wait, so
-    that bandwidth stays within what was granted. room: where the body is kept, which the caller
-    leaves when it is done. keep: hand on the exchange, too. judge: says of an answer's head whether
-    to read on.
+    that bandwidth stays within what was granted. keep: hand on the exchange, too. judge: says of an
+    answer's head whether to read on.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url)
@@ -161,11 +178,11 @@ def fetch(
         proxies = {"all": how.way.url} if how.way else None
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(ResponseBody, response.raw)
-        fetched = _read(response, started, max_bytes, room or MemoryBudget(), how, judge, keep=keep)
+        fetched = _read(response, started, max_bytes, how, judge, keep=keep)
     except RequestException as fault:
         fetched = failed(fault, time.monotonic() - started)
     finally:
-        if body and not fetched.exchange:
+        if body and not fetched.exchange and fetched.body.content is not body.file:
             body.close()
     return fetched
 
@@ -203,7 +220,6 @@ def _read(
     response: Response,
     started: float,
     most: int,
-    room: MemoryBudget,
     how: RequestOptions,
     judge: Judge | None,
     *,
@@ -215,10 +231,14 @@ def _read(
         how.cookies.take(response.url, answered)
     if unwanted := _unwanted(http_status, answered, judge):
         return Fetched(
-            unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], http_status
+            unwanted[0],
+            answered,
+            seconds=time.monotonic() - started,
+            error=unwanted[1],
+            http_status=http_status,
         )
     seconds = time.monotonic() - started
-    document, error = _document(body, most, room)
+    document, error = _document(body, most)
     if isinstance(error, FetchStatus):
         return Fetched(error, answered, document, seconds, error.sentence, http_status)
     exchange = None
@@ -234,48 +254,36 @@ def _read(
     return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
 
 
-def _document(body: ResponseBody, most: int, room: MemoryBudget) -> tuple[bytes, FetchStatus | str]:
+def _document(body: ResponseBody, most: int) -> tuple[DocumentStream, FetchStatus | str]:
     """The body unpacked; or its beginning and why there is no more of it.
 
-    A sentence: what came is all there is, but not whole.
-
-    Whether it is too big is known before memory is asked for: until then it is in a file.
+    A sentence: what came is all there is, but not whole. Of what is packed and too big, nothing is
+    shown.
     """
+    is_packed = "Content-Encoding" in body.headers
     if body.size > most:
-        return _start(body, most), FetchStatus.TOO_BIG
-    if "Content-Encoding" not in body.headers:
-        if not room.reserve(_in_hand(body.file, body.size, most)):
-            return b"", FetchStatus.MEMORY_BUSY
-        return body.file.read(), ""
-    pieces = body.stream()
-    with SpooledTemporaryFile(min(room.share, MOST_COLLECTED)) as collected:
-        size = 0
+        shown = NO_DOCUMENT if is_packed else DocumentStream(body.file, body.size)
+        return shown, FetchStatus.TOO_BIG
+    return _unpacked(body, most) if is_packed else (DocumentStream(body.file, body.size), "")
+
+
+def _unpacked(body: ResponseBody, most: int) -> tuple[DocumentStream, FetchStatus | str]:
+    pieces, unpacked, size = body.stream(), new_spool(), 0
+    with ExitStack() as alone, ExitStack() as faulty:
+        faulty.callback(unpacked.close)
+        if body.size > MOST_BESIDE:
+            alone.enter_context(UNPACKING)
         for piece in pieces:
-            collected.write(piece)
+            if body.size <= MOST_BESIDE and size <= MOST_BESIDE < size + len(piece):
+                alone.enter_context(UNPACKING)
+            unpacked.write(piece)
             size += len(piece)
             if size > most:
                 break
-        if size <= most and not room.reserve(_in_hand(collected, size, most)):
-            return b"", FetchStatus.MEMORY_BUSY
-        collected.seek(0)
-        document = collected.read(min(size, most + PIECE_BYTES))
+        faulty.pop_all()
     if size > most:
-        return document, FetchStatus.TOO_BIG
-    return document, CUT_SHORT if pieces.is_cut_short else ""
-
-
-def _in_hand(document: IO[bytes], size: int, most: int) -> int:
-    """Bytes that a document takes; leaves the file at its beginning."""
-    document.seek(0)
-    beginning = document.read(len(GZIP_MAGIC))
-    document.seek(0)
-    return bytes_in_hand(size, beginning, most)
-
-
-def _start(body: ResponseBody, most: int) -> bytes:
-    """As much of a body that is too big as shows it; what is packed shows nothing."""
-    body.file.seek(0)
-    return b"" if "Content-Encoding" in body.headers else body.file.read(most + PIECE_BYTES)
+        return DocumentStream(unpacked, size), FetchStatus.TOO_BIG
+    return DocumentStream(unpacked, size), CUT_SHORT if pieces.is_cut_short else ""
 
 
 def _unwanted(

@@ -1,5 +1,5 @@
 """Memory for documents in hand: what the pool granted, shared out so that no fetch thread can be
-stuck with half a document.
+stuck with half of what it needs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crawling.web.fetch.progress import FetchStep, report_step
 
-#: the longest wait of a document in hand for memory; after it the URL is tried again later
+#: the longest wait of a document for memory; after it the URL is tried again later
 DEADLINE_SECONDS = 30.0
 UNLIMITED = 1 << 62
 
@@ -24,38 +24,25 @@ class _Wait:
 class MemoryBudget:
     """Shared by the fetch threads of a shift.
 
-    Each fetch thread has `share` bytes of its own. What a larger document needs beyond them is
-    taken from the rest in one piece, before the document is taken out of the file in which it came,
-    and given back when it is done: a fetch thread that holds a piece never waits for another, so
-    pieces always come back. Waits are served in their order.
+    A document itself takes a thread's share at the most, however large it is. What reading one
+    takes beyond that is taken from the rest in one piece, and given back when it is read: a thread
+    that holds a piece never waits for another, so pieces always come back. Waits are served in
+    their order.
+
+    most: the largest piece that the claim allows.
     """
 
-    def __init__(self, *, share: int = UNLIMITED, rest: int = 0) -> None:
-        self.share = share
+    def __init__(self, *, rest: int = UNLIMITED, most: int = UNLIMITED) -> None:
+        self.most = most
         self._rest, self._taken = rest, dict[int, int]()
         self._waits: deque[_Wait] = deque()
         self._changed = threading.Condition()
         self._is_ending = False
 
     def reserve(self, size: int) -> bool:
-        """Whether the fetch thread that asks may hold documents of `size` bytes in all.
-
-        It waits for them, but not for ever, and not at all if it has a piece.
+        """Whether the fetch thread that asks has `size` bytes from here on. It waits for them, but
+        not for ever.
         """
-        piece = self._taken.get(threading.get_ident(), 0)
-        if size <= self.share + piece:
-            return True
-        return self._enlarge(size - self.share) if piece else self._take(size - self.share)
-
-    def _enlarge(self, size: int) -> bool:
-        with self._changed:
-            piece = self._taken[threading.get_ident()]
-            if self._waits or size - piece > self._free:
-                return False
-            self._taken[threading.get_ident()] = size
-            return True
-
-    def _take(self, size: int) -> bool:
         report_step(FetchStep.WAITING_FOR_MEMORY)
         wait, until = _Wait(size), time.monotonic() + DEADLINE_SECONDS
         with self._changed:
@@ -71,25 +58,29 @@ class MemoryBudget:
             finally:
                 self._waits.remove(wait)
                 self._changed.notify_all()
-        report_step(FetchStep.READING)
+        report_step(FetchStep.EXTRACTING)
         return True
 
     def release(self) -> None:
-        """The fetch thread that asks has no document in hand any more."""
-        if threading.get_ident() in self._taken:
-            with self._changed:
-                del self._taken[threading.get_ident()]
-                self._changed.notify_all()
+        """The fetch thread that asks needs its piece no more."""
+        with self._changed:
+            del self._taken[threading.get_ident()]
+            self._changed.notify_all()
+
+    @property
+    def taken(self) -> int:
+        """Bytes that fetch threads have of the rest."""
+        return sum(self._taken.copy().values())
 
     @property
     def _free(self) -> int:
-        return self._rest - sum(self._taken.values())
+        return self._rest - self.taken
 
-    def set_rest(self, rest: int) -> None:
+    def set_rest(self, rest: int, most: int) -> None:
         """The pool has granted or been given back: so much there is now beyond the fetch threads'
         shares."""
         with self._changed:
-            self._rest = rest
+            self._rest, self.most = rest, most
             self._changed.notify_all()
 
     def shortage(self) -> int:
@@ -99,7 +90,7 @@ class MemoryBudget:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no document needs more than its share."""
+        """Whether nobody has or wants a piece."""
         return not self._taken and not self._waits
 
     def clear(self) -> bool:

@@ -48,5 +48,5 @@ def as_read(answer: Fetched) -> tuple[int, bytes]:
     """Status and body as they are kept; of one that is too big the beginning holds (section
     2.5)."""
     if answer.status == FetchStatus.TOO_BIG:
-        return answer.http_status, answer.body[:MAX_ROBOTS_BYTES]
-    return answer.status, answer.body
+        return answer.http_status, answer.body.start(MAX_ROBOTS_BYTES)
+    return answer.status, answer.body.read()

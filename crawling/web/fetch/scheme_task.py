@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from mimetypes import guess_type
+from threading import Lock
 from urllib.parse import quote_from_bytes
 
 from crawling.web.addresses import Address
+from crawling.web.document_stream import DocumentStream, new_spool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +38,35 @@ class FetchTask:
 
 
 HEADERS = {"Content-Type": "text/html; charset=utf-8"}
-#: a directory with more is shown so far
+#: a directory with more entries, or bytes in their names, is shown so far
 MOST_ENTRIES = 50_000
+MOST_NAME_BYTES = 4 * 1024 * 1024
+#: one directory is sorted at a time in a process, since all its names are in memory then
+SORTING = Lock()
 
 
-def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> bytes:
+def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStream:
     """The directory's page. entries: name, and whether that is a directory itself."""
     title = escape(path.decode(errors="replace"))
-    lines = [
-        _link(name + b"/" if is_directory else name)
-        for name, is_directory in sorted(entries)[:MOST_ENTRIES]
-    ]
-    return "\n".join(
-        [
-            f"<!doctype html><title>Index of {title}</title>",
-            f"<h1>Index of {title}</h1>",
-            *lines,
-            "",
-        ]
-    ).encode()
+    head = f"<!doctype html><title>Index of {title}</title>\n<h1>Index of {title}</h1>\n"
+    page, size = new_spool(), 0
+    with SORTING:
+        lines = (
+            _link(name + b"/" if is_directory else name) + "\n"
+            for name, is_directory in sorted(_bounded(entries))
+        )
+        for line in chain([head], lines):
+            size += page.write(line.encode())
+    return DocumentStream(page, size)
+
+
+def _bounded(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
+    size = 0
+    for number, entry in enumerate(entries):
+        size += len(entry[0])
+        if number >= MOST_ENTRIES or size > MOST_NAME_BYTES:
+            return
+        yield entry
 
 
 def type_of(path: str) -> str:

@@ -9,21 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from socket import IPPROTO_TCP, TCP_INFO, socket
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pycurl
 from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
 from urllib3 import HTTPHeaderDict
 
+from crawling.web.document_stream import new_spool
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection, fault_of
 
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
-#: A body is in memory up to this size, and in a file beyond it (SEEDS W7). It is a quarter of what
-#: the pool grants each fetch thread for documents.
-SPOOL_BYTES = 256 * 1024
 #: Lines of heads and of what follows the last chunk, chunks, and pieces of 16 KiB of what is not
 #: chunked. Each costs a microsecond or two, so that a body in chunks of one byte is broken off
 #: after half a second of the processor. libcurl itself ends heads, interim ones included, at 300
@@ -200,7 +197,7 @@ class Transfer:
         wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True,
     ) -> None:
         self.head = AnswerHead()
-        self.body: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # see above
+        self.body = new_spool()
         self._watch = TransferWatch(limits, is_cut, received)
         self._gate = ConnectionGate(may_dial)
         self._wants = wants

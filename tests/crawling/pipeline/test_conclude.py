@@ -9,6 +9,7 @@ from crawling.models import UrlState
 from crawling.pipeline.conclusion import conclude
 from crawling.scope.scope import Reach, Scope
 from crawling.web.addresses import read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
 from crawling.web.politeness import MAX_ATTEMPTS
 from crawling.web.statuses import TRANSIENT, UNWANTED, FetchStatus
@@ -25,7 +26,7 @@ def concluded(status, *, body=b"", headers=HTML, depth=0, attempts=1, max_depth=
         claimed,
         read_address(claimed.url),
         "192.0.2.1",
-        Fetched(status, headers, body, **fields),
+        Fetched(status, headers, DocumentStream.of(body), **fields),
         context,
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import time
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -90,9 +91,8 @@ def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, en
     client = make_client()
     client.bandwidth.take = lambda count: counted.append(count) or 0.0
 
-    fetched = client.get(read_address(f"{site.url}/"), site.address)
-
-    assert fetched.body == text
+    with closing(client.get(read_address(f"{site.url}/"), site.address)) as fetched:
+        assert fetched.body.read() == text
     assert len(body) < sum(counted) < len(body) + 1000
 
 

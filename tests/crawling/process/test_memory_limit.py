@@ -57,6 +57,7 @@ def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes
 
 READ_PAGES = """
 import resource
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document
 from crawling.process.memory_limit import MemoryLimit
@@ -64,7 +65,7 @@ from crawling.process.memory_limit import MemoryLimit
 limit = MemoryLimit()
 item = "<li class='item'><p>some <em>text</em> and <a href='/%d.html'>a link</a></p></li>"
 body = "".join(item % number for number in range(700)).encode()
-source = DocumentSource(body, "http://a.test/", "text/html")
+source = DocumentSource(DocumentStream.of(body), "http://a.test/", "text/html")
 for _ in range(10):
     read_document(source)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

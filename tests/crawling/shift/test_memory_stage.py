@@ -1,5 +1,5 @@
-"""Memory for a large document is asked of the bank with the document in hand, and that can neither
-hang nor lose anything.
+"""Memory for a program that reads PDF is asked of the pool with the document in hand, and that can
+neither hang nor lose anything.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import HostQueue, Page, Shift, Url
-from crawling.orders.fields import MIB
 from crawling.web.fetch import memory_budget
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.statuses import FetchStatus
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
 from tests.crawling.shift.test_fetch_threads import wait_for
+from tests.crawling.web.documents.test_pdf import made
 
-CLAIM = {"fetch_slots": 2, "memory": 6}
-LARGE = b"x" * (3 * MIB)
+CLAIM = {"fetch_slots": 2, "memory": 40}
+PDF = (200, {"Content-Type": "application/pdf"}, made("/small"))
 
 
 def memory_stages(run):
@@ -34,23 +34,17 @@ def memory_stages(run):
     )
 
 
-def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(
+def test_a_pdf_gets_what_its_reading_lacks_while_the_shift_holds_the_rest(
     make_site, crawl_to_the_end
 ):
-    site = make_site(
-        {
-            "/": links("/large", "/small"),
-            "/large": (200, {"Content-Type": "text/plain"}, LARGE),
-            "/small": "x",
-        }
-    )
+    site = make_site({"/": links("/pdf", "/other"), "/pdf": PDF, "/other": "x", "/small": "x"})
 
     run = crawl_to_the_end(f"{site.url}/", claim=CLAIM)
 
     (stage,) = memory_stages(run)
-    assert (stage.state, stage.amounts[3]) == ("granted", 2)  # one of its three is the thread's own
-    assert Page.objects.get(url__url__endswith="/large").bytes == len(LARGE)
-    assert len(site.paths) == 3
+    assert (stage.state, stage.amounts[3]) == ("granted", 38)  # all but the threads' shares
+    assert Page.objects.get(url__url__endswith="/pdf").title == "A report"
+    assert sorted(site.paths) == ["/", "/other", "/pdf", "/small"]
     assert not Process.objects.filter(holding=True).exists()
 
 
@@ -58,12 +52,12 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
     make_site, order, work_off, pool, monkeypatch
 ):
     monkeypatch.setattr(memory_budget, "DEADLINE_SECONDS", 0.5)
-    set_capacity(pool=pool.pk, capacity={"memory": 6})
-    hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"memory": 4})
-    request_resources(process=hog.pk, amounts={"memory": 4}, request_id=uuid4())
+    set_capacity(pool=pool.pk, capacity={"memory": 40})
+    hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"memory": 30})
+    request_resources(process=hog.pk, amounts={"memory": 30}, request_id=uuid4())
     hog.refresh_from_db()
     granted_starts()  # no shift of ours is meant
-    site = make_site({"/": (200, {"Content-Type": "text/plain"}, LARGE)})
+    site = make_site({"/": PDF})
     run = start_run(create_crawl(order(f"{site.url}/", claim=CLAIM)))
 
     work_off(run, until=lambda run: Url.objects.get().status is not None)
@@ -78,25 +72,23 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
     Url.objects.update(due_at=timezone.now())
     HostQueue.objects.update(due_at=timezone.now())
     work_off(run)
-    assert Page.objects.get().bytes == len(LARGE)
+    assert Page.objects.get(url__url=f"{site.url}/").title == "A report"
 
 
-def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
-    room, got, done = MemoryBudget(share=10, rest=100), [], threading.Event()
+def test_pieces_are_given_out_in_order():
+    room, got, done = MemoryBudget(rest=90), [], threading.Event()
 
     def thread(name, size):
-        assert room.reserve(10)
         assert room.reserve(size)
         got.append(name)
-        assert room.reserve(size)
         done.wait(10)
         room.release()
 
-    threads = [threading.Thread(target=thread, args=("first", 90))]
+    threads = [threading.Thread(target=thread, args=("first", 80))]
     threads[0].start()
     wait_for(lambda: got == ["first"])
     # the small one would fit, but it isn't its turn
-    for waiting, (name, size) in enumerate((("large", 110), ("small", 20)), start=1):
+    for waiting, (name, size) in enumerate((("large", 90), ("small", 10)), start=1):
         threads.append(threading.Thread(target=thread, args=(name, size)))
         threads[-1].start()
         wait_for(lambda waiting=waiting: len(room._waits) == waiting)
@@ -112,10 +104,10 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
 
 
 def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
-    room, answers = MemoryBudget(share=10), []
+    room, answers = MemoryBudget(rest=0), []
     thread = threading.Thread(target=lambda: answers.append(room.reserve(20)))
     thread.start()
-    wait_for(lambda: room.shortage() == 10)
+    wait_for(lambda: room.shortage() == 20)
 
     room.end()
     thread.join(10)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from crawling.web.fetch.transfer import SPOOL_BYTES
+from crawling.web.document_stream import SPOOL_BYTES
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, serve_raw
 

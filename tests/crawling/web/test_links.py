@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawling.web.addresses import BadUrl, read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.html import PAGE_RELATIONS
 from crawling.web.documents.html import read as read_html
@@ -20,7 +21,9 @@ GBK_PAGE = '<meta http-equiv="content-type" content="text/html; charset=gbk"><ti
 
 def read(html, *, charset=None, url=URL, **reading):
     body = html if isinstance(html, bytes) else html.encode()
-    return read_html(DocumentSource(body, url, "text/html", charset, ReadingRules(**reading)))
+    return read_html(
+        DocumentSource(DocumentStream.of(body), url, "text/html", charset, ReadingRules(**reading))
+    )
 
 
 def links(html, **options):

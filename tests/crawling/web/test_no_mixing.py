@@ -112,10 +112,10 @@ class TwoServers(RuleBasedStateMachine):
 
         # what comes later than the next request is an answer to it by all that can be known
         assert self.said.wait(10)
-        assert b"EVIL" not in fetched.body
+        assert b"EVIL" not in fetched.body.read()
         if fetched.status == 200:
             wanted = body + behind if form == "too long" else body  # that is what it says it is
-            assert wanted.startswith(fetched.body)
+            assert wanted.startswith(fetched.body.read())
 
     def teardown(self):
         if hasattr(self, "session"):

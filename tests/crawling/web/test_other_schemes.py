@@ -18,14 +18,21 @@ from crawling.crawls.creation import create_crawl
 from crawling.errors import BadOrder
 from crawling.models import AllowedDirectory, Page
 from crawling.web.addresses import BadUrl, read_address
-from crawling.web.fetch.files import fetch_file
-from crawling.web.fetch.ftp import fetch_ftp
+from crawling.web.fetch import files, ftp
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.statuses import FetchStatus
 from tests.crawling.archive.judging import judge
 from tests.crawling.raw import serve_raw
 
 pytestmark = pytest.mark.slow
+
+
+def fetch_file(asked):
+    return files.fetch_file(asked).in_memory(asked.max_bytes)
+
+
+def fetch_ftp(asked):
+    return ftp.fetch_ftp(asked).in_memory(asked.max_bytes)
 
 
 def task(url, **fields):
@@ -53,15 +60,12 @@ def test_files_and_directories_are_read(tree):
         return fetch_file(task(f"file://{tree}{path}", directories=[str(tree)]))
 
     paper, index = get("/a%20b.txt"), get("/")
-    assert (paper.status, paper.body, paper.content_type) == (200, b"hello", "text/plain")
+    assert (paper.status, paper.body.read(), paper.content_type) == (200, b"hello", "text/plain")
     assert "Last-Modified" in paper.headers
-    assert [b"./a%20b.txt" in index.body, b"./sub/" in index.body, b"link.txt" in index.body] == [
-        True,
-        True,
-        False,
-    ]
+    names = (b"./a%20b.txt", b"./sub/", b"link.txt")
+    assert [name in index.body.read() for name in names] == [True, True, False]
     assert (get("/sub").status, get("/sub").location) == (301, f"file://{tree}/sub/")
-    assert b"./x%3Ay.html" in get("/sub/").body
+    assert b"./x%3Ay.html" in get("/sub/").body.read()
     assert get("/none").status == 404
 
 
@@ -81,7 +85,7 @@ def test_files_and_directories_are_read(tree):
 def test_nothing_leads_out_of_an_allowed_directory(path, status, tree):
     fetched = fetch_file(task(f"file://{tree}{path}", directories=[str(tree)]))
 
-    assert (fetched.status, fetched.body) == (status, b"")
+    assert (fetched.status, fetched.body.read()) == (status, b"")
 
 
 def test_a_file_that_is_too_big_is_told_so(tree):
@@ -125,16 +129,16 @@ def test_ftp_files_and_directories_are_fetched(tree):
         assert fetch_ftp(task(f"{url}/a%20b.txt", max_bytes=4)).status == FetchStatus.TOO_BIG
         assert fetch_ftp(task(f"{url}/a%0d%0aQUIT")).status == FetchStatus.MALFORMED
 
-    assert (paper.status, paper.body, paper.content_type) == (200, b"hello", "text/plain")
+    assert (paper.status, paper.body.read(), paper.content_type) == (200, b"hello", "text/plain")
     assert "Last-Modified" in paper.headers
-    assert b'"./sub/"' in index.body
+    assert b'"./sub/"' in index.body.read()
     assert (moved.status, moved.location) == (301, f"{url}/sub/")
     assert (none.status, "server says" in none.error) == (404, True)
 
 
 def test_ftp_data_comes_from_the_vetted_address_and_an_allowed_port_only(tree):
     with serve_ftp(tree, masquerade_address="192.0.2.1") as url:
-        assert fetch_ftp(task(f"{url}/a%20b.txt")).body == b"hello"
+        assert fetch_ftp(task(f"{url}/a%20b.txt")).body.read() == b"hello"
         refused = fetch_ftp(task(f"{url}/a%20b.txt", may_dial=lambda port: False))
 
     assert refused.status == FetchStatus.ADDRESS_REFUSED

@@ -250,7 +250,7 @@ def test_presets_take_their_share_and_never_more_than_there_is():
         "worker": 1,
         "fetch_slots": 2,
         "bandwidth": 2048,
-        "memory": 16,
+        "memory": 40,
         "dns_slots": 2,
         "archive_writers": 1,
     }

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawling.web.addresses import read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import MAX_TITLE_LENGTH, MOST_TEXT, DocumentSource, ReadingRules
 from crawling.web.documents.registry import READERS, read_document
 
@@ -116,11 +117,17 @@ def check(source):
 @given(bodies, st.sampled_from(TYPES), charsets, readings)
 @example(b"<feed xml:base=", "text/xml", None, ReadingRules())
 def test_no_bytes_whatever_raise(body, content_type, charset, reading):
-    check(DocumentSource(body, "http://a.test/d/e?f", content_type, charset, reading))
+    check(
+        DocumentSource(
+            DocumentStream.of(body), "http://a.test/d/e?f", content_type, charset, reading
+        )
+    )
 
 
 @pytest.mark.parametrize("number", range(len(CORPUS)))
 @pytest.mark.timeout(20)
 def test_hostile_documents_are_read_in_moments(number):
     for content_type in TYPES:
-        check(DocumentSource(CORPUS[number], "http://a.test/d/e?f", content_type))
+        check(
+            DocumentSource(DocumentStream.of(CORPUS[number]), "http://a.test/d/e?f", content_type)
+        )

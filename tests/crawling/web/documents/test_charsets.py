@@ -4,6 +4,7 @@ import codecs
 
 import pytest
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.charsets import decode
 from crawling.web.documents.registry import read_document
@@ -32,7 +33,9 @@ GUESSED = sorted(TEXTS.keys() - {"gb18030"})
 
 
 def title(body, charset=None):
-    return read_document(DocumentSource(body, "http://a.test/", "text/html", charset)).title
+    return read_document(
+        DocumentSource(DocumentStream.of(body), "http://a.test/", "text/html", charset)
+    ).title
 
 
 @pytest.mark.parametrize("charset", sorted(TEXTS))
@@ -94,7 +97,12 @@ def test_a_label_means_what_the_web_means_by_it(label, meant, text, type_):
     body = text.encode(meant)
 
     assert decode(body, label)[0] == text
-    assert read_document(DocumentSource(body, "http://a.test/", type_, label)).text.strip() == text
+    assert (
+        read_document(
+            DocumentSource(DocumentStream.of(body), "http://a.test/", type_, label)
+        ).text.strip()
+        == text
+    )
 
 
 @pytest.mark.parametrize(

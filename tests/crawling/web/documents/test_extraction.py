@@ -2,6 +2,7 @@
 
 import pytest
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.css_selectors import BadSelector, read_selector
 from crawling.web.documents.registry import read_document
@@ -14,7 +15,11 @@ HTML = """<?xml version="1.0"?><html><body><h1>The  <b>Title</b></h1>
 def extracted(html=HTML, **rules):
     return read_document(
         DocumentSource(
-            html.encode(), "http://a.test/", "text/html", "utf-8", ReadingRules(extract=rules)
+            DocumentStream.of(html.encode()),
+            "http://a.test/",
+            "text/html",
+            "utf-8",
+            ReadingRules(extract=rules),
         )
     ).extracted
 

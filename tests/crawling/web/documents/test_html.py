@@ -2,6 +2,7 @@
 
 import pytest
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.html import read
 
@@ -11,7 +12,7 @@ URL = "http://a.test/d/e"
 def document(html, **reading):
     return read(
         DocumentSource(
-            html if isinstance(html, bytes) else html.encode(),
+            DocumentStream.of(html if isinstance(html, bytes) else html.encode()),
             URL,
             "text/html",
             "utf-8",

@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+from crawling.web.document_stream import PIECE_BYTES, DocumentStream
 from crawling.web.documents import archive
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import MODULES, read_document, reader_of
@@ -34,13 +35,15 @@ INDEX = (
 def links(body, content_type, url=URL):
     return [
         address.url.removeprefix("http://a.test")
-        for address in read_document(DocumentSource(body, url, content_type)).links
+        for address in read_document(
+            DocumentSource(DocumentStream.of(body), url, content_type)
+        ).links
     ]
 
 
 @pytest.mark.parametrize("content_type", ["application/atom+xml", "text/xml"])
 def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
-    document = read_document(DocumentSource(ATOM, URL, content_type))
+    document = read_document(DocumentSource(DocumentStream.of(ATOM), URL, content_type))
 
     assert links(ATOM, content_type) == ["/feed", "/f/?page=2", "/f/1", "/1.mp3"]
     assert (document.title, document.author) == ("News", "Me")
@@ -48,7 +51,7 @@ def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
 
 @pytest.mark.parametrize("content_type", ["application/rss+xml", "application/xml"])
 def test_rss_feeds_lead_to_their_items(content_type):
-    document = read_document(DocumentSource(RSS, URL, content_type))
+    document = read_document(DocumentSource(DocumentStream.of(RSS), URL, content_type))
 
     assert links(RSS, content_type) == ["/", "/1?a=1&b=2", "/g", "/1.mp3", "/2"]
     assert (document.title, document.description) == ("News", "All of it")
@@ -72,9 +75,12 @@ def test_packed_sitemaps_are_unpacked(content_type):
 
 
 def test_a_bomb_is_unpacked_no_further_than_a_sitemap_may_be_long():
-    assert len(b"".join(archive.UnpackedDocument(gzip.compress(b"x" * 10_000_000), 1000))) == 1000
-    assert list(archive.UnpackedDocument(b"\x1f\x8b\x08nonsense", 9)) == []
-    assert list(archive.UnpackedDocument(zlib.compress(b"x"), 9)) == []
+    def parts(packed, most):
+        return list(archive.UnpackedDocument(DocumentStream.of(packed), most))
+
+    assert len(b"".join(parts(gzip.compress(b"x" * 10_000_000), 1000))) == 1000
+    assert parts(b"\x1f\x8b\x08nonsense", 9) == []
+    assert parts(zlib.compress(b"x"), 9) == []
 
 
 def test_entities_of_xml_are_never_expanded():
@@ -136,3 +142,10 @@ def test_each_type_has_one_module():
     assert len(types) == len(set(types))
     assert reader_of("image/anything") is reader_of("video/anything")
     assert reader_of("application/unheard-of") is None
+
+
+def test_an_address_that_lies_across_two_pieces_of_a_text_is_read_whole():
+    for before in range(PIECE_BYTES - 60, PIECE_BYTES + 2):
+        body = b" " * before + b"xhttp://a.test/no http://a.test/one,two. http://a.test/three"
+
+        assert links(body, "text/plain") == ["/one,two", "/three"], before

@@ -8,6 +8,7 @@ import time
 import pytest
 from urllib3 import HTTPHeaderDict
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.cookies import Cookies
@@ -154,7 +155,9 @@ def check(case, size):
     content_type, make = CASES[case]
     rules = {"x": "p > b", "y": "li:nth-of-type(2)", "z": "a ~ a::attr(href)"}
     reading = ReadingRules(requisites=True, extract=rules)
-    source = DocumentSource(make(size), "http://a.test/d/e", content_type, None, reading)
+    source = DocumentSource(
+        DocumentStream.of(make(size)), "http://a.test/d/e", content_type, None, reading
+    )
     seconds, growth = in_a_process(lambda: read_document(source))
 
     assert seconds < MOST_SECONDS

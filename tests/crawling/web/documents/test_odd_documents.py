@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.sitemap import CHUNK_BYTES
@@ -19,7 +20,7 @@ def entries(count):
 
 def read(body, content_type="text/xml", charset=None):
     body = body.encode() if isinstance(body, str) else body
-    return read_document(DocumentSource(body, URL, content_type, charset))
+    return read_document(DocumentSource(DocumentStream.of(body), URL, content_type, charset))
 
 
 def paths(document):

@@ -1,19 +1,25 @@
 """PDF: links, title and author; and no file, however hostile, that keeps a fetch thread for
 long."""
 
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 
+import psutil
 import pytest
 from pypdf import PdfWriter
 from pypdf.annotations import Link
 from pypdf.generic import NameObject, TextStringObject
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
+from crawling.web.fetch.memory_budget import MemoryBudget
 
 pytestmark = pytest.mark.slow
+MIB = 1024 * 1024
 
 
 def made(*addresses, title="A report", password=None):
@@ -30,8 +36,9 @@ def made(*addresses, title="A report", password=None):
         return file.getvalue()
 
 
-def document(body):
-    return read_document(DocumentSource(body, "http://a.test/d/report.pdf", "application/pdf"))
+def document(body, **fields):
+    url = "http://a.test/d/report.pdf"
+    return read_document(DocumentSource(DocumentStream.of(body), url, "application/pdf", **fields))
 
 
 def urls(body):
@@ -85,3 +92,31 @@ def test_a_larger_file_than_is_read_is_left_alone(monkeypatch):
     monkeypatch.setattr(pdf, "MOST_BYTES", 100)
 
     assert document(made("http://a.test/x")) == Document(unread=TruncationReason.SIZE)
+
+
+def test_a_program_has_the_memory_that_was_granted_and_no_more():
+    """Five thousand pages take 53 MiB beside 17 of code."""
+    with BytesIO() as file:
+        writer = PdfWriter()
+        for _ in range(5000):
+            writer.add_blank_page(200, 200)
+        writer.write(file)
+        body = file.getvalue()
+    sizes, over = [0], threading.Event()
+    watch = threading.Thread(target=look_at_programs, args=(over, sizes))
+    watch.start()
+    unread = document(body, room=MemoryBudget(rest=32 * MIB, most=32 * MIB)).unread
+    over.set()
+    watch.join()
+
+    assert (unread, 20 * MIB < max(sizes) < (32 + 20) * MIB) == (TruncationReason.MEMORY, True)
+    assert document(body).unread == TruncationReason.SIZE
+
+
+def look_at_programs(over, sizes):
+    """Collect the resident sizes of this process's programs that read PDF."""
+    while not over.wait(0.01):
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):
+                if pdf.PROGRAM.name in " ".join(child.cmdline()):
+                    sizes.append(child.memory_info().rss)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf, sitemap, tree
 from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
@@ -27,7 +28,9 @@ def links(count):
 
 
 def why(body, content_type="text/html"):
-    return read_document(DocumentSource(body, "http://a.test/d/e", content_type)).unread
+    return read_document(
+        DocumentSource(DocumentStream.of(body), "http://a.test/d/e", content_type)
+    ).unread
 
 
 WHOLE = {

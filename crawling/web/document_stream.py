@@ -1,0 +1,63 @@
+"""A document that can be read any number of times: in memory up to 64 KiB, in a file beyond that
+(SEEDS W7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from tempfile import SpooledTemporaryFile
+from typing import IO
+
+#: a body is in memory up to this size, and in a file beyond it
+SPOOL_BYTES = 64 * 1024
+PIECE_BYTES = 64 * 1024
+
+
+def new_spool() -> IO[bytes]:
+    """A place for bytes that come: memory first, then a file without a name."""
+    return SpooledTemporaryFile(SPOOL_BYTES)
+
+
+class DocumentStream:
+    """The bytes of a document. Its length is theirs; whoever has it last closes it."""
+
+    def __init__(self, content: IO[bytes], size: int) -> None:
+        self.content, self._size = content, size
+
+    @classmethod
+    def of(cls, document: bytes) -> DocumentStream:
+        """A document that is in memory anyway."""
+        return cls(BytesIO(document), len(document))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def start(self, most: int) -> bytes:
+        """Its first bytes."""
+        if not self._size:
+            return b""
+        self.content.seek(0)
+        return self.content.read(min(most, self._size))
+
+    def read(self) -> bytes:
+        """All of it: for what is known to be small."""
+        return self.start(self._size)
+
+    def pieces(self, most: int | None = None, size: int = PIECE_BYTES) -> Iterator[bytes]:
+        """All of it, or the first `most` bytes, in pieces of `size` at the most."""
+        at, end = 0, self._size if most is None else min(most, self._size)
+        while at < end:
+            self.content.seek(at)
+            piece = self.content.read(min(size, end - at))
+            if not piece:
+                return
+            at += len(piece)
+            yield piece
+
+    def close(self) -> None:
+        self.content.close()
+
+
+#: of an answer without a body; it may be closed any number of times
+NO_DOCUMENT = DocumentStream.of(b"")

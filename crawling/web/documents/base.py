@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
-from crawling.web.fetch.memory_budget import MemoryBudget
 
 
 class TruncationReason(StrEnum):
@@ -54,6 +55,35 @@ class ReadingRules:
     extract: Mapping[str, str] = field(default_factory=dict)
 
 
+class ReaderMemory(Protocol):
+    """Memory for readers that take much of it."""
+
+    @property
+    def most(self) -> int:
+        """The most bytes that one reader may have."""
+        ...
+
+    def reserve(self, size: int) -> bool:
+        """Whether the thread that asks has so many bytes now; it may have to wait for them."""
+        ...
+
+    def release(self) -> None:
+        """Give back what the thread that asks has."""
+        ...
+
+
+class UnlimitedMemory:
+    """Where no shift has to keep within a grant."""
+
+    most = sys.maxsize
+
+    def reserve(self, size: int) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
     """A document as it came."""
@@ -65,7 +95,7 @@ class DocumentSource:
     charset: str | None = None
     reading: ReadingRules = field(default_factory=ReadingRules)
     #: what a program that reads it may have of memory
-    room: MemoryBudget = field(default_factory=MemoryBudget)
+    room: ReaderMemory = field(default_factory=UnlimitedMemory)
 
 
 @dataclass(frozen=True, slots=True)

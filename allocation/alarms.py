@@ -7,11 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
 from allocation.checks import missing_from
-from allocation.models import Event, EventKind, Pool, Process
+from allocation.models import Conservation, Event, EventKind, Pool, Process
 from allocation.rules.banker import State
 from allocation.rules.remedies import claims_too_high, missing_units, stuck
 from allocation.wording import UnitWords, listed, some
@@ -45,7 +46,10 @@ class Alarm:
 
 
 def alarms() -> list[Alarm]:
-    """At most two for each pool. Two queries where there is none, which is nearly always."""
+    """At most two for each pool. One query where there is none, which is nearly always."""
+    as_it_must_be = Q(difference=0, ungranted=0, pool__is_safe=True)
+    if not Conservation.objects.exclude(as_it_must_be).order_by().exists():
+        return []
     flagged = Pool.objects.filter(is_safe=False).order_by("name").prefetch_related("classes")
     missing = groupby(missing_from(), key=lambda row: (row.pool, row.name))
     return [

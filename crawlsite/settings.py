@@ -179,7 +179,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 # Wrong passwords are counted by address and, more mildly, by name (`crawlsite.logins`).
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "crawlsite.logins.AccountBackend",
 ]
 #: so many wrong passwords from one address, and nobody logs in from there for so long
 AXES_FAILURE_LIMIT = 10

@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Sum
+from django.db import connection
 
 from crawling.frontier.run_counts import COUNTED, FetchCounts
-from crawling.models import HostQueue, RunTotal, Url, UrlState
+from crawling.models import UrlState
+
+NAMES = (*COUNTED, "queued", "in_process")
+COUNTS = f"""
+SELECT run.id, {", ".join(f"coalesce(total.{name}, 0)" for name in COUNTED)},
+    coalesce(waiting.n, 0)::bigint, coalesce(working.n, 0)
+FROM unnest(%(runs)s::bigint[]) AS run (id)
+LEFT JOIN crawling_runtotal total ON total.run_id = run.id
+LEFT JOIN (
+    SELECT run_id, sum(queued) AS n FROM crawling_hostqueue
+    WHERE run_id = ANY(%(runs)s) AND queued > 0 GROUP BY run_id) waiting ON waiting.run_id = run.id
+LEFT JOIN (
+    SELECT run_id, count(*) AS n FROM crawling_url
+    WHERE run_id = ANY(%(runs)s) AND shift_id IS NOT NULL AND state = '{UrlState.IN_PROCESS}'
+    GROUP BY run_id) working ON working.run_id = run.id
+"""  # noqa: S608  # names of columns and a constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,28 +35,8 @@ class RunCounts(FetchCounts):
 
 
 def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
-    """The counts of each of these runs."""
-    by_run = {
-        run: dict(zip(COUNTED, sums, strict=True))
-        for run, *sums in RunTotal.objects.filter(run__in=run_ids).values_list("run", *COUNTED)
-    }
-    queued = (
-        HostQueue.objects.filter(run__in=run_ids, queued__gt=0)
-        .values("run")
-        .annotate(n=Sum("queued"))
-    )
-    queued_by_run = {row["run"]: row["n"] for row in queued}
-    in_process = (
-        Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids)
-        .values("run")
-        .annotate(n=Count("pk"))
-    )
-    in_process_by_run = {row["run"]: row["n"] for row in in_process}
-    return {
-        run: RunCounts(
-            **by_run.get(run, {}),
-            queued=queued_by_run.get(run, 0),
-            in_process=in_process_by_run.get(run, 0),
-        )
-        for run in run_ids
-    }
+    """The counts of each of these runs, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, {"runs": list(run_ids)})
+        rows = cursor.fetchall()
+    return {run: RunCounts(**dict(zip(NAMES, counts, strict=True))) for run, *counts in rows}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -70,11 +71,19 @@ def causes_without_samples(run: Run, *, most: int | None = None) -> list[Failure
     return [FailureCause(row.state, row.status, row.urls) for row in rows]
 
 
-def failure_causes(run: Run, *, most: int) -> list[FailureCause]:
-    """The commonest causes with samples of their URLs, failures before exclusions."""
-    causes = {
-        (cause.state, cause.status): cause for cause in causes_without_samples(run, most=most)
-    }
+def failure_causes(
+    run: Run, *, most: int, counts: Iterable[tuple[str, int, int]] | None = None
+) -> list[FailureCause]:
+    """The commonest causes with samples of their URLs, failures before exclusions.
+
+    counts: state, status and number of the run's URLs, of whoever has read them already.
+    """
+    if counts is None:
+        found = causes_without_samples(run, most=most)
+    else:
+        not_fetched = [FailureCause(*count) for count in counts if count[0] in NOT_FETCHED]
+        found = sorted(not_fetched, key=lambda one: (one.state, -one.urls, one.status))[:most]
+    causes = {(cause.state, cause.status): cause for cause in found}
     if causes:
         states, statuses = zip(*causes, strict=True)
         with connection.cursor() as cursor:

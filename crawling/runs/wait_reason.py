@@ -99,7 +99,10 @@ class NextHostQueue(NamedTuple):
 
 
 def wait_reasons(
-    runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None
+    runs: Sequence[Run],
+    *,
+    waits: Mapping[int, WaitRow] | None = None,
+    processes: Sequence[RunProcess] | None = None,
 ) -> dict[int, WaitReason]:
     """Return, by run id, why those of the runs have no shift at the moment.
 
@@ -107,13 +110,10 @@ def wait_reasons(
 
     waits: what the runs' processes wait for in the pool, if the caller has read it already: it
     needs a look at the whole pool.
+
+    processes: of those of the runs that have no live shift, each with its process of the pool.
     """
-    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
-    processes = (
-        RunProcess.objects.filter(run__in=runs)
-        .exclude(run__in=working)
-        .select_related("bank_process")
-    )
+    processes = _without_shift(runs) if processes is None else processes
     idle = {process.run_id: process for process in processes}
     if not idle:
         return {}
@@ -134,6 +134,12 @@ def wait_reasons(
     resting = next_hosts(list(idle.keys() - at_bank.keys()))
     why.update((host.run, _at_host(states[host.run], host)) for host in resting)
     return why | at_bank
+
+
+def _without_shift(runs: Sequence[Run]) -> list[RunProcess]:
+    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
+    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working)
+    return list(processes.select_related("bank_process"))
 
 
 def waiting_runs() -> dict[int, str]:

@@ -26,7 +26,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PA
 
 def preference_of(user: User | AnonymousUser) -> Preference:
     """What somebody chose, or what is usual."""
-    return Preference.objects.filter(user=user.pk).first() or Preference()
+    # a user without a row has no such attribute
+    return getattr(user, "preference", None) or Preference()
 
 
 def change_preference(user: User, given: Mapping[str, Any]) -> None:
@@ -71,4 +72,5 @@ FAULTS: Mapping[str, Callable[[Any], str]] = {
     "rows": _one_of(ROWS, "; 0 is as each list usually has"),
     "time_zone": _zone_fault,
     "hidden_columns": _columns_fault,
+    "hides_first_steps": _one_of((True, False)),
 }

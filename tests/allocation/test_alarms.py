@@ -124,12 +124,12 @@ def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):
     assert "manage.py audit_allocation" in box.get_text()
 
 
-def test_a_page_asks_for_alarms_by_two_queries_and_what_is_no_page_by_none(
+def test_a_page_asks_for_alarms_by_one_query_and_what_is_no_page_by_none(
     log_in, pool, django_assert_num_queries
 ):
     client, page = log_in("viewer"), pool.get_absolute_url()
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(10):
         client.get(page)
 
-    with django_assert_num_queries(11):  # one for the time zone of the fragment's moments
+    with django_assert_num_queries(9):
         client.get(page, headers={"HX-Request": "true"})

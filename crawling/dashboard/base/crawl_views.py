@@ -15,7 +15,7 @@ from django.utils import timezone
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
 from crawling.errors import UnknownCrawl
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.counts import RunCounts, counts_of
 from crawling.runs.wait_reason import WaitReason, wait_reasons
@@ -95,13 +95,20 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
     return crawl_views([crawl])[0]
 
 
-def run_view(run: Run, *, waits: Mapping[int, WaitRow] | None = None) -> CrawlView:
+def run_view(
+    run: Run,
+    *,
+    waits: Mapping[int, WaitRow] | None = None,
+    processes: Sequence[RunProcess] | None = None,
+    counts: RunCounts | None = None,
+) -> CrawlView:
     """The crawl as one of its runs has it, which need not be the latest.
 
-    waits: as in `wait_reasons`.
+    waits, processes: as in `wait_reasons`. counts: of whoever has read them already.
     """
-    idle = wait_reasons([run], waits=waits) if run.state in WORKING_STATES else {}
-    return _view(run.crawl, run, counts_of([run.pk]), idle)
+    is_working = run.state in WORKING_STATES
+    idle = wait_reasons([run], waits=waits, processes=processes) if is_working else {}
+    return _view(run.crawl, run, {run.pk: counts} if counts else counts_of([run.pk]), idle)
 
 
 def crawl_views(

@@ -9,24 +9,14 @@ from datetime import datetime, timedelta
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Max, OuterRef, Subquery, Sum
+from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.models import Process
 from allocation.snapshot import WaitRow
-from crawling.models import (
-    CrawlJob,
-    HostQueue,
-    Run,
-    RunCount,
-    RunProcess,
-    RunState,
-    RunTotal,
-    Shift,
-    Url,
-    UrlState,
-)
+from crawling.dashboard.run.rows import RunRows, rows_of
+from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import live_workers
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
@@ -36,18 +26,21 @@ from crawling.scheduler.leader import is_somebody_leading
 MINUTE = timedelta(minutes=1)
 
 
-def stall_of(run: Run, wait: WaitRow | None) -> Stall | None:
-    """The verdict on a run; None: it has ended. wait: why it waits for resources, if it does."""
-    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait))
+def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
+    """The verdict on a run; None: it has ended. wait: why it waits for resources, if it does.
+
+    rows: of whoever has read them already.
+    """
+    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
 
 
-def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
+def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> RunFacts:
     """What the verdict rests on, as of now."""
-    processes = list(Process.objects.filter(run_process__run=run))
+    rows = rows or rows_of(run)
+    processes = [one.bank_process for one in rows.processes if one.bank_process]
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
     leases = [one.lease_until for one in processes if one.lease_until is not None and one.worker]
-    total = RunTotal.objects.filter(run=run).first()
-    shift = Shift.objects.filter(process__run=run, ended_at=None).order_by("-pk").first()
+    shift = max(rows.live_shifts, key=lambda shift: shift.pk, default=None)
     now = timezone.now()
     return RunFacts(
         state=run.state,
@@ -62,8 +55,8 @@ def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
         if shift
         else None,
         lease_seconds=(max(leases) - now).total_seconds() if leases else None,
-        queued=HostQueue.objects.filter(run=run).aggregate(n=Sum("queued", default=0))["n"],
-        quarantined=total.quarantined if total else 0,
+        queued=rows.counts.queued,
+        quarantined=rows.counts.quarantined,
         next_host=_next_host(run),
         workers=_workers(),
         is_scheduler_there=is_somebody_leading(),

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from crawling.dashboard.hosts.filter import blocks
 from crawling.frontier.waiting_names import held_at_gate
-from crawling.models import Host, HostQueue, RobotsFile, Run
+from crawling.models import HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.web.outages import read_outage
 from crawling.web.statuses import explain
@@ -49,35 +48,6 @@ class HostRow:
         if self.due_at is None:
             return None
         return max(0.0, (self.due_at - timezone.now()).total_seconds())
-
-
-@dataclass(frozen=True)
-class HostNumbers:
-    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; a blocked
-    one has nothing that waits.
-    """
-
-    every: int
-    active: int
-    waiting: int
-    blocked: int
-
-
-def host_numbers(run: Run) -> HostNumbers:
-    """Each from a partial index of those, rather than from every queue: there may be 100,000."""
-    queues, is_waiting = run.queues.all(), Q(queued__gt=0)
-    leased = Host.objects.filter(shift__process__run=run, shift__ended_at=None)
-    blocked = Host.objects.filter(name__in=blocks().values("text"))
-    ours = queues.filter(host__in=leased).aggregate(
-        n=Count("pk"), waiting=Count("pk", filter=is_waiting & ~Q(host__in=blocked))
-    )
-    kept_out = queues.filter(host__in=blocked).aggregate(
-        n=Count("pk"), waiting=Count("pk", filter=is_waiting)
-    )
-    waiting = queues.filter(is_waiting).count() - ours["waiting"] - kept_out["waiting"]
-    return HostNumbers(
-        every=queues.count(), active=ours["n"], waiting=waiting, blocked=kept_out["n"]
-    )
 
 
 def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:

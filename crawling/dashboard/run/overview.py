@@ -6,21 +6,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Count, F, Sum
-
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
 from crawling.dashboard.run.crawl_settings import importance_of
-from crawling.dashboard.run.hosts import (
-    SOME,
-    HostNumbers,
-    HostRow,
-    first_hosts,
-    host_numbers,
-    host_rows,
-)
+from crawling.dashboard.run.diagnosis import stall_of
+from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
+from crawling.dashboard.run.numbers import RunNumbers, numbers_of
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.processes import (
     FetchThreadRow,
@@ -30,12 +23,14 @@ from crawling.dashboard.run.processes import (
     steps_of,
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
+from crawling.dashboard.run.rows import rows_of
 from crawling.dashboard.run.statuses import StatusRow, status_rows
 from crawling.models import CrawlJob, Page, Run, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of
 from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
+from crawling.runs.diagnosis import Stall
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.remaining_time import remaining
 from crawling.runs.transitions import possible
@@ -46,28 +41,6 @@ CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
 #: of the log's tail
 LINES = 50
-#: copies that are added up; the page of a crawl is asked for every two seconds
-MOST_COPIES = 20_000
-
-
-@dataclass(frozen=True)
-class ContentCopies:
-    """Pages of a run with the same content as another."""
-
-    pages: int
-    #: of the first MOST_COPIES of them
-    bytes: int
-
-    @property
-    def are_more(self) -> bool:
-        return self.pages >= MOST_COPIES
-
-
-def copies_of(run: Run) -> ContentCopies:
-    found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST_COPIES].aggregate(
-        pages=Count("pk"), bytes=Sum("bytes", default=0)
-    )
-    return ContentCopies(**found)
 
 
 @dataclass(frozen=True)
@@ -84,16 +57,13 @@ class RunOverview:
     statuses: Sequence[StatusRow] = ()
     causes: Sequence[FailureCause] = ()
     hosts: Sequence[HostRow] = ()
-    host_numbers: HostNumbers | None = None
-    copies: ContentCopies | None = None
+    numbers: RunNumbers | None = None
     pages: Sequence[Page] = ()
     log: LogWindow = field(default_factory=lambda: LogWindow((), None))
     dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
-    #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
-    out_of_scope: int = 0
     #: those of the pages whose server answered that they are as an earlier run has them
     not_modified: int = 0
 
@@ -218,36 +188,51 @@ def empty_page(crawl: CrawlJob) -> RunOverview:
     return RunOverview(crawl, crawl_view(crawl), verbs=("start",))
 
 
-def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
-    """The page of a run, with the lines of its log that are wanted, before that of an id."""
-    runs = list(run.crawl.runs.all()[:RUNS])
-    statuses, dealings = status_rows(run), dealings_of(run)
-    view = run_view(run, waits={one.process: one.wait for one in dealings if one.wait})
-    return RunOverview(
+def latest_runs(crawl: CrawlJob) -> list[Run]:
+    """Those that the page of a crawl names, the latest first."""
+    return list(crawl.runs.all()[:RUNS])
+
+
+def run_page(
+    run: Run, runs: Sequence[Run], lines: LogFilter, *, before: int | None
+) -> tuple[RunOverview, Stall | None]:
+    """The page of a run, with the lines of its log that are wanted, before that of an id, and why
+    it does not fetch.
+
+    runs: as `latest_runs` has them. A bounded number of queries: what several parts need is read
+    once.
+    """
+    rows, statuses = rows_of(run), status_rows(run)
+    dealings, live = dealings_of(run, rows), rows.live_shifts
+    view = run_view(
+        run,
+        waits={one.process: one.wait for one in dealings if one.wait},
+        processes=() if live else rows.processes,
+        counts=rows.counts,
+    )
+    wait = next((one.wait for one in dealings if one.wait), None)
+    page = RunOverview(
         crawl=run.crawl,
         view=view,
         verbs=_verbs(view, run) if run == runs[0] else (),
         run=run,
         runs=runs,
-        rates=rates_of(run),
+        rates=rates_of(run, is_live=bool(live)),
         statuses=statuses,
-        causes=failure_causes(run, most=CAUSES),
-        host_numbers=host_numbers(run),
-        copies=copies_of(run),
+        causes=failure_causes(
+            run, most=CAUSES, counts=[(row.state, row.status, row.urls) for row in statuses]
+        ),
+        numbers=numbers_of(run),
         hosts=host_rows(run, first_hosts(run, SOME)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings,
-        shifts=list(
-            Shift.objects.filter(process__run=run)
-            .select_related("process")
-            .order_by("-pk")[:SHIFTS]
-        ),
-        traps=undecided(run, most=TRAPS),
-        fetch_threads=fetch_threads_of(run),
-        out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
+        shifts=rows.shifts[:SHIFTS],
+        traps=undecided(run, most=TRAPS) if rows.counts.quarantined else (),
+        fetch_threads=fetch_threads_of(live),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
+    return page, stall_of(run, wait, rows)
 
 
 def _verbs(view: CrawlView, run: Run) -> tuple[str, ...]:

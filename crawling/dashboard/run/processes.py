@@ -5,13 +5,13 @@ their fetch threads are doing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from allocation.models import Process
 from allocation.selectors import holdings_of, waits_of
 from allocation.snapshot import Holding, WaitRow
+from crawling.dashboard.run.rows import RunRows
 from crawling.models import Run, RunProcess, Shift
 
 
@@ -39,18 +39,30 @@ class ProcessHoldings:
     holders: tuple[ResourceHolder, ...] = ()
 
 
-def dealings_of(run: Run) -> list[ProcessHoldings]:
-    """The run's processes that hold or wait for something."""
-    own = Process.objects.filter(run_process__run=run).order_by("run_process__number")
-    rows = list(own.values_list("pk", "run_process__number", "pool", "pool__bypass_limit"))
-    holdings, waits = holdings_of(pk for pk, *_ in rows), waits_of(pk for pk, *_ in rows)
+def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
+    """The run's processes that hold or wait for something.
+
+    rows: of whoever has read them already.
+    """
+    processes = rows.processes if rows else run.processes.select_related("bank_process__pool")
+    enrolled = [(one.number, one.bank_process) for one in processes if one.bank_process]
+    holding = [process.pk for _, process in enrolled if process.holding]
+    waiting = [process.pk for _, process in enrolled if process.is_waiting]
+    holdings = holdings_of(holding) if holding else {}
+    waits = waits_of(waiting) if waiting else {}
     holders = _holders(waits)
     return [
         ProcessHoldings(
-            number, pk, pool, limit, holdings.get(pk, []), waits.get(pk), holders.get(pk, ())
+            number,
+            process.pk,
+            process.pool_id,
+            process.pool.bypass_limit,
+            holdings.get(process.pk, []),
+            waits.get(process.pk),
+            holders.get(process.pk, ()),
         )
-        for pk, number, pool, limit in rows
-        if pk in holdings or pk in waits
+        for number, process in sorted(enrolled, key=lambda one: one[0])
+        if process.pk in holdings or process.pk in waits
     ]
 
 
@@ -85,17 +97,12 @@ class FetchThreadRow:
     since: datetime
 
 
-def fetch_threads_of(run: Run) -> list[FetchThreadRow]:
-    """As the shifts have last written it down: once a second."""
-    shifts = (
-        Shift.objects.filter(process__run=run, ended_at=None)
-        .order_by("process__number")
-        .values_list("process__number", "fetch_threads")
-    )
+def fetch_threads_of(shifts: Iterable[Shift]) -> list[FetchThreadRow]:
+    """As the live shifts have last written it down: once a second."""
     return [
-        FetchThreadRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
-        for process, threads in shifts
-        for number, step, url, since in threads
+        FetchThreadRow(shift.process.number, number, step, url, datetime.fromtimestamp(since, UTC))
+        for shift in sorted(shifts, key=lambda shift: shift.process.number)
+        for number, step, url, since in shift.fetch_threads
     ]
 
 

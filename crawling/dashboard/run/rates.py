@@ -10,7 +10,6 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from crawling.models import Run, RunCount, Shift
-from crawling.models.jobs import ENDED_STATES
 
 MINUTES = 30
 #: the sparkline's box, in units of its own
@@ -40,8 +39,11 @@ class FetchRates:
         )
 
 
-def rates_of(run: Run) -> FetchRates:
-    """The minutes run up to now, or to the end of a run that has ended."""
+def rates_of(run: Run, *, is_live: bool) -> FetchRates:
+    """The minutes run up to now, or to the end of a run that has ended.
+
+    is_live: whether it has a live shift; without one it fetches nothing now.
+    """
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
     first = (
@@ -59,8 +61,12 @@ def rates_of(run: Run) -> FetchRates:
     minutes = [
         (minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))
     ]
-    now = None if run.state in ENDED_STATES else rates_now([run.pk]).get(run.pk)
-    return FetchRates(minutes, now)
+    rate = None
+    if is_live and run.started_at:
+        since = last - MINUTE
+        pages = sum(pages for minute, pages in minutes if minute >= since)
+        rate = _rate(pages, max(run.started_at, since), until)
+    return FetchRates(minutes, rate)
 
 
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:
@@ -80,7 +86,15 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
         .annotate(pages=Sum("fetched"))
     )
     pages = {row["run"]: max(0, row["pages"]) for row in rows}
-    seconds = {
-        run: (now - max(begun, since)).total_seconds() for run, begun in started.items() if begun
+    rates = {
+        run: _rate(pages.get(run, 0), max(begun, since), now)
+        for run, begun in started.items()
+        if begun
     }
-    return {run: round(pages.get(run, 0) / time, 1) for run, time in seconds.items() if time >= 1}
+    return {run: rate for run, rate in rates.items() if rate is not None}
+
+
+def _rate(pages: int, since: datetime, now: datetime) -> float | None:
+    """Pages a second; None in the first second."""
+    seconds = (now - since).total_seconds()
+    return round(pages / seconds, 1) if seconds >= 1 else None

@@ -88,7 +88,6 @@ def test_a_shared_refresh_asks_only_who_looks(shared, house):
         "django_session",
         "auth_user",
         "auth_permission",
-        "crawlsite_preference",
     }
 
 

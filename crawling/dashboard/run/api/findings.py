@@ -40,6 +40,7 @@ from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
 from crawling.dashboard.run.pages import list_pages
 from crawling.dashboard.run.processes import fetch_threads_of
+from crawling.dashboard.run.rows import rows_of
 from crawling.models import Level, UrlState
 from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest
@@ -93,7 +94,12 @@ def list_fetch_threads(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
     """As the running shifts have last written it down, which they do once a second."""
-    return {"items": [asdict(thread) for thread in fetch_threads_of(get_run(crawl_id, run))]}
+    return {
+        "items": [
+            asdict(thread)
+            for thread in fetch_threads_of(rows_of(get_run(crawl_id, run)).live_shifts)
+        ]
+    }
 
 
 @findings.get(

@@ -15,10 +15,9 @@ from crawling.dashboard.base.columns import column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of
-from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
 from crawling.dashboard.run.log import LEVEL_WORDS, LogFilter
-from crawling.dashboard.run.overview import empty_page, run_page
+from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import PageWindow, pages_of
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
@@ -42,11 +41,10 @@ def crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     line `?before=`.
     """
     job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
+    runs = latest_runs(job)
+    run = asked_run(request, job) if "run" in request.GET else next(iter(runs), None)
     lines, before = LogFilter.read(request.GET), asked_number(request, "before")
-    page = run_page(run, lines, before=before) if run else empty_page(job)
-    wait = next((process.wait for process in page.dealings if process.wait), None)
-    stall = stall_of(run, wait) if run else None
+    page, stall = run_page(run, runs, lines, before=before) if run else (empty_page(job), None)
     here = {
         "page": page,
         "asked": lines,

@@ -1,0 +1,86 @@
+"""Numbers of a run that its page shows beside its counts, read together in one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from crawling.models import Run
+
+#: copies that are added up; the page of a crawl is asked for every two seconds
+MOST_COPIES = 20_000
+#: Each from a partial index of those, rather than from every queue: there may be
+#: 100,000. A blocked host has nothing that waits.
+NUMBERS = """
+WITH leased AS MATERIALIZED (
+    SELECT h.id FROM crawling_host h JOIN crawling_shift s ON s.id = h.shift_id
+    JOIN crawling_runprocess p ON p.id = s.process_id
+    WHERE s.ended_at IS NULL AND p.run_id = %(run)s
+), blocked AS MATERIALIZED (
+    SELECT h.id FROM crawling_host h WHERE h.name IN (
+        SELECT text FROM crawling_blocklistentry WHERE kind = 'host' AND removed_at IS NULL)
+), ours AS MATERIALIZED (
+    SELECT q.queued > 0 AND q.host_id NOT IN (SELECT id FROM blocked) AS is_waiting
+    FROM crawling_hostqueue q
+    WHERE q.run_id = %(run)s AND q.host_id IN (SELECT id FROM leased)
+), kept_out AS MATERIALIZED (
+    SELECT q.queued > 0 AS is_waiting FROM crawling_hostqueue q
+    WHERE q.run_id = %(run)s AND q.host_id IN (SELECT id FROM blocked)
+), copies AS MATERIALIZED (
+    SELECT bytes FROM crawling_page
+    WHERE run_id = %(run)s AND duplicate_of IS NOT NULL LIMIT %(copies)s
+)
+SELECT
+    (SELECT count(*) FROM crawling_hostqueue WHERE run_id = %(run)s),
+    (SELECT count(*) FROM ours),
+    (SELECT count(*) FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0)
+        - (SELECT count(*) FROM ours WHERE is_waiting)
+        - (SELECT count(*) FROM kept_out WHERE is_waiting),
+    (SELECT count(*) FROM kept_out),
+    (SELECT count(*) FROM copies),
+    (SELECT coalesce(sum(bytes), 0) FROM copies)::bigint,
+    (SELECT coalesce(sum(kept + more), 0) FROM crawling_verdictcount
+     WHERE run_id = %(run)s)::bigint
+"""
+
+
+@dataclass(frozen=True)
+class HostNumbers:
+    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls."""
+
+    every: int
+    active: int
+    waiting: int
+    blocked: int
+
+
+@dataclass(frozen=True)
+class ContentCopies:
+    """Pages of a run with the same content as another."""
+
+    pages: int
+    #: of the first MOST_COPIES of them
+    bytes: int
+
+    @property
+    def are_more(self) -> bool:
+        return self.pages >= MOST_COPIES
+
+
+@dataclass(frozen=True)
+class RunNumbers:
+    """All of them."""
+
+    hosts: HostNumbers
+    copies: ContentCopies
+    #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
+    out_of_scope: int
+
+
+def numbers_of(run: Run) -> RunNumbers:
+    with connection.cursor() as cursor:
+        cursor.execute(NUMBERS, {"run": run.pk, "copies": MOST_COPIES})
+        every, active, waiting, blocked, pages, size, out_of_scope = cursor.fetchone()
+    hosts = HostNumbers(every, active, waiting, blocked)
+    return RunNumbers(hosts, ContentCopies(pages, size), out_of_scope)

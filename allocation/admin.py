@@ -5,13 +5,11 @@ Limits alone can be edited, through services that check them.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import HttpRequest, HttpResponse
@@ -20,16 +18,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html_join
 
-from allocation.forms import (
-    CapacityForm,
-    ClaimForm,
-    LimitsForm,
-    NewClassForm,
-    PriorityForm,
-    TurnsForm,
-)
+from allocation.limits_pages import POOL_PAGES, PROCESS_PAGES, LimitsPage, answer_limits
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
-from allocation.services import Override
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -53,28 +43,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
-@dataclass(frozen=True)
-class LimitsPage:
-    """A page that edits limits: its name in addresses, its heading, its form, what its link says
-    and what the audit log.
-    """
-
-    name: str
-    title: str
-    form: Callable[[Any, Any], LimitsForm]
-    link: str
-    done: str
-
-
 class LimitsAdmin(ReadOnlyAdmin):
-    """Read-only, but for pages that edit limits: fields, then what the pool would answer, then the
-    change.
+    """Read-only, but for pages that edit limits (`allocation.limits_pages`)."""
 
-    Not an admin form's save, and not in the admin's transaction: the service locks, checks and
-    serves those who wait.
-    """
-
-    pages: tuple[LimitsPage, ...] = ()
+    pages: tuple[LimitsPage[Any], ...] = ()
 
     def get_urls(self) -> list[URLPattern]:
         views = [
@@ -86,7 +58,7 @@ class LimitsAdmin(ReadOnlyAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    def _name_of(self, page: LimitsPage) -> str:
+    def _name_of(self, page: LimitsPage[Any]) -> str:
         return f"allocation_{self.opts.model_name}_{page.name.replace('-', '_')}"
 
     def links(self, row: models.Model) -> str:
@@ -96,69 +68,32 @@ class LimitsAdmin(ReadOnlyAdmin):
         ]
         return format_html_join(" · ", '<a href="{}">{}</a>', pages)
 
-    def limits_view(self, request: HttpRequest, pk: int, *, page: LimitsPage) -> HttpResponse:
+    def limits_view(self, request: HttpRequest, pk: int, *, page: LimitsPage[Any]) -> HttpResponse:
         if not request.user.has_perm("allocation.change_pool"):
             raise PermissionDenied
         row = get_object_or_404(self.model, pk=pk)
-        form = page.form(row, request.POST if request.method == "POST" else None)
-        preview = None
-        if form.is_valid():
-            if self._applied(request, row, page, form):
-                return redirect(f"admin:allocation_{self.opts.model_name}_changelist")
-            preview = form.preview() if form.is_valid() and form.changes() else None
-            if preview and preview.refused:
-                form.refuse(preview.refused, preview.resource)
-            elif preview is None and not form.errors:
-                messages.info(request, "Nothing would change: enter new numbers first.")
+        sent = request.POST if request.method == "POST" else None
+        answer = answer_limits(page, row, sent, cast("User", request.user))
+        if answer.done:
+            messages.success(request, answer.done)
+            return redirect(f"admin:allocation_{self.opts.model_name}_changelist")
+        if answer.is_unchanged:
+            messages.info(request, "Nothing would change: enter new numbers first.")
         title = f"{page.title} of {row}"
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "form": form,
+            "form": answer.form,
             "row": row,
-            "preview": preview,
+            "preview": answer.preview,
             "title": title,
         }
         return TemplateResponse(request, "allocation/admin_limits.html", context)
 
-    def _applied(
-        self, request: HttpRequest, row: models.Model, page: LimitsPage, form: LimitsForm
-    ) -> bool:
-        """Make the change if it is confirmed, or overridden; and tell those whom it concerns: who
-        did it, and the audit log.
-        """
-        if not {"confirm", "override"} & set(request.POST):
-            return False
-        reason = form.cleaned_data["override_reason"] if "override" in request.POST else None
-        if not form.apply(
-            None if reason is None else Override(request.user.get_username(), reason)
-        ):
-            return False
-        action = page.done + (f", an override if unsafe: {reason}" if reason else "")
-        self.log_change(request, row, json.dumps({"action": action, "changes": form.changes()}))
-        messages.success(request, f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
-        return True
-
 
 @admin.register(Pool)
 class PoolAdmin(LimitsAdmin):
-    pages = (
-        LimitsPage("capacity", "Capacity", CapacityForm, "edit capacity", "capacity changed"),
-        LimitsPage(
-            "turns",
-            "Turns and reserves",
-            TurnsForm,
-            "edit turns and reserves",
-            "turns and reserves changed",
-        ),
-        LimitsPage(
-            "add-class",
-            "New resource class",
-            NewClassForm,
-            "add a resource class",
-            "resource class added",
-        ),
-    )
+    pages = POOL_PAGES
     list_display = ["name", "policy", "is_safe", "version", "edit_limits"]
     fields = [
         "name",
@@ -197,10 +132,7 @@ class ResourceClassAdmin(ReadOnlyAdmin):
 
 @admin.register(Process)
 class ProcessAdmin(LimitsAdmin):
-    pages = (
-        LimitsPage("claim", "Resource limits", ClaimForm, "edit claim", "claim changed"),
-        LimitsPage("priority", "Priority", PriorityForm, "edit priority", "priority changed"),
-    )
+    pages = PROCESS_PAGES
     list_display = [
         "label",
         "pool",

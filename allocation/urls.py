@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from allocation.views import history, pools, what_if
+from allocation.views import history, limits, pools, what_if
 
 app_name = "allocation"
 urlpatterns = [
     path("", pools.pools, name="pools"),
     path("what-if/", what_if.what_if, name="what_if"),
+    path("limits/", limits.limits, name="limits"),
+    path("<int:pool>/limits/<slug:page>/", limits.edit_limits, name="edit-limits"),
     path("<int:pool>/", pools.pool, name="pool"),
     path("<int:pool>/sequence/", pools.sequence, name="sequence"),
     path("<int:pool>/events/", pools.events, name="events"),

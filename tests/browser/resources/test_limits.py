@@ -26,9 +26,9 @@ def rivals(make_web) -> Pool:
 @pytest.fixture
 def limits(rivals, browse) -> Page:
     """The capacities' page, come to by clicks."""
-    page = browse("administrator", "/admin/")
-    page.get_by_role("link", name="Pools", exact=True).first.click()
-    page.get_by_role("link", name="edit capacity").click()
+    page = browse("administrator", "/administration/identity/")
+    page.get_by_role("link", name="Limits", exact=True).click()
+    page.get_by_role("button", name="Edit capacity").click()
     return page
 
 

@@ -1,0 +1,110 @@
+"""Pages that edit limits, of the product and of the admin site: fields, then what the pool would
+answer, then the change.
+
+No form's save, and in no transaction of a page: the service locks, checks and serves those who
+wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.http import QueryDict
+
+from allocation.forms import (
+    CapacityForm,
+    ClaimForm,
+    LimitsForm,
+    NewClassForm,
+    PriorityForm,
+    TurnsForm,
+)
+from allocation.models import Pool, Process
+from allocation.services import LimitsPreview, Override
+
+Row = TypeVar("Row", Pool, Process)
+
+
+@dataclass(frozen=True)
+class LimitsPage(Generic[Row]):
+    """A page that edits limits: its name in addresses, its heading, its form, what its link says
+    and what the activity log.
+    """
+
+    name: str
+    title: str
+    form: Callable[[Row, Any], LimitsForm]
+    link: str
+    done: str
+
+
+POOL_PAGES: tuple[LimitsPage[Pool], ...] = (
+    LimitsPage("capacity", "Capacity", CapacityForm, "Edit capacity", "capacity changed"),
+    LimitsPage(
+        "turns",
+        "Turns and reserves",
+        TurnsForm,
+        "Edit turns and reserves",
+        "turns and reserves changed",
+    ),
+    LimitsPage(
+        "add-class",
+        "New resource class",
+        NewClassForm,
+        "Add a resource class",
+        "resource class added",
+    ),
+)
+PROCESS_PAGES: tuple[LimitsPage[Process], ...] = (
+    LimitsPage("claim", "Resource limits", ClaimForm, "Edit claim", "claim changed"),
+    LimitsPage("priority", "Priority", PriorityForm, "Edit priority", "priority changed"),
+)
+
+
+@dataclass(frozen=True)
+class LimitsAnswer:
+    """What came of a form that was sent, or shown for the first time."""
+
+    form: LimitsForm
+    #: None: nothing would change, or the form is wrong
+    preview: LimitsPreview | None = None
+    #: what was done, in words; "": nothing
+    done: str = ""
+    #: whether numbers were sent that are those of now
+    is_unchanged: bool = False
+
+
+def answer_limits(
+    page: LimitsPage[Row], row: Row, sent: QueryDict | None, by: User
+) -> LimitsAnswer:
+    """Read the form, and make the change if it is confirmed or overridden; else tell what would
+    come of it.
+
+    A change is noted in the activity log.
+    """
+    form = page.form(row, sent)
+    if sent is None or not form.is_valid():
+        return LimitsAnswer(form)
+    if _is_made(page, row, form, sent, by):
+        return LimitsAnswer(form, done=f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
+    preview = form.preview() if form.is_valid() and form.changes() else None
+    if preview and preview.refused:
+        form.refuse(preview.refused, preview.resource)
+    return LimitsAnswer(form, preview, is_unchanged=preview is None and not form.errors)
+
+
+def _is_made(page: LimitsPage[Row], row: Row, form: LimitsForm, sent: QueryDict, by: User) -> bool:
+    if not {"confirm", "override"} & set(sent):
+        return False
+    reason = form.cleaned_data["override_reason"] if "override" in sent else None
+    if not form.apply(None if reason is None else Override(by.get_username(), reason)):
+        return False
+    action = page.done + (f", an override if unsafe: {reason}" if reason else "")
+    message = json.dumps({"action": action, "changes": form.changes()})
+    LogEntry.objects.log_actions(by.pk, [row], CHANGE, message, single_object=True)
+    return True

@@ -1,0 +1,81 @@
+"""Limits inside the product: listed for everybody, previewed and changed by administrators."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
+
+from allocation.models import Event
+from tests.allocation.conftest import ask
+from tests.crawling.pages import browser, soup
+
+pytestmark = [pytest.mark.django_db]
+LIMITS = reverse("allocation:limits")
+
+
+@pytest.fixture
+def pool(make_pool, make_process):
+    pool = make_pool(10, 5)
+    make_process(pool, "alpha", (8, 0), (4, 0))
+    ask(make_process(pool, "beta", (8, 1), (2, 1)), (2, 0))
+    return pool
+
+
+@pytest.fixture
+def administrator():
+    return browser("administrator")
+
+
+def edit(pool, page="capacity"):
+    return reverse("allocation:edit-limits", args=[pool.pk, page])
+
+
+def test_a_viewer_sees_every_class_with_its_limits_and_no_way_to_change_them(pool):
+    viewer = browser("viewer")
+
+    page = soup(viewer.get(LIMITS))
+
+    rows = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in page.select("tr")]
+    assert rows[1][:1] + rows[1][2:5] == ["a", "10", "4", "0"]
+    assert not page.find("a", href=edit(pool))
+    assert viewer.get(edit(pool)).status_code == 403
+
+
+def test_a_capacity_is_previewed_then_confirmed_and_noted(pool, administrator):
+    events = Event.objects.count()
+    wanted = {"a": "20", "b": "5"}
+
+    preview = administrator.post(edit(pool), wanted | {"preview": "1"})
+    untouched = Event.objects.count() == events and not LogEntry.objects.exists()
+    done = administrator.post(edit(pool), wanted | {"confirm": "1"}, follow=True)
+
+    assert "Served at once: beta" in soup(preview).select_one("form.limits").get_text()
+    assert untouched
+    pool.refresh_from_db()
+    assert pool.capacity == [20, 5]
+    assert "Capacity of" in soup(done).select_one(".message.success").get_text()
+    note = json.loads(LogEntry.objects.get().change_message)
+    assert note == {"action": "capacity changed", "changes": {"a": [10, 20]}}
+
+
+def test_a_refused_capacity_is_told_at_its_field_and_nothing_changes(pool, administrator):
+    page = soup(administrator.post(edit(pool), {"a": "1", "b": "5", "confirm": "1"}))
+
+    assert page.find(attrs={"name": "a"})["aria-invalid"] == "true"
+    assert not page.find("button", attrs={"name": "confirm"})
+    pool.refresh_from_db()
+    assert pool.capacity == [10, 5]
+
+
+def test_a_class_is_added_and_listed(pool, administrator):
+    fields = {"key": "gpu", "unit": "slot", "sentence": "Graphics.", "capacity": "2"}
+
+    shown = administrator.post(edit(pool, "add-class"), fields | {"preview": "1"})
+    administrator.post(edit(pool, "add-class"), fields | {"confirm": "1"})
+
+    assert "gpu (new)" in soup(shown).select_one("form.limits").get_text()
+    assert "Graphics." in administrator.get(LIMITS).content.decode()
+    assert administrator.get(edit(pool, "nothing")).status_code == 404

@@ -49,6 +49,7 @@ class Preference(models.Model):
     rows = models.PositiveSmallIntegerField(
         default=0, help_text="of a page of a list; 0: as each list usually has"
     )
+    hides_first_steps = models.BooleanField(default=False, help_text="on the overview")
     hidden_columns = models.JSONField(default=dict, help_text="keys of columns, by list")
     filters = models.JSONField(
         default=dict, help_text="the query of each list as it was seen last, by list"

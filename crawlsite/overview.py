@@ -7,10 +7,12 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
+from crawlsite.first_steps import first_steps
 from crawlsite.health.probes import parts
+from crawlsite.preferences.store import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.fragments import render_live
+from serving.fragments import render_live, wants_fragment
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -30,6 +32,8 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "broken": [part for part in services if not part.is_fine],
         "pools": pool_cards() if request.user.has_perm("allocation.view_pool") else [],
     }
+    if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:
+        here["steps"] = first_steps(request.user)
     return render_live(request, "overview/overview.html", "overview/_overview.html", here)
 
 

@@ -9,6 +9,7 @@ from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.views import health, healthz, readyz
+from crawlsite.help.views import show as help_page
 from crawlsite.overview import numbers, overview
 from crawlsite.preferences.views import keep_look, keep_refresh
 from crawlsite.preferences.views import page as preferences_page
@@ -30,6 +31,8 @@ urlpatterns = [
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
+    path("help/", help_page, name="help"),
+    path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

@@ -5,7 +5,7 @@
   const form = document.querySelector("form[data-check]");
   if (!form) return;
   const answered = new Set();
-  let timer, asked = 0;
+  let timer, asked = 0, tried = form.elements.seeds?.value;
 
   form.addEventListener("change", (event) => {
     if (event.target.name) answered.add(event.target.name);
@@ -26,7 +26,19 @@
     if (number !== asked) return;
     answered.forEach((name) => tell(name, found.errors[name] || ""));
     Object.entries(found.told).forEach(([key, text]) => sum(key, text));
+    const closed = document.getElementById("closed-addresses");
+    if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
+    trySeeds(found);
     document.getElementById("estimate").replaceChildren(...found.estimate.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  }
+
+  // Once we have said who we are, seeds that are fit to be fetched are tried as soon as they are typed.
+  function trySeeds(found) {
+    const seeds = form.elements.seeds, button = document.getElementById("try-seeds");
+    if (!button || !window.htmx || form.elements.contact_url || seeds.value === tried) return;
+    if (Object.keys(found.errors).length || found.closed || !seeds.value.trim()) return;
+    tried = seeds.value;
+    button.click();
   }
 
   function tell(name, sentence) {

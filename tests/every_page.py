@@ -151,6 +151,8 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
         "resources": Pool.objects.get().pk,
         "number": 1,
         "inquiry_id": inquiry.pk,
+        "document": "glossary",
+        "page": "capacity",
         "file": number,
         "resting": resting.pk,
     }

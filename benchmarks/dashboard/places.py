@@ -196,6 +196,8 @@ def _values(filled: Filled) -> dict[str, Any]:
         "delivery": 1,
         "delivery_id": 1,
         "ending": "txt",
+        "document": "glossary",
+        "page": "capacity",
     }
 
 

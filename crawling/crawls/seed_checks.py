@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
 from urllib.parse import unquote_to_bytes
 
-from crawling.installation import allowed_directories, allowed_networks, identity
+from crawling.installation import allowed_directories, allowed_networks, dial_policy, identity
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, read_address
 from crawling.web.fetch.files import below
+from crawling.web.vetting import AllowedRange
+from dnscache.protocol.addresses import AddressClass, classify
 from dnscache.protocol.names import DnsCacheError, read_host
 
 NO_CONTACT = (
@@ -32,14 +36,19 @@ def lacks_contact(addresses: Sequence[Address]) -> bool:
 
     The addresses have no mistakes.
 
-    Files and addresses that an administrator has allowed are not real sites.
+    Files are not real sites, nor are addresses that are not public or that an administrator has
+    allowed.
     """
     if identity().contact_url:
         return False
     allowed = allowed_networks()
     hosts = [(read_host(each.hostname), each.port) for each in addresses if each.scheme != "file"]
     return any(
-        not host.is_literal or not any(row.covers(host.text, port) for row in allowed)
+        not host.is_literal
+        or (
+            classify(host.text) is AddressClass.PUBLIC
+            and not any(row.covers(host.text, port) for row in allowed)
+        )
         for host, port in hosts
     )
 
@@ -59,3 +68,37 @@ def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
         except DnsCacheError as error:
             mistakes.append(f"{address.url}: {error}")
     return mistakes
+
+
+@dataclass(frozen=True)
+class ClosedAddress:
+    """An address of seeds that is not public and not allowed yet."""
+
+    address: str
+    port: int
+    #: why no crawl may fetch from it
+    sentence: str
+
+
+def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
+    """What an administrator would have to allow before the seeds can be fetched.
+
+    Names are not looked up: a test fetch tells of their addresses. seeds: in canonical form.
+    """
+    policy, found = dial_policy(), dict[tuple[str, int], ClosedAddress]()
+    for address in map(read_address, seeds):
+        host = read_host(address.hostname) if address.scheme != "file" else None
+        if host is None or not host.is_literal:
+            continue
+        reason = policy.vet([host.text], address.port).reason
+        if reason and may_be_allowed(host.text, address.port):
+            closed = ClosedAddress(host.text, address.port, reason)
+            found.setdefault((host.text, address.port), closed)
+    return list(found.values())
+
+
+def may_be_allowed(address: str, port: int) -> bool:
+    """Whether a rule of access would open it, which no crawl may fetch from yet."""
+    policy, rule = dial_policy(), AllowedRange(ip_network(address), port, port)
+    is_closed = not policy.vet([address], port).permitted
+    return is_closed and bool(policy.plus([rule]).vet([address], port).permitted)

@@ -44,6 +44,7 @@ urlpatterns = [
     path("url/", blocklist_views.url, name="url"),
     path("blocklist/", blocklist_views.blocklist, name="blocklist"),
     path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
+    path("new/allow/", create_views.allow_address, name="allow-address"),
     path("check/", create_views.check, name="check"),
     path("deleted/", deleted_views.deleted, name="deleted"),
     path(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from crawling.crawls.seed_checks import may_be_allowed
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import is_redirect, succeeded
@@ -50,6 +51,15 @@ class SeedTestFetch:
         """As it was before it became JSON."""
         verdicts = tuple(LinkRuling(**verdict) for verdict in said["verdicts"])
         return cls(**{**said, "verdicts": verdicts})
+
+    @property
+    def port(self) -> int:
+        return read_address(self.url).port
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether an administrator may allow the address, which no crawl may fetch from yet."""
+        return bool(self.address and not self.robots) and may_be_allowed(self.address, self.port)
 
     @property
     def succeeded(self) -> bool:

@@ -58,6 +58,7 @@ class Preferences(Schema):
     hidden_columns: dict[str, list[str]] = Field(
         {}, description=f"columns that are not shown, by list. {LISTS}"
     )
+    hides_first_steps: bool = Field(False, description="on the overview")
 
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")

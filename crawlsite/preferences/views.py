@@ -33,13 +33,16 @@ FEW: Mapping[str, tuple[str, Mapping[Any, str]]] = {
     "refresh_seconds": ("Refresh of live pages", REFRESHES),
 }
 NUMBERS = ("rows", "refresh_seconds")
+FIRST_STEPS = "hides_first_steps"
 
 
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 def page(request: AuthenticatedRequest) -> HttpResponse:
     """Show all of them; a POST keeps them all, or says beside each field what is wrong."""
     kept, errors = preference_of(request.user), {}
-    values = {name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns")}
+    values = {
+        name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)
+    }
     if request.method == "POST":
         values = _given(request)
         try:
@@ -59,6 +62,7 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
         for name, heads in COLUMNS.items()
     ]
     here = {"few": few, "columns": columns, "zone": values["time_zone"], "zones": sorted(zones())}
+    here |= {"hides_first_steps": values["hides_first_steps"]}
     here |= {"errors": errors, "next": request.GET.get("next", request.POST.get("next", ""))}
     return render(request, "account/preferences.html", here, status=422 if errors else 200)
 
@@ -73,6 +77,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
         name: [key for key in heads if key not in request.POST.getlist(f"columns-{name}")]
         for name, heads in COLUMNS.items()
     }
+    given[FIRST_STEPS] = "first_steps" not in request.POST
     return given
 
 
@@ -98,8 +103,14 @@ def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="", methods=("POST",))
 def keep_look(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep the `theme` or the `density` that somebody chose, and show the page again."""
-    given = {name: request.POST[name] for name in ("theme", "density") if name in request.POST}
+    """Keep the `theme` or the `density` that somebody chose, or whether the first steps are hidden,
+    and show the page again.
+    """
+    given: dict[str, Any] = {
+        name: request.POST[name] for name in ("theme", "density") if name in request.POST
+    }
+    if FIRST_STEPS in request.POST:
+        given[FIRST_STEPS] = request.POST[FIRST_STEPS] == "1"
     try:
         change_preference(request.user, given)
     except BadOrder as error:

@@ -20,6 +20,8 @@ from tests.test_roles import ROUTES
 #: pages that show nothing of their own: forms to log in, probes of machines, what is for visitors
 WITHOUT = {
     "about-this-crawler/",
+    "help/",
+    "help/<slug:document>/",
     "healthz",
     "login/",
     "metrics",
@@ -92,6 +94,8 @@ SHOWN = {
     "administration/activity/": "list_activities",
     "administration/activity.csv": "list_activities",
     "resources/": "list_pools",
+    "resources/limits/": "list_pools get_pool",
+    "resources/<int:pool>/limits/<slug:page>/": "get_pool",
     "resources/what-if/": "check_banker_state ask_what_if",
     "resources/<int:pool>/": "get_pool",
     "resources/<int:pool>/sequence/": "get_pool",

@@ -58,6 +58,7 @@ def test_a_program_chooses_too_and_off_is_a_choice():
 
     wanted = {"refresh_seconds": 0, "theme": "dark", "density": "compact", "rows": 25}
     wanted |= {"time_zone": "Asia/Tokyo", "hidden_columns": {"crawls": ["size"]}}
+    wanted |= {"hides_first_steps": True}
     answer = viewer.put("/api/v1/preferences", wanted, content_type="application/json")
 
     assert answer.json() == wanted == viewer.get("/api/v1/preferences").json()

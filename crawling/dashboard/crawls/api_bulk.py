@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 from crawling.crawls import saved_views
 from crawling.crawls.creation import check_order
 from crawling.crawls.scope_tests import MOST_TESTED, try_order
+from crawling.crawls.seed_checks import closed_addresses
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -214,12 +215,21 @@ def test_draft_scope(
     return {"items": [asdict(one) for one in tested]}
 
 
+class ClosedAddressOut(Schema):
+    address: str
+    port: int
+    sentence: str = Field(description="why no crawl may fetch from it")
+
+
 class SeedChecksOut(Schema):
     errors: dict[str, str] = Field(
         description="a sentence for each field that is wrong; empty: a crawl can be made of it"
     )
     estimate: list[str] = Field(
         description="what it will ask of each host at most; empty while something is wrong"
+    )
+    closed: list[ClosedAddressOut] = Field(
+        description="addresses of seeds that an administrator would have to allow first"
     )
 
 
@@ -233,8 +243,9 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
     try:
         checked, _ = check_order(order)
     except BadOrder as error:
-        return {"errors": error.errors, "estimate": []}
-    return {"errors": {}, "estimate": estimate(checked)}
+        return {"errors": error.errors, "estimate": [], "closed": []}
+    closed = [asdict(one) for one in closed_addresses(checked.seeds)]
+    return {"errors": {}, "estimate": estimate(checked), "closed": closed}
 
 
 @drafts.post(

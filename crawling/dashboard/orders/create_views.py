@@ -13,10 +13,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.wording import whole_number
 from crawling.crawls.creation import capacity_of, check_order, create_crawl, start_run
+from crawling.crawls.seed_checks import closed_addresses
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl
 from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
@@ -26,8 +28,8 @@ from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.seed_fetch_results import SeedTestFetch
 from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
 from crawling.errors import BadOrder, CrawlError, NoPool
-from crawling.installation import identity, set_identity
-from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
+from crawling.installation import allow, identity, set_identity
+from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
 from crawling.runs.grants import default_pool
 from serving.access import AuthenticatedRequest, authenticated
@@ -35,6 +37,9 @@ from serving.fragments import wants_fragment
 
 #: that are offered
 TEMPLATES = 50
+NOT_ALLOWED = "has addresses that no crawl may fetch from yet; they are named below"
+#: the note of a rule of access that was made beside the seeds
+ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -65,17 +70,40 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
             CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())),
         )
     key = request.POST.get("key", "")[:200]
-    made = _made_before(request.user, key)
+    made, is_to_start = _made_before(request.user, key), "start" in request.POST
     if made is None:
         form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+        form.is_valid()
+        closed = closed_addresses(form.seeds_in_order())
+        if is_to_start and closed:
+            form.blame({"seeds": NOT_ALLOWED})
         made = _make(form, request.user, key) or _made_before(request.user, key)
         if made is None:
-            return _page(request, form)
-    if "start" in request.POST:
+            return _page(request, form, closed=closed)
+    if is_to_start:
         _start(request, made, request.user)
     else:
         messages.success(request, f"{made.name} is saved; nothing is fetched until it is started.")
-    return redirect("crawling:crawls")
+    return redirect("crawling:crawl", made.pk)
+
+
+@authenticated(needs="crawling.add_allowednetwork", methods=("POST",))
+@needs_pool
+def allow_address(request: AuthenticatedRequest) -> HttpResponse:
+    """Allow crawls the `address` on the `port` that a seed of the form names; the form comes back
+    as it was filled in.
+    """
+    form = form_of(request)
+    address, _, port = request.POST.get("allow", "").rpartition(" ")
+    number = whole_number(port) or 0
+    rule = AllowedNetwork(network=address, port_from=number, port_to=number, note=ALLOWED_HERE)
+    try:
+        allow(rule, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        messages.success(request, f"{rule} is allowed from the next fetch on.")
+    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity))
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
@@ -135,14 +163,16 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
         foreseen = estimate(order)
     except BadOrder as error:
         form.blame(error.errors)
-    return checked(form, foreseen)
+    closed = {"closed": closed_addresses(form.seeds_in_order())}
+    part = render_to_string("crawling/_closed_addresses.html", closed, request)
+    return checked(form, foreseen, closed=part.strip())
 
 
-def checked(form: CrawlForm | EditForm, foreseen: list[str]) -> JsonResponse:
+def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str) -> JsonResponse:
     """What order.js shows."""
     told = {key: folded.told for key, folded in sections_of(form).items()}
     errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}
-    return JsonResponse({"errors": errors, "told": told, "estimate": foreseen})
+    return JsonResponse({"errors": errors, "told": told, "estimate": foreseen, **more})
 
 
 def form_of(request: HttpRequest) -> CrawlForm:
@@ -198,11 +228,10 @@ def _made_before(by: User, key: str) -> CrawlJob | None:
 
 
 def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
-    """The crawl, or None with the errors in the form.
+    """The crawl, or None with the errors in the form, which was read before.
 
     The identity is saved together with the crawl or not at all.
     """
-    form.is_valid()
     mistakes: dict[str, str] = {}
     try:
         with transaction.atomic():

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from crawling.crawls.examples import is_example
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -36,6 +37,12 @@ OF_A_RUN = frozenset({"pages", "not-fetched", "frontier", "hosts", "log", "chart
 def shell(text: str) -> str:
     """As a shell takes it for one word."""
     return shlex.quote(text)
+
+
+@register.filter
+def example(crawl: CrawlJob) -> bool:
+    """Whether the crawl is of the demo web."""
+    return is_example(crawl)
 
 
 @register.filter

@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand
 from allocation.models import Pool
 from allocation.services import add_class, create_pool
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.examples import DEMO_ADDRESS, demo_web
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.grants import default_pool
 from crawlsite.roles import make_roles
 
-DEMO_ADDRESS = "127.0.0.1"
 DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and
 #: the page of resources says why
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             crawl = create_crawl(
                 {
                     "name": f"Demo: the {section}",
-                    "seeds": [f"http://{DEMO_ADDRESS}:{port}/{section}/"],
+                    "seeds": [f"{demo_web()}{section}/"],
                     "delay_seconds": 0.5,
                     "claim": {"bandwidth": int(bandwidth * DEMO_SHARE)},
                 }

@@ -20,7 +20,7 @@ from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
-from crawling.orders.seeds import BadTags, read_tags
+from crawling.orders.seeds import BadTags, read_seeds, read_tags
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
@@ -113,6 +113,10 @@ class CrawlForm(OrderForm):
             *lines(self.cleaned_data.get("seeds", "")),
             *self.cleaned_data.get("seeds_file", []),
         ]
+
+    def seeds_in_order(self) -> list[str]:
+        """Those that are addresses, in canonical form."""
+        return [address.url for address in read_seeds(self.all_seeds())[0]]
 
     def as_order(self) -> dict[str, Any]:
         """The order's fields, unchecked; what was left empty is left out."""

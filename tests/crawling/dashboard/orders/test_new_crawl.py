@@ -80,7 +80,7 @@ def test_a_crawl_is_made_of_what_was_answered(send):
     )
 
     crawl = CrawlJob.objects.get()
-    assert answer.url == reverse("crawling:crawls")
+    assert answer.url == reverse("crawling:crawl", args=[CrawlJob.objects.get().pk])
     assert crawl.seeds == ["http://127.0.0.1:8900/", "http://127.0.0.1:8901/b"]
     assert (crawl.name, crawl.max_pages, crawl.max_depth, crawl.max_bytes, crawl.max_seconds) == (
         "Atlas",

@@ -1,0 +1,28 @@
+"""Examples: crawls of the demo web of this machine, which show a newcomer the product at work."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from crawling.models import CrawlJob
+
+#: where the demo web is served
+DEMO_ADDRESS = "127.0.0.1"
+
+
+def demo_web() -> str:
+    """What each address of the demo web begins with; "" where it is switched off."""
+    return f"http://{DEMO_ADDRESS}:{settings.DEMO_PORT}/" if settings.DEMO else ""
+
+
+def is_example(crawl: CrawlJob) -> bool:
+    """Whether the crawl has no seed but on the demo web."""
+    web = demo_web()
+    return bool(web and crawl.seeds) and all(seed.startswith(web) for seed in crawl.seeds)
+
+
+def own_crawls() -> QuerySet[CrawlJob]:
+    """Those that do not begin on the demo web."""
+    web = demo_web()
+    return CrawlJob.objects.exclude(seeds__0__startswith=web) if web else CrawlJob.objects.all()

@@ -1,0 +1,1 @@
+"""Help inside the product: the guide, the glossary and other pages of `docs/`."""

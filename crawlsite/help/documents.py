@@ -1,0 +1,125 @@
+"""The pages of `docs/` that operators read, made into HTML once; the glossary's terms, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.text import slugify
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+#: by the file's name: what its tab says
+DOCUMENTS = {
+    "guide": "Guide",
+    "glossary": "Glossary",
+    "orders": "Fields of a crawl",
+    "statuses": "Statuses",
+    "command-line": "Command line",
+    "operations": "Operations",
+}
+#: the document whose paragraphs each explain a term, which is their anchor
+GLOSSARY = "glossary"
+TERM = re.compile(r"^\*\*(?P<term>[^*]+)\*\* – (?P<text>.+?)(?=\n\n|\Z)", re.M | re.S)
+#: what stands in brackets for readers of the code
+FOR_THE_CODE = re.compile(r"\s*\((?:\[[^\]]+\]\([^)]*\)|`[^`]*`)\)")
+LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+
+
+@dataclass(frozen=True)
+class HelpDocument:
+    """A page of help."""
+
+    title: str
+    html: str
+    #: anchor and words of its sections
+    sections: tuple[tuple[str, str], ...]
+
+
+def _open_table(*_: Any) -> str:
+    return '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n'
+
+
+def _close_table(*_: Any) -> str:
+    return "</table></div>\n"
+
+
+def _code(tokens: Sequence[Token], index: int, *_: Any) -> str:
+    """A block of code, which scrolls by keyboard, too."""
+    escaped = tokens[index].content.replace("&", "&amp;").replace("<", "&lt;")
+    return f'<pre tabindex="0"><code>{escaped}</code></pre>\n'
+
+
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKDOWN.add_render_rule("table_open", lambda _, *given: _open_table(*given))
+MARKDOWN.add_render_rule("table_close", lambda _, *given: _close_table(*given))
+for block in ("fence", "code_block"):
+    MARKDOWN.add_render_rule(block, lambda _, *given: _code(*given))
+
+
+@cache
+def terms() -> dict[str, str]:
+    """Each term of the glossary with its explanation, in plain text."""
+    found = {one["term"]: one["text"] for one in TERM.finditer(_source(GLOSSARY))}
+    return {
+        term: " ".join(re.sub(r"[`*]", "", LINK.sub(r"\1", FOR_THE_CODE.sub("", text))).split())
+        for term, text in found.items()
+    }
+
+
+@cache
+def document(name: str, address_of: Callable[[str], str]) -> HelpDocument:
+    """A document of DOCUMENTS, with links to the others by their addresses.
+
+    Pictures are left out: the product itself is at hand. So are links to what is not served.
+    """
+    source = _source(name)
+    title = source.partition("\n")[0].removeprefix("# ")
+    # what the glossary says before its first term is for readers of the code
+    first_term = TERM.search(source) if name == GLOSSARY else None
+    text = source[first_term.start() :] if first_term else source.partition("\n")[2]
+    tokens, sections = MARKDOWN.parse(text), []
+    for token, content in zip(tokens, [*tokens[1:], Token("", "", 0)], strict=True):
+        if token.type == "heading_open":
+            anchor = slugify(content.content)
+            token.attrSet("id", anchor)
+            sections += [(anchor, content.content)] if token.tag == "h2" else []
+        elif token.type == "th_open":
+            token.attrSet("scope", "col")
+        elif token.type == "paragraph_open" and name == GLOSSARY:
+            token.attrSet("id", slugify(content.content.partition("** – ")[0]))
+        elif token.type == "inline":
+            token.children = list(_served(token.children or [], address_of))
+    return HelpDocument(
+        title, MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}), tuple(sections)
+    )
+
+
+def _source(name: str) -> str:
+    return (settings.BASE_DIR / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _served(tokens: list[Token], address_of: Callable[[str], str]) -> Iterator[Token]:
+    """The tokens of a line, with links to documents that are served and to other sites."""
+    is_dropped = False
+    for token in tokens:
+        if token.type == "link_open":
+            target = _target(str(token.attrGet("href")), address_of)
+            is_dropped = not target
+            token.attrSet("href", target)
+        is_link = token.type in ("link_open", "link_close")
+        if token.type != "image" and not (is_link and is_dropped):
+            yield token
+
+
+def _target(address: str, address_of: Callable[[str], str]) -> str:
+    """Where a link leads from here; "": nowhere that is served."""
+    if address.startswith(("#", "http://", "https://")):
+        return address
+    path, mark, anchor = address.partition("#")
+    name = path.removesuffix(".md")
+    return f"{address_of(name)}{mark}{anchor}" if name in DOCUMENTS else ""

@@ -16,7 +16,7 @@ from crawling.frontier.change.rejudgement import (
 )
 from crawling.frontier.run_lock import locked_run
 from crawling.models import OrderRevision, Run
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import settle_run
 
@@ -31,14 +31,14 @@ SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
 FROM crawling_blocklistentry
 """
 #: `rules_key` in SQL
-BEHIND = """
+BEHIND = f"""
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
     (SELECT '.' || count(*) || '.' || count(removed_at) AS listed
      FROM crawling_blocklistentry) entries
-WHERE r.is_latest AND r.state IN ('queued', 'running', 'pausing', 'paused', 'stopping')
+WHERE r.is_latest AND r.state IN {LIVE_IN_SQL}
   AND r.judged_by IS DISTINCT FROM c.revision || entries.listed
 ORDER BY r.id
-"""
+"""  # noqa: S608  # constants
 
 
 class Rejudger:
@@ -87,7 +87,7 @@ def rejudge(run_id: int) -> Run:
     with locked_run(run_id) as run:
         key = rules_key(run.crawl)
         at = run.judged_to or {}
-        if at.get("key") != key:  # rules that change meanwhile begin it anew
+        if at.get("key") != key:  # rules that change meanwhile restart it
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
         filters = filters_of(run.crawl, run)
         if at["is_at_verdicts"]:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from django.conf import settings
 from django.db import connection
 
+from crawling.models.jobs import WORKING_IN_SQL
 from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
 
 #: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the
@@ -73,7 +74,7 @@ CROSS JOIN LATERAL (
           AND coalesce(d.retry_at, '-infinity') <= clock_timestamp()))
     ORDER BY q.due_at LIMIT {MOST_OF_A_PROCESS}
 ) due
-WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN ('queued', 'running')
+WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN {WORKING_IN_SQL}
 GROUP BY 1 ORDER BY 2 LIMIT {MOST}
 """  # noqa: S608  # constants
 

@@ -5,6 +5,7 @@ Written by `crawling.crawls` and `crawling.runs` only.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
@@ -177,6 +178,18 @@ PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
 WINDING_DOWN_STATES = (RunState.PAUSING, RunState.STOPPING)
 #: in these its processes may ask for shifts
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+def states_in_sql(states: Collection[RunState]) -> str:
+    """The list behind `IN` in SQL."""
+    return "('" + "', '".join(states) + "')"
+
+
+#: the same lists in SQL
+ENDED_IN_SQL = states_in_sql(ENDED_STATES)
+LIVE_IN_SQL = states_in_sql([state for state in RunState if state not in ENDED_STATES])
+WINDING_DOWN_IN_SQL = states_in_sql(WINDING_DOWN_STATES)
+WORKING_IN_SQL = states_in_sql(WORKING_STATES)
 
 
 class Run(models.Model):

@@ -10,7 +10,7 @@ from crawling.frontier.host_placement import place_anew, serving_numbers
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.waiting_names import FREE_AT
 from crawling.models import Run, RunProcess
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import WORKING_IN_SQL, WORKING_STATES
 from crawling.run_log import write
 
 #: a process whose hosts could have been fetched from for so long, but that had no shift, is given
@@ -23,7 +23,7 @@ ABSENT = f"""
 SELECT DISTINCT p.id FROM crawling_shift live JOIN crawling_runprocess o ON o.id = live.process_id
 JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id
 JOIN crawling_run r ON r.id = p.run_id
-WHERE live.ended_at IS NULL AND o.serving AND p.serving AND r.state IN ('queued', 'running')
+WHERE live.ended_at IS NULL AND o.serving AND p.serving AND r.state IN {WORKING_IN_SQL}
   AND NOT EXISTS (SELECT FROM crawling_shift s WHERE s.process_id = p.id
                   AND (s.ended_at IS NULL OR s.ended_at > clock_timestamp() -
                       make_interval(secs => %(absent)s)))

@@ -14,6 +14,7 @@ from allocation.selectors import waits_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
+from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import GRANTED
 from crawling.web.outages import Outage, read_outage
 
@@ -46,11 +47,11 @@ SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LAT
 """  # noqa: S608  # a constant
 
 
-HAS_NO_SHIFT = """
-r.state IN ('queued', 'running') AND r.id <> ALL(ARRAY(
+HAS_NO_SHIFT = f"""
+r.state IN {WORKING_IN_SQL} AND r.id <> ALL(ARRAY(
     SELECT own.run_id FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
     WHERE s.ended_at IS NULL))
-"""
+"""  # noqa: S608  # constants
 #: runs that wait for resources, found from the requests that wait
 AT_BANK = f"""
 SELECT DISTINCT r.id, r.state, TRUE FROM allocation_request w

@@ -8,6 +8,7 @@ the next one.
 from __future__ import annotations
 
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL
+from crawling.models.jobs import ENDED_IN_SQL, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
 
 #: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
 #: array they are looked up one by one: the planner takes them for thousands, and would read all
@@ -24,7 +25,7 @@ NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.proce
 """
 #: processes of runs at work that have something due, no shift, and nothing asked of the pool
 DUE = f"""
-SELECT p.id FROM {IDLE} AND r.state IN ('queued', 'running')
+SELECT p.id FROM {IDLE} AND r.state IN {WORKING_IN_SQL}
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = r.id AND q.queued > 0
                 AND (q.process_number = p.number OR NOT p.serving)
@@ -34,34 +35,34 @@ ORDER BY p.id
 """  # noqa: S608  # constants
 #: runs without a shift that wind down, or have nothing left to fetch, or have reached a limit
 UNSETTLED = f"""
-SELECT r.id FROM crawling_run r WHERE r.state IN ('pausing', 'stopping') AND {HAS_NO_SHIFT}
+SELECT r.id FROM crawling_run r WHERE r.state IN {WINDING_DOWN_IN_SQL} AND {HAS_NO_SHIFT}
 UNION
-SELECT r.id FROM {IDLE} AND r.state IN ('queued', 'running') AND {HAS_NO_SHIFT}
+SELECT r.id FROM {IDLE} AND r.state IN {WORKING_IN_SQL} AND {HAS_NO_SHIFT}
   AND NOT EXISTS (SELECT FROM crawling_hostqueue q WHERE q.run_id = r.id AND q.queued > 0)
 UNION
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
 LEFT JOIN crawling_runtotal t ON t.run_id = r.id
-WHERE r.state IN ('queued', 'running') AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
+WHERE r.state IN {WORKING_IN_SQL} AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
   AND (t.fetched >= c.max_pages OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
 """  # noqa: S608  # constants
 #: runs that have ended and are in the pool still
 STAYING = f"""
-SELECT r.id FROM {IDLE} AND r.state IN ('finished', 'stopped', 'failed')
+SELECT r.id FROM {IDLE} AND r.state IN {ENDED_IN_SQL}
 UNION
 SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id
 JOIN crawling_run r ON r.id = p.run_id
-WHERE b.lease_until IS NOT NULL AND r.state IN ('finished', 'stopped', 'failed')
+WHERE b.lease_until IS NOT NULL AND r.state IN {ENDED_IN_SQL}
 """  # noqa: S608  # constants
 #: runs at work that were never taken to the pool
-UNREGISTERED = """
+UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
-WHERE p.bank_process_id IS NULL AND r.state IN ('queued', 'running')
-"""
+WHERE p.bank_process_id IS NULL AND r.state IN {WORKING_IN_SQL}
+"""  # noqa: S608  # constants
 #: runs at work with a process that the pool has finished: they went on (`retrying`) while their end
 #: was still being reported to the pool
-LET_GO = """
+LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id
-WHERE r.is_latest AND r.state IN ('queued', 'running') AND b.state = 'finished'
-"""
+WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished'
+"""  # noqa: S608  # constants

@@ -1,5 +1,5 @@
-"""Pools that are not as they must be, which every page tells: unsafe limits that somebody put
-through, or units that are missing.
+"""Pools with a fault, which every page shows: unsafe limits that an administrator put through, or
+missing units.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _remedies(
 def _named(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
-    """The classes of which there is to be less, by their places."""
+    """The classes whose capacity falls, by their places."""
     return [
         (j, (measure, units))
         for j, (measure, units) in enumerate(zip(measures, less, strict=False))

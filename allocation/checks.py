@@ -1,5 +1,5 @@
-"""Units that are missing are told wherever somebody looks: by `manage.py check --database default`,
-`/readyz` and at each start.
+"""Missing units are reported by `manage.py check --database default`, by `/readyz` and at each
+start.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from allocation.models import Conservation
 
 
 class MissingUnits(NamedTuple):
-    """A class of which units are missing, or are held without a grant."""
+    """A class with missing units, or units that are held without a grant."""
 
     pool: int
     name: str

@@ -65,8 +65,7 @@ def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
             .strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER]
             .strip()
         )
-        # Somebody may have named a process as another is named here: then both have the number, and
-        # one has it twice.
+        # A process may have the name of another: then both have the number, and one has it twice.
         while not shown or shown in names:
             shown = f"{shown} ({row.id})".strip()
         names[shown] = None

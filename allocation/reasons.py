@@ -52,7 +52,9 @@ class Blocker:
 
 @dataclass(frozen=True)
 class ShortClass:
-    """A class of which too little is free, or sure to come free, and how many units are missing."""
+    """A class with too few units that are free or sure to be released, and the number of missing
+    units.
+    """
 
     key: str
     units: int
@@ -158,7 +160,7 @@ def explain_queue(
 
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
-    """Name the classes of which more is asked than needed: `memory: 5 asked, at most 3`."""
+    """Name the classes with a request beyond Need: `memory: 5 asked, at most 3`."""
     return "; ".join(
         f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
         for key, r, n in zip(keys, request, need, strict=True)

@@ -91,7 +91,7 @@ class WaitRow:
     #: `why`, and the names of the blockers
     reason: str
     why: str
-    #: the classes of which too little is free
+    #: the classes with too few free units
     short: tuple[ShortClass, ...]
     #: the processes that hold what is short
     blockers: tuple[Blocker, ...]

@@ -1,4 +1,4 @@
-"""Answer a question about a state that somebody made up: is it safe, and what would become of a
+"""Answer a question about an invented state: is it safe, and what would be the verdict on a
 request? Pure.
 """
 

@@ -72,7 +72,7 @@ class ReleaseStatus(Enum):
 class Released:
     """The answer to a release.
 
-    STALE: the shift was over, so nothing changed; whoever sent it must stop working.
+    STALE: the shift was over, so nothing changed; its sender must stop working.
     """
 
     release_id: UUID
@@ -114,7 +114,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True)
 class Override:
-    """Somebody who answers for an unsafe state, and why it must be; both go into the ledger."""
+    """The administrator who accepts an unsafe state, and the reason; both go into the ledger."""
 
     by: str
     reason: str

@@ -32,8 +32,8 @@ ON_ITS_WAY = timedelta(seconds=5)
 
 @dataclass(frozen=True)
 class RowJob:
-    """A kind of background job of which each does what one row asks for. It must be harmless when
-    run twice.
+    """A kind of background job; each job does the work of one row. It must be harmless when run
+    twice.
     """
 
     #: what the ids of its jobs begin with

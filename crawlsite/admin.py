@@ -84,9 +84,10 @@ class PeopleAdmin(UserAdmin):
         )
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """What somebody did stays in the record, so his account does, and can be made inactive.
+        """The audit log refers to accounts, so they stay and can be made inactive.
 
-        Django would say so, too, but only when it has listed all that he did."""
+        Django would refuse, too, but only after listing all that the account did.
+        """
         return super().has_delete_permission(request, obj) and (
             obj is None or not LogEntry.objects.filter(user=obj).exists()
         )

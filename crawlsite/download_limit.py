@@ -17,7 +17,7 @@ AGAIN_SECONDS = 10
 
 
 class DownloadLimitMiddleware:
-    """Middleware: one too many is told to come back, so that pages are answered meanwhile."""
+    """Middleware: refuses a download beyond the limit, so that pages are answered meanwhile."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -65,4 +65,4 @@ class CountedStream:
         if places:
             places.release()
 
-    __del__ = close  # of an answer that nobody read and nobody closed
+    __del__ = close  # of an answer that was neither read nor closed

@@ -82,7 +82,7 @@ def read() -> Environment:
 
 
 def servers_to_bring() -> tuple[str, ...]:
-    """Return which embedded servers are needed: those whose address nobody has set."""
+    """Return which embedded servers are needed: those whose address is not set."""
     wanted = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
     return tuple(server for server, variable in wanted.items() if not os.environ.get(variable))
 
@@ -254,7 +254,7 @@ def _kept_secret(state_dir: Path) -> str:
     fresh.touch(mode=0o600)
     fresh.write_text(secrets.token_urlsafe(50))
     try:
-        os.link(fresh, path)  # whoever links first decides; nobody ever reads half a key
+        os.link(fresh, path)  # the first link wins; half a key is never read
     except FileExistsError:
         pass
     finally:

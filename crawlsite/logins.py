@@ -1,8 +1,8 @@
-"""Wrong passwords: where they come from, whose count against whom, and what is answered once there
-were too many. django-axes keeps and logs them.
+"""Wrong passwords: how they are counted by address and name, and the answer once there were too
+many. django-axes keeps and logs them.
 
 By address alone, guesses at one name that come from many addresses are never slowed. By name alone
-anybody could keep somebody out. So names are counted, too, but not where the right password of the
+a stranger could lock a user out. So names are counted, too, but not where the right password of the
 name was given before: in a browser that was told so by a signed cookie (a device cookie, as OWASP
 has it), or on the machine itself.
 """
@@ -33,9 +33,9 @@ COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 
 
 def visitor_address(request: HttpRequest) -> str:
-    """The address of whoever asks.
+    """The client's address.
 
-    Behind a proxy it is the last that X-Forwarded-For names: those before it anybody can make up.
+    Behind a proxy it is the last of X-Forwarded-For: clients can make up those before it.
     """
     told = (
         request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
@@ -48,7 +48,7 @@ def visitor_address(request: HttpRequest) -> str:
 def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, object] | None
 ) -> HttpResponse:
-    """The page for whoever may not try another password now."""
+    """The page of a refused try."""
     facts = {
         "most": settings.AXES_FAILURE_LIMIT,
         "minutes": settings.AXES_COOLOFF_TIME.seconds // 60,
@@ -93,14 +93,14 @@ class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-
 
 
 def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
-    """The address always; the name where nothing speaks for whoever gives it."""
+    """The address always; the name unless the browser is known for it."""
     name = (credentials or {}).get("username") or request.POST.get("username", "")
     is_trusted = _is_here(request) or (name and name == _known_as(request))
     return ["ip_address"] if is_trusted else ["ip_address", "username"]
 
 
 class KnownBrowserMiddleware:
-    """Middleware: a browser in which somebody logs in is known as that one's from then on."""
+    """Middleware: a browser is known for a user after a log-in in it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -7,7 +7,7 @@ from django.db import models
 
 
 class ApiToken(models.Model):
-    """A program's password for one user. Only its SHA-256 is kept, so nobody can read it again."""
+    """A program's password for one user. Only its SHA-256 is kept, so it cannot be read again."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="what uses it")
@@ -30,7 +30,7 @@ class ApiToken(models.Model):
 
 
 class Preference(models.Model):
-    """How somebody likes the pages to behave; without a row as everybody.
+    """A user's preferences; without a row the defaults hold.
 
     Written by `crawlsite.preferences`.
     """

@@ -1,4 +1,6 @@
-"""The overview, the first page: what runs, what waits and on what, what needs somebody."""
+"""The overview, the first page: running crawls, waiting crawls with their reasons, and those that
+need an operator.
+"""
 
 from __future__ import annotations
 

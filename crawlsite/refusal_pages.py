@@ -16,7 +16,7 @@ MOST_NAMED = 3
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: what the role lacks; somebody without a role is told whom to ask for one."""
+    """403: what the role lacks; for a user without a role, the administrators to ask."""
     user = request.user
     has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
     facts = {"has_role": has_role, "administrators": _administrators() if not has_role else []}

@@ -32,9 +32,7 @@ def sockets_dir(state_dir: Path) -> Path:
 
 
 def database_url(state_dir: Path, *, database: str = DATABASE) -> str:
-    """Return libpq's address; the port is named so that a PGPORT in somebody's shell changes
-    nothing.
-    """
+    """Return libpq's address; the port is named so that a PGPORT in the shell changes nothing."""
     return (
         f"postgresql://{ROLE}@/{database}?host={quote(str(sockets_dir(state_dir)), safe='')}&"
         "port=5432"

@@ -22,7 +22,7 @@ DEBUG = ENVIRONMENT.debug
 # -- who may ask, and how: PUBLIC_URL is the address operators type
 #   ---------------------------------
 PUBLIC_URL = ENVIRONMENT.public_url
-#: where the dashboard is for whoever sits at this machine, as commands print it; ends with a slash
+#: the dashboard's address on this machine, as commands print it; ends with a slash
 DASHBOARD_URL = dashboard(ENVIRONMENT)
 _public = urlsplit(PUBLIC_URL)
 BEHIND_HTTPS = _public.scheme == "https"
@@ -92,7 +92,7 @@ MIDDLEWARE = [
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
     "crawlsite.logins.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
-    # innermost but for the view: what it adds counts for the ETag, and it knows the user
+    # innermost but for the view: what it adds counts for the ETag, and it needs the user
     "crawlsite.middleware.shared_refreshes.RefreshAlarmsMiddleware",
 ]
 
@@ -128,8 +128,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 RQ_SERIALIZER = "rq.serializers.JSONSerializer"
 #: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
 RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
-# redis-py 8 gives up reading after 5 s unless told otherwise, which breaks a worker's blocking wait
-# for a job.
+# redis-py 8 gives up reading after 5 s by default, which breaks a worker's blocking wait for a job.
 RQ_QUEUES = {
     name: {
         "URL": ENVIRONMENT.redis_url,
@@ -181,7 +180,7 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "crawlsite.logins.AccountBackend",
 ]
-#: so many wrong passwords from one address, and nobody logs in from there for so long
+#: wrong passwords from one address after which log-ins from there are refused, and for how long
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=5)
 AXES_HANDLER = "crawlsite.logins.LoginAttemptHandler"

@@ -14,8 +14,8 @@ from crawling.crawls.share_links import shared_crawl
 from crawling.dashboard.run.shared_report import shared_report
 from crawlsite.api.rate_limit import exceeds_shared_reports, seconds_left
 
-#: neither kept by caches, nor listed by search engines; the address is a secret, so no page that
-#: is reached from here learns it
+#: neither kept by caches, nor listed by search engines; the address is a secret, so links from here
+#: do not send it
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Referrer-Policy": "no-referrer",
@@ -26,7 +26,7 @@ HEADERS = {
 @require_safe
 @sensitive_variables("token")
 def report(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the report that the token opens, to anybody, and to each the same.
+    """Show the report that the token opens; it is the same for all.
 
     One that is unknown, expired, revoked or of a deleted crawl is answered alike.
     """
@@ -42,5 +42,5 @@ def report(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _page(template: str, facts: Mapping[str, Any], status: int = 200) -> HttpResponse:
-    """Rendered without the request: whoever is logged in gets neither places nor messages here."""
+    """Rendered without the request: a logged-in user gets neither navigation nor messages here."""
     return HttpResponse(render_to_string(template, dict(facts)), status=status, headers=HEADERS)

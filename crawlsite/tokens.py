@@ -40,7 +40,7 @@ class BadToken(Exception):
 
 
 def make_token(user: User, name: str, *, days: int | None = None) -> str:
-    """Make a token and return it; nobody can read it again.
+    """Make a token and return it; it cannot be read again.
 
     Raises IntegrityError if the user has one of that name.
     """
@@ -51,7 +51,7 @@ def make_token(user: User, name: str, *, days: int | None = None) -> str:
 
 
 def issue_token(user: User, name: str, days: str) -> str:
-    """Make a token as somebody asks for it on a page, and note it.
+    """Make a token that a user asks for on a page, and log it.
 
     `days` empty: until it is revoked. Raises BadToken.
     """
@@ -94,7 +94,7 @@ def revoke_token(token: ApiToken, *, by: User) -> None:
 
 
 def revocable_tokens(user: User) -> QuerySet[ApiToken]:
-    """The tokens that somebody may revoke: their own, and as an administrator those of others.
+    """The tokens that a user may revoke: their own, and as an administrator those of others.
 
     Tokens of superusers are revoked by superusers only, as their accounts are changed.
     """

@@ -40,7 +40,7 @@ class DnsEntryAdmin(admin.ModelAdmin):
         self.message_user(request, f"{count} names flushed.", messages.SUCCESS)
 
     def has_flush_permission(self, request: HttpRequest) -> bool:
-        """Whoever may delete entries may flush them; there is no other way to delete one."""
+        """Users who may delete entries may flush them; there is no other way to delete one."""
         return request.user.has_perm("dnscache.delete_dnsentry")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

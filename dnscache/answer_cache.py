@@ -56,7 +56,7 @@ class AnswerCache:
         self._purge_at = 0.0
 
     def serve(self, name: str, now: float) -> CachedAnswer | None:
-        """Return the answer if nobody need be asked, and count the hit."""
+        """Return the answer if no lookup is needed, and count the hit."""
         entry = self.space.get(name, now)
         if entry is not None:
             return entry
@@ -81,7 +81,7 @@ class AnswerCache:
         """Take over the rows of earlier processes, the most useful first, up to the capacity;
         return how many.
 
-        They are unpacked when somebody asks for them. Where an answer is at hand, that one stays.
+        They are unpacked on the first access. An answer in memory stays.
         """
         attic: dict[str, str] = {}
         room = self.space.capacity - len(self.space)

@@ -1,4 +1,4 @@
-"""Flushes: answers that somebody ordered to be forgotten, by every process."""
+"""Flushes: orders to all processes to forget answers."""
 
 from __future__ import annotations
 

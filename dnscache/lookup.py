@@ -63,8 +63,8 @@ def ask(
     servers: tuple[Server, ...] | None = None,
     tries: tuple[float, ...] = TRY_SECONDS,
 ) -> Reply:
-    """Ask for all addresses of a canonical name, for at most `seconds`; whatever happens is told in
-    the reply.
+    """Ask for all addresses of a canonical name, for at most `seconds`; the reply contains
+    failures, too.
 
     IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try
     after the others; one that fails gets none; `tries` says how long each one waits. A family that
@@ -109,7 +109,8 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
             try:
                 family, address = _reach(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))
-                # Connected: the kernel drops what others send, and tells when nobody listens there.
+                # Connected: the kernel drops packets of others, and reports when no server listens
+                # there.
                 sock.connect(address)
                 sock.send(query)
             except OSError as error:
@@ -126,7 +127,7 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
 
 @lru_cache
 def _reach(server: Server) -> tuple[int, Any]:
-    """The family and the address that a socket takes; spelling them out anew cost a tenth of a
+    """The family and the address that a socket takes; spelling them out again cost a tenth of a
     look-up.
     """
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
@@ -146,8 +147,8 @@ def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, unt
 def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
     """Wait for the answer and drop what is none. Raises TimeoutError when there is none in time.
 
-    An answer with changed letters may be forged. It counts if TCP, which nobody else can speak in,
-    is not to be had, or shows that the server always answers so.
+    An answer with changed letters may be forged. It counts if TCP, which others cannot forge, is
+    not available, or shows that the server always answers so.
     """
     strays = 0
     while (left := until - time.monotonic()) > 0:

@@ -1,5 +1,5 @@
-"""The cache's past, as pages tell it: how names were come by, added up by the minute, and what left
-the memory before its time. All of it ends some day.
+"""The cache's past, as pages tell it: how names were resolved, summed by the minute, and evictions.
+Old rows are deleted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MINUTES_KEPT = timedelta(days=7)
 
 
 class LookupCounter:
-    """Any thread may note; one tells."""
+    """Any thread may count; one writes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

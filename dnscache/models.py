@@ -123,7 +123,7 @@ class DnsEntry(models.Model):
 
 
 class FlushQuerySet(models.QuerySet["DnsFlush"]):
-    """Flushes by age, told by PostgreSQL's clock."""
+    """Flushes by age, by PostgreSQL's clock."""
 
     def since(self, *, seconds: float) -> list[DnsFlush]:
         """Return those of the last `seconds`, the oldest first."""

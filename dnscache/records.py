@@ -1,4 +1,4 @@
-"""What the pages tell of the cache's past, and names that operators pinned.
+"""The cache's history for pages, and names that operators pinned.
 
 Written by `dnscache.lookup_counter` and `services`.
 """
@@ -82,7 +82,7 @@ class DnsDropped(models.Model):
 
 
 class DnsPin(models.Model):
-    """A name that operators want kept fresh, whether or not a crawl needs it.
+    """A name that operators keep fresh, whether or not a crawl needs it.
 
     Only `dnscache.services` writes here.
     """

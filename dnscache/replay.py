@@ -48,7 +48,7 @@ class ReplayFigures:
 
     @property
     def expired_share(self) -> float:
-        """How many accesses were served past the TTL without anybody being told."""
+        """How many accesses were served past the TTL without a flag."""
         return self.expired / self.accesses if self.accesses else 0.0
 
     @property

@@ -1,10 +1,10 @@
 """Names to addresses: this process's memory, then PostgreSQL, then a name server.
 
-Nothing expired is served, but addresses that nobody renews although he was asked, and those say
-`stale`. All database work happens in the calling thread and outside any look-up, so that no
-transaction waits for the network (call it outside any of your own); the threads of a pool only talk
-to name servers. A thread of the caller's that resolves has used Django's connection and closes it
-when it ends, as after any query.
+Nothing expired is served, except addresses whose renewal failed, and those are flagged `stale`. All
+database work happens in the calling thread and outside any look-up, so that no transaction waits
+for the network (call it outside any of your own); the threads of a pool only talk to name servers.
+A thread of the caller's that resolves has used Django's connection and closes it when it ends, as
+after any query.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
-#: RFC 8767: whoever has stale addresses at hand waits no longer for fresh ones
+#: RFC 8767: a caller with stale addresses waits no longer for fresh ones
 STALE_AFTER_SECONDS = 1.8
 
 Found = dict[str, tuple[CachedAnswer, AnswerSource]]
@@ -75,10 +75,10 @@ class Resolver:
         self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
-        """Return the addresses of a host, or why there are none; never raises for what a host is or
-        does.
+        """Return the addresses of a host, or the reason why there are none; never raises for a
+        host's fault.
         """
-        # known in this very spelling: nothing to read, nobody to wait for
+        # known in this very spelling: nothing to read, nothing to wait for
         if self.memory.knows(host):
             now = self.clock()
             self._flushes.heed(now)
@@ -130,9 +130,7 @@ class Resolver:
         return self.memory.stock(store.load(most=self.memory.space.capacity, now=now))
 
     def recall(self, names: Iterable[str], now: float) -> None:
-        """Take into memory what PostgreSQL knows of names that this process does not, and heed
-        flushes.
-        """
+        """Read names from PostgreSQL that this process lacks, and apply flushes."""
         self._flushes.heed(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
         self.memory.adopt(
@@ -168,7 +166,8 @@ class Resolver:
         )
         if boarding.led:
             found.update(self._lead(boarding.led, parallel, until))
-        # Only now: whoever waited for others before landing its own flights could wait in a circle.
+        # Only now: threads that wait for others before they finish their own lookups could wait in
+        # a circle.
         for name, flight in boarding.joined.items():
             flight.landed.wait(max(0.0, until - time.monotonic()))
             if flight.entry:

@@ -149,7 +149,7 @@ class ConflictName:
 
     @property
     def rests_until(self) -> datetime | None:
-        """Before this nobody is asked again; None: whoever needs the name asks."""
+        """Before this there is no new lookup; None: the next caller looks it up."""
         until = self.entry.retry_at or self.entry.expires_at
         return until if until > timezone.now() else None
 

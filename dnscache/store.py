@@ -36,8 +36,8 @@ _UPSERT = f"""
         {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
     WHERE dnscache_dnsentry.resolved_at <= excluded.resolved_at
 """  # noqa: S608 - the columns are the model's own
-#: COPY, because a million rows go through here while everybody waits. `+ 0` keeps PostgreSQL from
-#: walking the index on weight, which visits the rows at random: 3.6 s instead of 10.5 for a million
+#: COPY, because a million rows go through here while all wait. `+ 0` keeps PostgreSQL from walking
+#: the index on weight, which visits the rows at random: 3.6 s instead of 10.5 for a million
 _LOAD = """
     COPY (
         SELECT name, concat_ws(E'\\x1f', registrable, status, addresses, canonical,
@@ -61,8 +61,8 @@ def read(names: Collection[str]) -> dict[str, DnsAnswer]:
 
 
 def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
-    """Yield what a new process should know, each name with its row as `regions.packed` reads it,
-    the most useful first.
+    """Yield the rows for a new process, each name with its row as `regions.packed` reads it, the
+    most useful first.
 
     That is what may still be served, or counts failures.
     """

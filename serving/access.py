@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 
 class AuthenticatedRequest(HttpRequest):
-    """A request as views behind `authenticated` and endpoints get it: somebody is logged in."""
+    """A request as views behind `authenticated` and endpoints get it: with a logged-in user."""
 
     user: User
 
@@ -40,8 +40,8 @@ def authenticated(
     [Callable[Concatenate[AuthenticatedRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """Guard a page: 405 for another method, then the log-in page for nobody, then 403 without the
-    permission `needs`; "" lets in everybody who is logged in.
+    """Guard a page: 405 for another method, then the log-in page without a log-in, then 403 without
+    the permission `needs`; "" lets in every logged-in user.
 
     The attribute `needs` of the guarded view states its permission.
     """
@@ -62,8 +62,8 @@ def authenticated(
 def _logged_in(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """As Django's `login_required`, but whoever sent a form after the session had ended comes back
-    to the page of the form: the address of the form may answer no GET, and is never sent twice.
+    """As Django's `login_required`, but a form sent after the end of the session leads back to the
+    page of the form: its own address may answer no GET, and it is never sent twice.
     """
     of_pages = login_required(view)
 
@@ -91,7 +91,7 @@ def needs(permission: str) -> Callable[[V], V]:
     """
 
     def guard(view: V) -> V:
-        # Its types know only views that answer an HttpResponse.
+        # Its types accept only views that return an HttpResponse.
         checked = permission_required(permission, raise_exception=True)
         guarded = cast("Callable[[V], V]", checked)(view)
         vars(guarded)["needs"] = permission

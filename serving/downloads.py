@@ -51,7 +51,7 @@ def text_file(stem: str, lines: Iterator[str]) -> Download:
 def send(download: Download) -> StreamingHttpResponse:
     """Send it piece by piece.
 
-    If a piece can't be made the connection breaks off, so that nobody takes a part for the whole.
+    If a piece can't be made the connection breaks off, so that a part is not taken for the whole.
     """
     answer = StreamingHttpResponse(download.pieces, content_type=download.content_type)
     answer["Content-Disposition"] = f'attachment; filename="{quote(download.name)}"'

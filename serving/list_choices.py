@@ -1,4 +1,4 @@
-"""What whoever asks has chosen of lists: rows a page, and columns that are hidden."""
+"""A user's choices for lists: rows a page, and hidden columns."""
 
 from __future__ import annotations
 

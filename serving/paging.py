@@ -1,4 +1,4 @@
-"""Lists by pages: one row more than a page holds tells whether there is a next page."""
+"""Lists by pages: one row more than a page holds shows whether there is a next page."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class SafeStepOut(Schema):
 
 
 class ShortOut(Schema):
-    """A class of which too little is free, and by how many units."""
+    """A class with too few free units, and the number of missing units."""
 
     resource: str
     units: int

@@ -104,8 +104,8 @@ def keep_checkpoints() -> int:
     """Keep those that have become due since the last call, and return how many; needs no lock,
     since events never change.
 
-    Nothing is kept of a ledger that cannot be replayed: that is logged, and `audit_allocation`
-    tells more.
+    Nothing is stored for a ledger that cannot be replayed: that is logged, and `audit_allocation`
+    explains it.
     """
     return sum(_keep(pool, version) for pool, version in Pool.objects.values_list("pk", "version"))
 

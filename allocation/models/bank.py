@@ -112,11 +112,11 @@ class Process(models.Model):
     """One process in the pool: its claim (Max), what it holds (Allocation), and the lease of its
     shift.
 
-    A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and
-    whoever writes with an older one is too late. `lease_until` is empty when no shift is alive.
-    Only take_lease and renew_lease touch this row without the pool's lock, and only the columns of
-    the lease. `kept_until` is set while an operator's pause keeps the units of a shift that has
-    ended: a reservation, and in the pool's reckoning a process that does not finish.
+    A shift is known by `epoch`: it rises when a start is granted and when a lease is reaped, and
+    writes with an older one are refused. `lease_until` is empty when no shift is alive. Only
+    take_lease and renew_lease touch this row without the pool's lock, and only the columns of the
+    lease. `kept_until` is set while an operator's pause keeps the units of a shift that has ended:
+    a reservation, and in the pool's reckoning a process that does not finish.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")

@@ -107,8 +107,8 @@ class State:
 class Decision:
     """A verdict with its evidence: processes that can finish, in an order in which they can.
 
-    For a grant by early exit the order ends at the requester; after WAIT_UNSAFE whoever is missing
-    would be stuck.
+    For a grant by early exit the order ends at the requester; after WAIT_UNSAFE the missing
+    processes would be stuck.
     """
 
     verdict: BankVerdict
@@ -132,10 +132,9 @@ def decide(
 
     The state is never changed.
 
-    `state_is_safe` tells that the state before the request is known to be safe. Pass False
-    otherwise: then a request is granted if the full check passes afterwards, or if the process can
-    finish from what is free alone. Raises RequestExceedsNeed if the process did not declare that
-    much.
+    `state_is_safe`: the state before the request is safe. Pass False otherwise: then a request is
+    granted if the full check passes afterwards, or if the process can finish from what is free
+    alone. Raises RequestExceedsNeed if the process did not declare that much.
     """
     return examine(state, process, request, state_is_safe=state_is_safe).verdict
 

@@ -1,12 +1,12 @@
-"""Estimate when those who wait will be served, and say on what the estimate rests.
+"""Estimate when waiters will be served, with the assumptions of the estimate.
 
 Pure: the caller passes times.
 
-The pool is played forward. Whoever holds gives everything back when its time is over: the end of
-its reservation, or the time that its shifts usually take. Of those who wait, in turn, each is
-granted as soon as it may be, and holds for its usual time as well. The order in which the holders
-finish is a safe sequence wherever each can finish by then; a holder of whom no time is known is
-never counted upon. So an estimate is no promise, and is never told without what it assumes.
+The pool is simulated. Each holder releases everything when its time is over: the end of its
+reservation, or the time that its shifts usually take. Of those who wait, in turn, each is granted
+as soon as it may be, and holds for its usual time as well. The order in which the holders finish is
+a safe sequence wherever each can finish by then; a holder of whom no time is known is never counted
+upon. So an estimate is no promise, and is never told without what it assumes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wording import some
 
-#: how many of those who wait are told an estimate, and how many steps are played for them: a page
-#: must not wait for it
+#: the number of waiters with an estimate, and of simulated steps: a page must not wait for it
 WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 
@@ -72,9 +71,9 @@ class WaitingRequest:
 class Estimate:
     """When a wait may end."""
 
-    #: None where nobody can tell
+    #: None where it is unknown
     seconds: float | None
-    #: the estimate with what it assumes, or why there is none
+    #: the estimate with its assumptions, or the reason why there is none
     sentence: str
 
     @property
@@ -95,8 +94,8 @@ def estimate_starts(
 
     A process may hold and wait.
 
-    keeps_turn: the process whose request has been passed so often that nobody who holds nothing may
-    pass it again.
+    keeps_turn: the process whose request has been passed so often that no process that holds
+    nothing may pass it again.
     """
     served = _BankForecast(available, tenants, is_naive=is_naive).serve(
         waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn

@@ -9,7 +9,7 @@ holds can finish, and gives back what it holds. Three rules:
   Only those that held something at that moment still can, a bounded number of times before they
   finish; what they return then stays free until the first fits.
 - *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So
-  waiting lifts everybody alike, and of the starts that come after it a waiter is overtaken only by
+  waiting lifts all alike, and of the starts that come after it a waiter is overtaken only by
   those that come within (highest - its own priority) * LIFT: at most 20 minutes.
 - *Reserve.* The last `reserved` units of a class are left to urgent starts, except to one that asks
   for so much that it could never be served otherwise.
@@ -78,10 +78,10 @@ class TurnRules:
 def refusal(
     rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None
 ) -> QueueVerdict | None:
-    """Why `asker` may not be granted what is free and safe, if so.
+    """The reason why `asker` may not be granted what is free and safe, if any.
 
     passed: how often the first of those ahead of it in turn has been passed already; None if there
-    is nobody.
+    is none.
     """
     if asker.holds:
         return None

@@ -13,11 +13,10 @@ def stuck(state: State) -> list[int]:
 
 
 def missing_units(state: State) -> Vector:
-    """Units by class with which everybody could finish, were they added; nothing if the state is
-    safe.
+    """Units by class that, if added, let every process finish; nothing if the state is safe.
 
-    Whoever is stuck and lacks the least is helped first, and what it then gives back counts for the
-    others. Fewer units may do where several classes are short.
+    The stuck process that lacks the least is helped first, and what it then gives back counts for
+    the others. Fewer units may do where several classes are short.
     """
     missing = (0,) * len(state.available)
     while left := stuck(
@@ -28,7 +27,7 @@ def missing_units(state: State) -> Vector:
 
 
 def claims_too_high(state: State) -> dict[int, Vector]:
-    """By how much the claims of which rows would have to fall for everybody to finish.
+    """By how much the claims of which rows would have to fall for all processes to finish.
 
     Likewise, not always the least.
     """

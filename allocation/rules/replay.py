@@ -54,7 +54,7 @@ class LedgerWait(NamedTuple):
 
 @dataclass
 class LedgerReplay:
-    """A pool as its ledger tells it. Finished processes are gone from it."""
+    """A pool by its ledger, without finished processes."""
 
     #: of the last event taken
     version: int = 0
@@ -246,7 +246,7 @@ class LedgerReplay:
 
 
 def _grown(vector: Vector, length: int) -> Vector:
-    """A class that was added since is one of which there was nothing."""
+    """A class that was added since had a capacity of zero."""
     return vector + (0,) * (length - len(vector))
 
 

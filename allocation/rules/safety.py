@@ -65,7 +65,7 @@ def columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
 
 
 def by_passes(work: Vector, need: Rows, allocation: Rows, until: int | None = None) -> list[int]:
-    """Go through the rows again and again until a pass finds nobody."""
+    """Go through the rows again and again until a pass finds none."""
     unfinished, order = list(range(len(need))), list[int]()
     while unfinished:
         stuck = []

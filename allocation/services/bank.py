@@ -38,7 +38,7 @@ from allocation.services.rows import (
 from allocation.values import RequestOutcome
 from allocation.wording import UnitWords
 
-#: where PostgreSQL tells of grants; `allocation/sql/write_grant.sql` has it, too
+#: the channel on which PostgreSQL announces grants; `allocation/sql/write_grant.sql` has it, too
 GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
 
@@ -94,15 +94,15 @@ class Bank:
         return tuple(amounts.get(key, 0) for key in self.keys)
 
     def by_key(self, amounts: Vector) -> dict[str, int]:
-        """The reverse of `vector`, without the classes of which there is nothing."""
+        """The reverse of `vector`, without classes of zero units."""
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
     def state(self, process: Process | None = None) -> tuple[State, list[Held]]:
         """The holders as a State, with `process` among them if one is given, and who stands for its
         rows.
 
-        Whoever keeps units without a shift is left out: it does not finish, so nobody may count on
-        what it holds.
+        Processes that keep units without a shift are left out: they do not finish, so their units
+        must not be counted on.
         """
         rows = [
             p for p in self.matter if p is process or (p.kept_until is None and any(p.allocated))
@@ -286,7 +286,7 @@ class Bank:
         self._put()
 
     def _put(self) -> None:
-        """Wakes whoever listens if a shift has begun."""
+        """Wakes listeners if a shift has begun."""
         put_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)
         self.events.clear()

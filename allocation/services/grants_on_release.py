@@ -2,7 +2,8 @@
 lost.
 
 Of ten thousand starts that wait most ask for the same amounts, and where a worker is lacking none
-of them fits. So the different amounts are read first, and of those that fit whoever is first.
+of them fits. So the different amounts are read first, and then the first process among those that
+fit.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def pump(bank: Bank) -> int:
     by a message.
 
     One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe
-    before it. Whoever holds nothing passes the first that could not be served only as often as the
-    pool's bypass limit allows.
+    before it. A process that holds nothing passes the first that could not be served only as often
+    as the pool's bypass limit allows.
     """
     if not bank.has_waiters:
         return 0

@@ -50,8 +50,9 @@ def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
 def is_holder(*, process: int, epoch: int, worker: str) -> bool:
     """Whether this worker has the shift.
 
-    Epochs alone do not tell after a failover to a server that lacks the last commits: it gives the
-    same number to another shift."""
+    The epoch alone is not enough after a failover to a server that lacks the last commits: it gives
+    the same number to another shift.
+    """
     return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 
 

@@ -35,8 +35,8 @@ MOST_BYPASSES = 10_000
 
 @dataclass(frozen=True)
 class ChangedLimits:
-    """The pool as a change of limits left it, and who could not be sure to finish under it: nobody,
-    unless it was overridden.
+    """The pool as a change of limits left it, and the processes that could not be sure to finish
+    under it: none, unless it was overridden.
     """
 
     bank: Bank
@@ -67,7 +67,7 @@ def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
     """`change_limits` of nothing but the last units of the classes named, which are left to urgent
     starts.
 
-    Whoever holds something is never bound by it.
+    Processes that hold something are never bound by it.
     """
     return change_limits(pool=pool, limits=PoolLimits(reserved=units))
 

@@ -140,7 +140,7 @@ def register_process(
 def add_class(*, pool: int, new: NewClass) -> Pool:
     """Add a resource class at the next place.
 
-    Nobody claims or holds any of it yet, so it is always safe.
+    No process claims or holds any of it yet, so it is always safe.
 
     Raises UnknownPool, BadClasses, ClassKeyTaken.
     """

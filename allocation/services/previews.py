@@ -112,7 +112,7 @@ def _tried(
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
     capacity: Mapping[str, int] | None = None,
 ) -> LimitsPreview:
-    # An unknown pool is told by the change itself.
+    # The change itself reports an unknown pool.
     before = _PoolLimits.of(pool) if Pool.objects.filter(pk=pool).exists() else None
     try:
         changed = change()
@@ -133,7 +133,7 @@ def _describe_change(
     pool = changed.bank.pool
     after = _PoolLimits.of(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
-    # Before anybody was served by it: who is served takes units that others then wait for.
+    # Before any process was served by it: a served process takes units that others then wait for.
     then_available = banker.minus(after.capacity, in_use)
     late = before.at_once(before.available) - after.at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")

@@ -1,5 +1,5 @@
-"""The common case in one call of the server: a grant that is plainly safe, or a release, while
-nobody waits.
+"""The common case in one call of the server: a grant that is plainly safe, or a release, while no
+process waits.
 
 The functions are in `allocation/sql`. They answer only where no rule needs a look at the other
 holders or at the queue; None means that nothing has changed and that the caller must decide under a

@@ -1,6 +1,6 @@
 """Releases: give units back, end a shift, finish a process.
 
-Whoever comes too late changes nothing.
+A call that comes too late changes nothing.
 """
 
 from __future__ import annotations

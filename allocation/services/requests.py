@@ -203,7 +203,7 @@ def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> N
 
 
 def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
-    """Where all is asked for at once, nobody ever asks for more while it holds something."""
+    """Where all is requested at once, no process ever requests more while it holds something."""
     if (
         bank.pool.policy == Policy.ALL_AT_ONCE
         and kind == RequestKind.START

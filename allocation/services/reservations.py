@@ -1,5 +1,5 @@
-"""Reservations: an operator's pause may keep what a shift holds, for a time, as long as nobody else
-can come to harm.
+"""Reservations: an operator's pause may keep what a shift holds, for a time, as long as the state
+stays safe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from allocation.services.requests import check_epoch
 from allocation.services.transaction import bank_transaction
 from allocation.values import Reservation
 
-#: somebody must come back to a reservation within a day
+#: a reservation ends after a day at the latest
 LONGEST_SECONDS = 24 * 60 * 60
 
 
@@ -32,10 +32,10 @@ LONGEST_SECONDS = 24 * 60 * 60
 def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservation:
     """End the shift of that epoch, but leave its units reserved until the time is over.
 
-    The process then counts as one that does not finish: nobody's safety may rest on its units. A
-    new epoch begins, so that nothing the old shift still sends can touch them. `resume_kept`,
-    `finish_process`, a release, or the reaper ends it. Raises KeepWouldBeUnsafe, StaleEpoch,
-    NothingToKeep, BadKeepTime: then nothing has changed.
+    The process then counts as one that does not finish: the safety of others may not rest on its
+    units. A new epoch begins, so that nothing the old shift still sends can touch them.
+    `resume_kept`, `finish_process`, a release, or the reaper ends it. Raises KeepWouldBeUnsafe,
+    StaleEpoch, NothingToKeep, BadKeepTime: then nothing has changed.
     """
     check_keep_seconds(keep_seconds)
     with locked_bank_of(process) as (bank, holder):
@@ -67,8 +67,8 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
 
 @bank_transaction
 def resume_kept(*, process: int) -> int:
-    """Begin a shift with the units that were kept, and return its epoch; its owner is told as of a
-    granted start.
+    """Begin a shift with the units that were kept, and return its epoch; the outbox gets a message
+    as for a granted start.
 
     Now that the process can finish again, some who waited for safety may be served. Raises NotKept
     if the reservation has ended, ResumeWouldBeUnsafe if it could not be sure to get all it claims
@@ -79,7 +79,7 @@ def resume_kept(*, process: int) -> int:
             raise NotKept(process=resuming.label)
         bank.begin_shift(resuming)
         _refuse_if_unsafe(bank, ResumeWouldBeUnsafe)
-        # The grants pass to the new shift, or the holder would not know which start to send again.
+        # The grants pass to the new shift, or the scheduler could not find the start to send again.
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
         bank.log(
             EventKind.RESUMED,

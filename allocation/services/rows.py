@@ -63,7 +63,7 @@ def lock_pool_of(process: int) -> Pool | None:
 
 
 def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
-    """Read what stands round a pool.
+    """Read what belongs to a pool.
 
     Call it after `lock_pool`, in statements that begin once the lock is there.
     """
@@ -109,7 +109,7 @@ def numbers_taken(request_id: UUID, process: int) -> bool:
 
 
 def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
-    """Write what decisions change of a pool, and tell whoever listens on `channel`."""
+    """Write what decisions change of a pool, and notify `channel`."""
     with planned_cursor() as cursor:
         cursor.execute(
             "UPDATE allocation_pool SET capacity = %s, available = %s, version = %s, is_safe = "

@@ -1,4 +1,4 @@
-"""Turns in the rows: who waits ahead of whom, and how often each was passed.
+"""Turns in the rows: the order of waiters, and how often each was passed.
 
 The rules are in `allocation.rules.fairness`.
 """
@@ -39,7 +39,7 @@ def rules_of(pool: Pool) -> TurnRules:
 
 
 def first_ahead(bank: Bank, asker: QueuedRequest) -> Request | None:
-    """The first in turn, if its turn is before that of somebody who asks now; without those whom
+    """The first in turn, if its turn is before that of a process that asks now; without those that
     reservations hold off.
     """
     if not bank.has_waiters:
@@ -62,7 +62,7 @@ def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
 def reach_of(bank: Bank) -> Vector:
     """What there is beside the reservations.
 
-    Who claims more can't be served before one ends, so nobody waits behind it.
+    A process that claims more can't be served before one ends, so none waits behind it.
     """
     kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))

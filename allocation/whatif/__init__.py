@@ -1,4 +1,4 @@
-"""States that somebody makes up to ask what would be.
+"""Invented states for what-if questions.
 
-Pure: nothing here knows the pool's tables, and nothing is kept.
+Pure: no access to the pool's tables, and nothing is stored.
 """

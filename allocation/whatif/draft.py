@@ -1,5 +1,5 @@
-"""A state as somebody types it: text, right or wrong, and every change to its shape that keeps what
-was typed. Pure.
+"""A state as typed: text, right or wrong, and every change to its shape that keeps the text.
+Pure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Draft:
     request: str = ""
 
     def add_classes(self, count: int) -> Draft:
-        """Put classes behind the others; nobody claims or holds any of them yet."""
+        """Append classes; no process claims or holds any of them yet."""
         count = min(count, MOST_CLASSES - len(self.classes))
         names = _free_names("R", [one.name for one in self.classes], count)
         zeros = " 0" * max(count, 0)

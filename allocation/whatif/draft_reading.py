@@ -23,7 +23,7 @@ class FieldFault:
 class BadDraft(ValueError):
     """What was typed is no state.
 
-    `faults` tells why, field by field; `draft` is what to show, if not what came in.
+    `faults` has the reasons, field by field; `draft` is what to show, if not what came in.
     """
 
     def __init__(self, faults: Sequence[FieldFault], draft: Draft | None = None) -> None:

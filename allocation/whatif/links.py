@@ -37,8 +37,8 @@ class BadLink(ValueError):
 
 @dataclass(frozen=True)
 class SharedState:
-    """What a link carries: a state, and who would request how much of it; an empty name and None if
-    nobody.
+    """What a link carries: a state, and the process and amounts of a request; an empty name and
+    None without one.
     """
 
     sandbox: Sandbox

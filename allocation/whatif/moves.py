@@ -102,7 +102,7 @@ def _units(sandbox: Sandbox, amounts: Vector) -> str:
 
 
 def _kept(draft: Draft, *, anchor: str) -> WhatIfMove:
-    """The state and the request as typed, nobody's if none is.
+    """The state and the request as typed, if there is one.
 
     BadDraft carries the draft, as it may have changed.
     """

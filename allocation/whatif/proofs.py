@@ -51,8 +51,7 @@ class Scopes:
     """The full check beside the reduced one (SEEDS P6), both about the state `after` a request, or
     about a state alone.
 
-    The reduced one may be believed only if the state before was safe, and nobody claims more than
-    there is.
+    The reduced one is valid only if the state before was safe, and no claim exceeds the capacity.
     """
 
     full: Search
@@ -109,8 +108,8 @@ def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
 def both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
     """Check a state, or what a request would make of it, in full and in the reduced scope.
 
-    Reduced, only those that hold something are looked at, and after a request nobody any more once
-    the requester can finish.
+    In the reduced scope only processes that hold something are checked, and after a request the
+    check ends once the requester can finish.
     """
     before = search(state)
     after = state if process is None else banker.granted(state, process, request)

@@ -77,7 +77,7 @@ class Sandbox:
     def grant(self, process: int, request: Vector) -> Sandbox:
         """The state after the request was handed out.
 
-        Whether that is wise is for the caller to know.
+        The caller checks whether that is safe.
         """
         return replace(self, state=banker.granted(self.state, process, request))
 

@@ -180,9 +180,7 @@ class MatrixLine:
 
 
 def matrix(sandbox: Sandbox) -> list[MatrixLine]:
-    """The first MOST_LINES processes: more than that nobody reads, and a browser would be slow to
-    show.
-    """
+    """The first MOST_LINES processes: a browser would be slow to show more."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)

@@ -147,7 +147,7 @@ async def _timed(
 
 
 class Kept:
-    """A connection that is used again, and opened anew when it was closed or an answer was not
+    """A connection that is used again, and opened again when it was closed or an answer was not
     waited for.
     """
 

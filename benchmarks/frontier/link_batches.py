@@ -48,11 +48,17 @@ class Sowings:
     def steps(self) -> Iterator[tuple[str, Callable[[], Step]]]:
         """Name of each step, and a function that prepares one round of it."""
         for order in (Order.BREADTH_FIRST, Order.BEST_FIRST):
-            yield f"{order}: sow what is new", lambda order=order: self._sow(order, self._new())  # type: ignore[misc]
-            yield f"{order}: sow what was seen", lambda order=order: self._sow(order, self._known)  # type: ignore[misc]
+            yield (
+                f"{order}: schedule new links",
+                lambda order=order: self._schedule(order, self._new()),
+            )  # type: ignore[misc]
+            yield (
+                f"{order}: schedule known links",
+                lambda order=order: self._schedule(order, self._known),
+            )  # type: ignore[misc]
         yield (
             "best_first: lift what was seen",
-            lambda: self._sow(Order.BEST_FIRST, self._known, gain=1.0),
+            lambda: self._schedule(Order.BEST_FIRST, self._known, gain=1.0),
         )
         yield "look for what was seen", self._look
         yield (
@@ -65,7 +71,7 @@ class Sowings:
     def _new(self) -> list[Candidate]:
         return [page("new", next(self._numbers)) for _ in range(self._links)]
 
-    def _sow(self, order: Order, candidates: list[Candidate], gain: float = 0.0) -> Step:
+    def _schedule(self, order: Order, candidates: list[Candidate], gain: float = 0.0) -> Step:
         self._crawl.visit_order = order
         gains = {candidate.address.url: gain for candidate in candidates} if gain else {}
 

@@ -1,4 +1,4 @@
-"""Answers taken out of the archive again: those of earlier runs, which are fetched anew only if
+"""Answers taken out of the archive again: those of earlier runs, which are fetched again only if
 they have changed, and those that serve another crawl as they are.
 """
 

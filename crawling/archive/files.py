@@ -145,8 +145,8 @@ class OpenFile:
 
 
 def open_last(slot: Slot) -> OpenFile:
-    """Go on with the slot's last file that is not full, cut to what is committed; begin one if
-    there is none.
+    """Go on with the slot's last file that is not full, cut to what is committed; begin one
+    otherwise.
 
     The run's lock is waited for: the last batch of a shift that was killed may just be committed by
     the server.
@@ -182,7 +182,7 @@ def open_next(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Close a file's books: cut off what is not committed, on the machine that has it.
+    """Seal a file: cut off what is not committed, on the machine that has it.
 
     The caller holds its slot.
     """

@@ -128,7 +128,7 @@ class WarcVolume:
         return record_id(self._file.row.namespace, self._file.length)
 
     def _turn_page(self) -> None:
-        """See to it that there is a file with room, which begins with what it is."""
+        """Ensure that a file with room is open; it begins with a warcinfo record."""
         if self._file.length >= settings.ARCHIVE_FILE_BYTES:
             self._file.sync()
             self._full[self._file.row.pk] = self._file.length

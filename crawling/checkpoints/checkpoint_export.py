@@ -36,7 +36,7 @@ class CheckpointResult:
 
 
 def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> CheckpointResult:
-    """Write the run to a new directory, which is there as a whole or not at all.
+    """Write the run to a new directory, which appears as a whole or not at all.
 
     Raises CheckpointTrouble.
 

@@ -27,7 +27,7 @@ GZIP_LEVEL = 4
 class CheckpointManifest:
     """What a checkpoint says of itself."""
 
-    #: the crawl's, as it would be made anew
+    #: the crawl's, as for a new one
     order: dict[str, Any]
     #: state and times
     run: dict[str, Any]

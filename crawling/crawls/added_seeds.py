@@ -142,7 +142,7 @@ def _record(
         {"seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)), "first": (None, added[0])},
     )
     if run is not None:
-        if not is_wider:  # then what waits need not be judged anew
+        if not is_wider:  # then what waits need not be judged again
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
         count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
         write(

@@ -1,6 +1,4 @@
-"""A crawl's part of the order about requests, as it is kept: what may be shown in clear, the
-secrets sealed.
-"""
+"""The stored section of an order about requests: secrets sealed, the rest in clear."""
 
 from __future__ import annotations
 

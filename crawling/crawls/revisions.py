@@ -47,7 +47,7 @@ EDITED_PARTS = {
 #: how it asks; what is posted goes to seeds, and these are sown already
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in EDITED_PARTS.values() for name in names), *ASKING)
-#: without a change of these, what waits need not be judged anew
+#: without a change of these, what waits need not be judged again
 RULING = frozenset(
     {
         "scope",
@@ -61,7 +61,7 @@ RULING = frozenset(
 )
 #: the name of added seeds in a revision (`crawling.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"
-#: what waits in a best-first crawl is ranked anew by these
+#: what waits in a best-first crawl is ranked again by these
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 

@@ -42,8 +42,8 @@ def filters_of_order(order: CrawlOrder) -> UrlFilters:
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
-    """What the rules of a crawl, as they are now, say of addresses that a page of the scope links
-    to, `depth` links from a seed.
+    """The verdict of a crawl's present rules on addresses that a page of the scope links to,
+    `depth` links from a seed.
     """
     return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
 
@@ -89,8 +89,9 @@ def read_changed(
 def try_order(
     fields: Mapping[str, Any], urls: Iterable[str]
 ) -> tuple[list[RuleCheck], dict[str, str]]:
-    """What the rules of an order would say; or, by field, the mistakes that must be mended
-    first."""
+    """What the rules of an order would say; or, by field, the mistakes that must be corrected
+    first.
+    """
     order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
     return (
         (judge_all(filters_of_order(order), urls, seeds=order.seeds), {})

@@ -81,7 +81,7 @@ def question_of(inquiry: Inquiry) -> dict[str, Any]:
 
 
 def settle(inquiry: Inquiry, answer: Mapping[str, Any] | None = None, *, trouble: str = "") -> None:
-    """Keep the answer, or why there is none."""
+    """Store the answer, or the reason why there is none."""
     text = json.dumps(answer).replace("\\u0000", "")
     if len(text) > MOST_BYTES:
         text, trouble = "null", TOO_LARGE

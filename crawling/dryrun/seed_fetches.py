@@ -77,8 +77,8 @@ def request_test_fetch(
 ) -> tuple[Inquiry | None, dict[str, str]]:
     """Let a background job try the first seeds of an order.
 
-    Returns the inquiry, or, by field, the mistakes that must be mended first.
-    answers: of the form, as they are shown beside what comes back.
+    Returns the inquiry, or, by field, the mistakes that must be corrected first. answers: of the
+    form, shown beside the result.
     """
     order, mistakes = read_order(_without_claim(fields))
     mistakes = mistakes or (seed_errors(order) if order else {})
@@ -255,7 +255,7 @@ class _TestFetchRound:
             if not clock.wait():
                 return Fetched(FetchStatus.TIMED_OUT, error=TOO_SLOW_HOPS)
         refusal = None
-        if hop.port != address.port:  # vetted anew even on the same host
+        if hop.port != address.port:  # vetted again even on the same host
             dial, refusal = address_to_dial(
                 resolve(hop.hostname), hop.port, self._context.client.egress.dialling
             )

@@ -130,7 +130,7 @@ class RequestAttempt:
                 self._pages += 1
 
     def _take(self, amounts: Vector) -> None:
-        """Ask, and wait until it is there. Raises OverBound."""
+        """Request, and wait for the grant. Raises OverBound."""
         assert self._process is not None
         request_id = uuid4()
         with self._context.waits.expecting(request_id) as served:
@@ -147,7 +147,7 @@ class RequestAttempt:
         self._begin(outcome)
 
     def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
-        """Wait for what was not to be had at once; only that counts as waiting, not how busy the
+        """Wait for what was not granted at once; only that counts as waiting, not how busy the
         machine is.
         """
         began = time.monotonic()

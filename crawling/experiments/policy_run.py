@@ -119,9 +119,9 @@ class PolicyRun:
             self.waits.wake_all()
 
     def _work(self) -> None:
-        """One thread's: the next request, until there is none.
+        """The loop of one thread: the next request, until there is none.
 
-        What was locked goes to the end of the line.
+        A locked request goes to the end of the line.
         """
         session = PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=2 * MAX_PAGE_BYTES)
         try:

@@ -34,7 +34,7 @@ PAGES = 97
 
 @dataclass(frozen=True)
 class WorkloadStep:
-    """What is asked for while the steps before are held, and the pages fetched once it is there."""
+    """The units requested in this step, and the pages fetched after the grant."""
 
     amounts: Vector
     pages: tuple[int, ...]

@@ -127,7 +127,7 @@ MOST_EXCLUDED = 5_000
 
 
 def spent(budget: Mapping[str, int | None], level: str, now: datetime) -> Q | None:
-    """What is true of a host's queue that has reached a limit; None: there are none.
+    """An SQL condition for queues that have reached a limit of hosts; None without such limits.
 
     level: `host_max` or `host_soft`.
     """

@@ -21,8 +21,8 @@ from crawling.orders.retention import Retention, read_retention
 
 logger = logging.getLogger(__name__)
 
-#: Crawls that rest and of which a rule may say that a run goes: the scheduler looks every half
-#: minute, and there may be very many crawls.
+#: Idle crawls with a rule that may remove a run: the scheduler looks every half minute, and there
+#: may be very many crawls.
 PERHAPS_TOO_MUCH = """
 SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
     SELECT (c.retention ->> 'keep_runs')::bigint AS runs,

@@ -89,7 +89,7 @@ class Delivery(models.Model):
 
 class Notice(models.Model):
     """A lasting state that listeners were alerted of; the row is deleted when the state ends, so
-    that the next one is alerted anew.
+    that the next one is alerted again.
     """
 
     key = models.CharField(

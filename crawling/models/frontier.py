@@ -82,8 +82,7 @@ class HostQueue(models.Model):
 
     `queued` counts those that wait; before `due_at` none of them may be tried.
 
-    Since when it is due is also its place in line: it is set anew whenever the queue has had its
-    turn.
+    Its due time is also its place in line: it is set again after each turn of the queue.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
@@ -262,8 +261,8 @@ class LambdaRow(models.Model):
 
 
 class Reranking(models.Model):
-    """A run whose waiting URLs are being ranked anew, because its weights were edited; gone when
-    all are.
+    """A run whose waiting URLs are being ranked again, because its weights were edited; deleted
+    when all are.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="reranking")

@@ -44,7 +44,7 @@ class Retention(BaseModel):
 
 @dataclass(frozen=True)
 class RetainedRun:
-    """A run that is there."""
+    """An existing run."""
 
     number: int
     #: None while it goes on
@@ -82,10 +82,9 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
 
 
 def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
-    """What becomes of each run, the latest first, as they are given.
+    """The decision on each run, the latest first.
 
-    The latest stays whatever the rules say, and so does a run in whose archive one that stays has
-    pages.
+    The latest always stays, and so does a run whose archive has pages of one that stays.
     """
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):

@@ -41,8 +41,9 @@ def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
 def wait_for_next_turn(
     visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False
 ) -> bool:
-    """Wait for the next turn, AHEAD_SECONDS at most; False: there are none to be had at the moment,
-    or, with `or_wait`, in the moments that have passed until there are."""
+    """Wait for the next turn, AHEAD_SECONDS at most. False: no turn is free now; with `or_wait`,
+    only after a wait for one.
+    """
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap:
         return True

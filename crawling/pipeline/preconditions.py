@@ -20,9 +20,9 @@ THIS_MACHINE = "127.0.0.1"
 def refusal_by_rules(
     claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> Fetched | None:
-    """Why the rules, as they are at this moment, keep us from fetching, if they do.
+    """The reason why the present rules forbid the fetch, if any.
 
-    Nothing was asked of the host yet.
+    No request was made yet.
     """
     ruling = context.links.filters.judge(
         address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0
@@ -33,7 +33,7 @@ def refusal_by_rules(
 def address_to_dial(
     resolution: Resolution, port: int, dialling: DialPolicy
 ) -> tuple[str, Fetched | None]:
-    """Return the address to connect to, or why there is none."""
+    """Return the address to connect to, or the reason why there is none."""
     if resolution.status is not DnsStatus.OK:
         status = (
             FetchStatus.NAME_UNANSWERED
@@ -54,8 +54,8 @@ def address_to_dial(
 def way_to(
     address: Address, resolution: Resolution, context: FetchContext
 ) -> tuple[str, Fetched | None]:
-    """Return the address to connect to, or why there is none; for this machine's own files that is
-    this machine.
+    """Return the address to connect to, or the reason why there is none; for this machine's own
+    files that is this machine.
     """
     return (
         (THIS_MACHINE, None)

@@ -41,8 +41,8 @@ class ReuseOffers:
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
-        """Withdraw the offers for URLs that are done; returns those URLs by id of which another
-        crawl's page was offered.
+        """Withdraw the offers for URLs that are done; returns the ids of URLs that had an offer of
+        another crawl's page.
         """
         done = {
             url_id: pages[0].url.url

@@ -28,7 +28,7 @@ from crawling.web.statuses import OUTAGES, FetchStatus, is_answer
 #: the longest wait for another host; one that is leased, or rests for longer, is tried later
 SOON_SECONDS = 2.0
 LATER_SECONDS = 1.0
-#: a host that was not to be had so often counts as one that does not answer; its robots.txt is
+#: a host that could not be leased so often counts as one that does not answer; its robots.txt is
 #: asked for again in a minute
 MOST_TRIES = 20
 
@@ -82,7 +82,7 @@ def _hop(
         answer = _elsewhere(visit, hop, context)
     else:
         refusal = None
-        # vetted anew even on the same host: what is allowed, is allowed by port
+        # vetted again even on the same host: what is allowed, is allowed by port
         if hop.port != address.port:
             dial, refusal = address_to_dial(
                 context.port.resolve(hop.hostname), hop.port, context.client.egress.dialling

@@ -64,7 +64,7 @@ class HostRobots:
     mapped: set[str] = field(default_factory=set)
     #: what was answered on the way to a file that is not at its end yet, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
-    #: how often a host on that way was not to be had
+    #: how often a host of a redirect could not be leased
     tries: int = 0
 
 

@@ -21,7 +21,7 @@ SELECT EXISTS (
 
 
 def is_any_taken() -> bool:
-    """Whether on any machine a process is there to resolve ahead, at work or at rest."""
+    """Whether a pre-resolver runs on any machine, at work or idle."""
     with connection.cursor() as cursor:
         cursor.execute(IS_TAKEN, [SEAT_LOCK])
         row = cursor.fetchone()

@@ -96,8 +96,8 @@ class LookupSlots:
                 self.held = 0
 
     def _ask(self) -> None:
-        """Registered anew after each turn: what has ended is finished, so that nothing idle stands
-        in the pool.
+        """Registered again after each turn: it is finished when idle, so that the pool has no idle
+        process.
         """
         pool = default_pool()
         units = dict(

@@ -19,8 +19,8 @@ BESIDE_BYTES = 150 * MIB
 STACK_BYTES = 2 * MIB
 #: glibc's mallopt: a piece of so many bytes is given back to the system as soon as it is free.
 #: Setting it ends glibc's own adjustment of the next, at 128 KiB of which each page's memory would
-#: be given back and taken anew: 110 page faults and 0.3 ms a page of 96 KB. A page of 57 KB takes a
-#: piece of more than 256 KiB
+#: be given back and taken again: 110 page faults and 0.3 ms a page of 96 KB. A page of 57 KB takes
+#: a piece of more than 256 KiB
 M_MMAP_THRESHOLD, LARGE_BYTES = -3, 512 * 1024
 #: so much free memory an arena keeps
 M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB

@@ -1,4 +1,4 @@
-"""A shift that ended without closing its own books."""
+"""A shift that ended without closing itself."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lost_a_server(error: BaseException | None) -> bool:
 def shift_was_lost(
     process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None
 ) -> None:
-    """The shift's operating-system process has ended: close its books, give back its units, and go
+    """The shift's operating-system process has ended: close the shift, release its units, and go
     on.
 
     worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
@@ -71,13 +71,13 @@ def close_shifts_lost_here(but: str = "") -> None:
 
 
 def _process_of(bank_process: int) -> RunProcess | None:
-    """None: it is none of a run, or the run is being removed, and its books with it."""
+    """None: it is none of a run, or the run is being removed."""
     processes = RunProcess.objects.select_related("run__crawl")
     return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:
-    """The pool took a shift's units back because its lease ran out: close its books; its hosts rest
+    """The pool took a shift's units back because its lease ran out: close the shift; its hosts rest
     until their own leases end.
     """
     process = _process_of(process_id)

@@ -30,8 +30,8 @@ def remaining(
 
 
 def duration(seconds: float) -> str:
-    """In the largest unit of which there is at least one and a half, rounded: `90 seconds`, `2
-    minutes`, `36 hours`.
+    """In the largest unit that gives at least one and a half, rounded: `90 seconds`, `2 minutes`,
+    `36 hours`.
     """
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
     count = max(1, round(seconds / size))

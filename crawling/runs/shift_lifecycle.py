@@ -73,7 +73,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
 
 
 def end_shift(shift: Shift, ending: str) -> None:
-    """Close the shift's books: untried URLs go back, and the run becomes what follows from that.
+    """Close the shift: untried URLs go back to their queues, and the run's state is updated.
 
     Safe to repeat.
 
@@ -100,7 +100,7 @@ def lose_shift(
     worker: str | None = None,
     blame: PoisonSuspects | None = None,
 ) -> None:
-    """Close the books of a shift that cannot do it itself.
+    """Close a shift that cannot do it itself.
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one
     delay. Otherwise they stay leased until the lease has run out and the delay after it. worker:
@@ -178,7 +178,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
-        # What was edited may let in again what had been kept out; the scheduler sees to it first.
+        # An edit may admit URLs that were excluded; the scheduler handles it first.
         return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
     sentence = limit_reached(run)
     return _ended(run, sentence) if sentence else None
@@ -201,10 +201,10 @@ def _ended(run: Run, limit: str) -> tuple[RunState, str]:
 
 
 def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
-    """After a shift has closed its books: settle the run, give back what the shift holds, and ask
-    for the next one.
+    """After a shift was closed: settle the run, release the shift's units, and request the next
+    one.
 
-    A run that has ended takes its processes out of the pool with all they hold, in one step.
+    The processes of an ended run leave the pool with all their units, in one step.
     """
     run = settle_run(process.run_id)
     if run.state in ENDED_STATES:

@@ -38,7 +38,7 @@ class ArchiveStage:
 
     From the first document to the end of the shift it holds one unit of `archive_writers`, if the
     pool has that class. The request is a stage of the shift's, which holds everything else
-    meanwhile: the pool sees to it that this can't deadlock, and the deadline that it ends.
+    meanwhile: the pool ensures that this can't deadlock, and the deadline that it ends.
     """
 
     def __init__(self, shift: Shift, buyer: ShiftGrants, *, user_agent: str) -> None:

@@ -167,8 +167,8 @@ class ShiftWork:
         return self._hosts.count() == 0 and self._recorder.has_nothing
 
     def _look(self) -> None:
-        """Ask the slower questions: what has been ordered anew, is it time to end, and would more
-        fetch threads help?
+        """Make the slower checks: changed orders, the end of the slice, and the use of more fetch
+        threads.
         """
         self._clock.note_look()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)

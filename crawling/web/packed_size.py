@@ -1,4 +1,4 @@
-"""What a document takes in memory that is packed without a content coding, as sitemaps are."""
+"""The memory of a document that is compressed without a content coding, like a sitemap."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which texts are nearly the same: 64 bits of which near texts share most (Charikar 2002; Manku,
-Jain and Das Sarma 2007).
+"""Near-duplicate texts: 64 bits, most of which near texts share (Charikar 2002; Manku, Jain and Das
+Sarma 2007).
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: texts of which so many bits differ, or fewer, are near duplicates; four bands of 16 bits find all
+#: texts that differ in so many bits, or fewer, are near duplicates; four bands of 16 bits find all
 #: of them
 NEAR_BITS = 3
-#: texts of which so many differ have nine tenths in common
+#: texts that differ in so many have nine tenths in common
 ALIKE_BITS = 8
 #: shorter texts say too little to be compared
 LEAST_BYTES = 48

@@ -174,7 +174,7 @@ UNWANTED = frozenset(
 
 
 def is_answer(status: int) -> bool:
-    """Whether rules follow from robots.txt that was answered so, if only that there are none."""
+    """Whether this status settles the rules of robots.txt, even if it means none."""
     return status // 100 in (2, 4) and status not in NO_ANSWERS
 
 

@@ -1,8 +1,8 @@
-"""Which of a name's addresses may be connected to.
+"""The addresses of a name to which connections are allowed.
 
 Public ones always; others only where an administrator allows their network and port; our own
-services never. Asked for every connection anew, redirects included: an answer that was fine a
-minute ago says nothing about the next.
+services never. Checked for every connection, redirects included: an answer that was fine a minute
+ago says nothing about the next.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def vet(
 ) -> Vetted:
     """Return those of the addresses that may be connected to on this port.
 
-    What was asked a moment ago is not worked out anew.
+    Results of the last moment are reused.
 
     `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes
     its port on every address that is not public.

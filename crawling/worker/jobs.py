@@ -86,8 +86,8 @@ ANY = "www.example.org"
 def prepare_to_fork() -> None:
     """Read the list of public suffixes, which takes each shift 30 ms otherwise.
 
-    What is there by then is no garbage: to look through it would stop all fetch threads for 70 ms
-    again and again, and have each shift copy it.
+    Objects that exist by then are no garbage: collecting them would stop all fetch threads for 70
+    ms again and again, and make each shift copy their pages.
     """
     Scope.of_seeds(Reach.DOMAIN, [canonical_address(f"https://{ANY}/")], None)
     levels_of(ANY)

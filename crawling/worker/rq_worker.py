@@ -20,7 +20,7 @@ from rq import Queue, Worker
 from rq.job import Job
 from rq.worker_registration import register
 
-# a work process is forked from here: what is there already, no shift has to import
+# a work process is forked from here: modules that are imported already need no import in a shift
 import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
@@ -162,7 +162,7 @@ class ShiftWorker(Worker):
         )
 
     def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
-        """Close the shift's books.
+        """Close the shift.
 
         PostgreSQL may be what failed: it gets some time to come back; after that the lease runs
         out.

@@ -1,7 +1,7 @@
 """Users and their roles: the only writer of them beside the admin site and `set_up`.
 
-Only a superuser changes a superuser, and nobody takes away their own role or account: an
-installation always keeps somebody who can give roles.
+Only a superuser changes a superuser, and no user removes their own role or account: an installation
+always keeps a user who can give roles.
 """
 
 from __future__ import annotations

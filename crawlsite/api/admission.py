@@ -33,7 +33,7 @@ LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 
 
 class AdmissionMiddleware:
-    """Middleware: 429 for whoever has used up his minute, 503 where all places are taken.
+    """Middleware: 429 for a caller beyond the limit of a minute, 503 where all places are taken.
 
     Both take no query.
     """

@@ -26,7 +26,7 @@ class Token(HttpBearer):
             raise AuthenticationError(
                 message="The token is not known or has expired, or its user may not log in."
             )
-        request.user = user  # permissions are asked of it, whoever logged in how
+        request.user = user  # views check permissions of it, after any kind of log-in
         return user
 
 
@@ -46,7 +46,7 @@ class Session(SessionAuth):
 
 
 WAYS = (Token(), Session())
-#: what is told to whoever has sent neither
+#: the message for a request with neither
 LOG_IN = (
     "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and "
     "`manage.py api_token`."
@@ -54,8 +54,8 @@ LOG_IN = (
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The description of the endpoints is for whoever may log in, by session or token. Others are
-    led from its page to the log-in; its JSON is refused as JSON.
+    """The description of the endpoints needs a log-in, by session or token. Without one its page
+    redirects to the log-in; its JSON is refused as JSON.
     """
 
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:

@@ -117,8 +117,8 @@ def _bad_order(api: NinjaAPI, request: HttpRequest, error: BadOrder) -> HttpResp
 
 
 def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Sentences by field, as orders have them; where a value came from (query, body) its name tells
-    already.
+    """Sentences by field, as orders have them; the name already shows whether a value came from the
+    query or the body.
     """
     errors: dict[str, str] = {}
     for mistake in error.errors:

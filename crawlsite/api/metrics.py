@@ -1,4 +1,4 @@
-"""`/metrics`: pools and crawls in Prometheus' text format, for whoever may look at the pools."""
+"""`/metrics`: pools and crawls in Prometheus' text format, for users who may see the pools."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ SHARED = "CrawlOrder"
 
 
 class DescribedAPI(NinjaAPI):
-    """A NinjaAPI whose description tells every status that its error handlers may answer with; made
-    once, when it is asked for.
+    """A NinjaAPI whose description lists every status of its error handlers; built once, on the
+    first request.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -1,5 +1,5 @@
-"""How often a program may ask: so many requests in each minute of the clock, counted in Redis for
-all web processes together.
+"""The limit of a program's requests in each minute of the clock, counted in Redis for all web
+processes together.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _spent = ExhaustedCallers()
 
 
 def has_spent(request: HttpRequest) -> bool:
-    """Whether its caller was told in this minute to ask again in the next."""
+    """Whether its caller got 429 in this minute."""
     return _caller(request) in _spent
 
 
@@ -87,15 +87,13 @@ def exceeds_shared_reports(request: HttpRequest) -> bool:
 
 
 def _token(request: HttpRequest) -> str | None:
-    """As `auth.Token` reads it: whatever else stands there is nobody's, and must not be counted
-    apart.
-    """
+    """As `auth.Token` reads it: anything else is no token, and must not be counted apart."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else None
 
 
 def _caller(request: HttpRequest) -> str:
-    """A token, or a session, before anybody has looked whose it is."""
+    """A token, or a session, before it is checked."""
     token = _token(request)
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return f"session/{_digest(session)}" if token is None else f"token/{_digest(token)}"

@@ -21,8 +21,7 @@ from crawling.models import ArchiveFile
 from crawling.sealed_text import seal
 from crawlsite.backup.manifest import BackupManifest, BackupTrouble, table_file
 
-#: who is logged in is nobody's business elsewhere; what has been migrated is compared, not carried
-#: over
+#: sessions do not belong in a back-up; migrations are compared, not restored
 LEFT_OUT = ("django_session", "django_migrations")
 #: of the settings, those that are secret, may hold a password or name servers
 UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
@@ -40,7 +39,7 @@ SEQUENCES = (
 
 
 def back_up(folder: Path) -> BackupManifest:
-    """Write it to a new directory, which is there as a whole or not at all.
+    """Write it to a new directory, which appears as a whole or not at all.
 
     Raises BackupTrouble.
     """

@@ -29,9 +29,9 @@ class BackupManifest:
     files: list[str]
     #: of those that are on other machines
     elsewhere: dict[str, str]
-    #: as they were, for whoever sets up the new place; secrets are not among them
+    #: as they were, for the new installation; secrets are not among them
     settings: dict[str, Any]
-    #: tells whether SECRET_KEY is the one under which logins of crawls are sealed
+    #: shows whether SECRET_KEY is the one that sealed logins of crawls
     sealed: str
 
     def as_text(self) -> str:

@@ -43,7 +43,7 @@ class ComponentHealth:
 
 
 def parts() -> list[ComponentHealth]:
-    """Every part that a page can tell of; the page itself shows that PostgreSQL answers."""
+    """Every part of the product; the page itself shows that PostgreSQL answers."""
     return list(_parts())
 
 
@@ -88,7 +88,7 @@ def disk() -> ComponentHealth:
 
 
 def _growth(told: Forecast | None, since: datetime | None) -> str:
-    """How it fills up, or why that can't be told yet."""
+    """How it fills up, or why there is no forecast yet."""
     if since is None:
         return "The scheduler has not measured it yet, so nobody knows when it will be full."
     if told is None:
@@ -124,8 +124,8 @@ def postgresql() -> str:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """All that this version of the product knows: read once, since anybody may ask whether we are
-    ready, at any rate.
+    """The migrations of this version: read once, since `/readyz` is public and has no rate
+    limit.
     """
     return frozenset(MigrationLoader(None).graph.nodes)
 

@@ -42,7 +42,7 @@ class Server:
     place: str
     began: datetime
     bytes: int
-    #: those in use and, if it tells, how many it takes
+    #: those in use and, if known, the limit
     connections: int
     most_connections: int | None
     #: seconds by which its clock is ahead of this machine's, within the time of one question
@@ -63,14 +63,14 @@ class SystemReport:
     queues: list[QueueRow]
     workers: list[WorkerRow]
     versions: dict[str, str]
-    #: why what only Redis knows is missing
+    #: why the facts of Redis are missing
     trouble: str = ""
 
 
 def report() -> SystemReport:
-    """Ask everybody, now.
+    """Ask all parts, now.
 
-    A Redis that does not answer is told of; without PostgreSQL there is no page at all.
+    A Redis that does not answer is reported; without PostgreSQL there is no page at all.
     """
     told, servers, versions = parts(), [_postgresql(settings.ENVIRONMENT)], _versions()
     try:

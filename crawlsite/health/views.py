@@ -18,7 +18,7 @@ from crawlsite.health.report import report
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live
 
-#: how long an answer of `/readyz` is everybody's
+#: how long an answer of `/readyz` is reused
 KEPT_SECONDS = 1.0
 _asking = Lock()
 _told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
@@ -35,9 +35,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """503 unless PostgreSQL, its tables, Redis and the pools are fit for use.
 
-    Workers and scheduler are told of, but pages work without.
+    Workers and scheduler are reported, but pages work without.
 
-    Anybody may ask, at any rate; what is told is up to KEPT_SECONDS old, so that asking costs
+    It is public and has no rate limit; an answer is reused for KEPT_SECONDS, so that requests cost
     nothing.
     """
     global _told

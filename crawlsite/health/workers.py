@@ -1,6 +1,4 @@
-"""Who works: the workers that Redis knows of, what each has in hand, and how long jobs have been
-waiting for one.
-"""
+"""The workers in Redis, the job of each, and how long jobs have been waiting for one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lets people and programs on the server itself log in over plain HTTP while everybody else comes
-through HTTPS.
+"""Lets people and programs on the server itself log in over plain HTTP while all others use
+HTTPS.
 """
 
 from __future__ import annotations

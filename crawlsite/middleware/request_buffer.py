@@ -23,7 +23,7 @@ from typing import Any
 from gunicorn.workers.gthread import ThreadWorker
 
 REQUEST_SECONDS, PIECE_SECONDS = 20.0, 30.0
-#: of a body, and of one from a client that nobody knows yet: it only logs in
+#: of a body, and of one without a log-in: only log-in forms have none
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
 #: what programs ask for
 PROGRAM_PATHS = ("/api/", "/metrics")

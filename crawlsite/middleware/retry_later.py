@@ -14,8 +14,8 @@ from psycopg.errors import LockNotAvailable
 from allocation.errors import BankBusy
 from crawling.errors import InquiriesBusy
 
-#: when to ask again: whoever holds a run's row for ten seconds is let go five seconds later at the
-#: latest
+#: when to ask again: a transaction that holds a run's row for ten seconds is ended five seconds
+#: later at the latest
 AGAIN_SECONDS = 5
 
 
@@ -27,7 +27,7 @@ def is_busy(error: Exception) -> bool:
 
 
 class RetryLaterMiddleware:
-    """Middleware: says so on a page. Programs are told by the JSON's own handlers."""
+    """Middleware: the page for people. The API's handlers answer programs."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

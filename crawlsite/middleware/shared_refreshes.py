@@ -19,16 +19,16 @@ from redis.exceptions import RedisError
 
 from serving.list_choices import choices_of
 
-#: what live.js asks anew
+#: what live.js asks again
 LIVE = "live"
-#: a refresh is everybody's for so long, and for so many times as long as rendering it took, so that
-#: no page takes more than a twentieth of a core's time; while somebody renders the next, for
-#: STALE_SECONDS more; and never longer than MOST_SECONDS in all
+#: a refresh is reused for so long, and for so many times as long as rendering it took, so that no
+#: page takes more than a twentieth of a core's time; while the next is rendered, for STALE_SECONDS
+#: more; and never longer than MOST_SECONDS in all
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
-#: how long others wait for the one who renders what nobody has yet, and how often they look
+#: how long other requests wait for the first rendering, and how often they look
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-#: counts what people and programs changed: a refresh from before is nobody's any more
+#: counts changes by people and programs: an older refresh is not reused
 CHANGES = "refreshes/changes"
 
 
@@ -69,10 +69,11 @@ class CachedRefresh(NamedTuple):
 
 
 class SharedRefreshMiddleware:
-    """Middleware: whoever is allowed the same gets the same.
+    """Middleware: users with the same permissions get the same.
 
     Views ask for permissions only, and what a live page refreshes has nothing of its user's in it,
-    no name and no CSRF token."""
+    no name and no CSRF token.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -147,7 +148,7 @@ def _answer(kept: CachedRefresh) -> HttpResponse:
 
 
 def _forget_all() -> None:
-    """What Redis cannot be told is forgotten by itself, a little later."""
+    """If Redis does not answer, the entry expires by itself a little later."""
     with suppress(RedisError, ValueError):  # a ValueError: Redis lost the count in between
         if not cache.add(CHANGES, 1, timeout=None):
             cache.incr(CHANGES)

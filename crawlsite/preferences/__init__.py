@@ -1,1 +1,1 @@
-"""How somebody likes the pages to look and behave: kept on the account, for every browser."""
+"""A user's preferences of looks and behaviour: kept on the account, for every browser."""

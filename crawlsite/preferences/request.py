@@ -21,18 +21,18 @@ from crawlsite.preferences.store import DENSITIES, REFRESHES, THEMES, keep_filte
 from serving.fragments import wants_fragment
 from serving.list_choices import ListChoices
 
-#: what speaks UTC to all, and asks for nobody
+#: paths that use UTC and have no user
 WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")
 #: route of each list whose last filter and sort are kept -> its name
 LISTS = {"crawling:crawls": "crawls", "hosts:hosts": "hosts"}
-#: where somebody stood in a list is not kept
+#: the page of a list is not kept
 PLACES = ("after", "before")
 LONGEST = 1000
 
 
 class PreferenceMiddleware:
-    """Middleware: pages are rendered in the time zone of whoever asks, with the choices of theirs;
-    a list's filter is kept for the way back to it.
+    """Middleware: pages are rendered in the user's time zone, with the user's preferences; a list's
+    filter is kept for the way back to it.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -51,7 +51,7 @@ class PreferenceMiddleware:
 
 
 def _preference(request: HttpRequest) -> Preference | None:
-    """None: nobody is logged in, or the database does not answer, as the page itself will tell."""
+    """None: no log-in, or the database does not answer, which the page itself reports."""
     with suppress(DatabaseError):
         return preference_of(request.user) if request.user.is_authenticated else None
     return None

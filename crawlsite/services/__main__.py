@@ -1,7 +1,7 @@
 """`python -m crawlsite.services exec COMMAND...` runs a command beside the embedded servers.
 
-DATABASE_URL, REDIS_URL and STATE_DIR tell the command where they are; those that are set already
-are left as they are.
+The command gets their addresses in DATABASE_URL, REDIS_URL and STATE_DIR; those that are set
+already stay as they are.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
         while signals.received:
             if (number := signals.received.pop(0)) != signal.SIGINT:
                 process.send_signal(number)
-        # a signal only notes itself, so it is looked for; sooner than anybody notices
+        # a signal is only noted, so it is polled, more often than a person notices
         time.sleep(0.02)
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 

@@ -68,8 +68,8 @@ def choose_account(state_dir: Path, programs: list[Path]) -> Account:
 
 
 def _can_enter(account: Account, paths: list[Path]) -> bool:
-    """Ask the kernel in the account's own name: modes alone don't tell of access lists and
-    read-only mounts.
+    """Ask the kernel in the account's own name: modes do not show access lists and read-only
+    mounts.
     """
     script = 'for path; do test -x "$path" || exit 1; done'
     try:

@@ -50,11 +50,11 @@ class Child:
         return self.process.pid
 
     def ended(self) -> bool:
-        """Tell whether it has ended; what it left running in its session is then killed, or given
-        the time of its first stop signal.
+        """Return whether it has ended; processes that it left in its session are then killed, or
+        given the time of its first stop signal.
 
-        The kernel gives a session's number to nobody else while a member lives, and this call never
-        uses it again.
+        The kernel does not reuse a session's number while a member lives, and this call never uses
+        it again.
         """
         if self.process.returncode is not None and self._left_until is None:
             return True
@@ -79,7 +79,7 @@ class Child:
         )
 
     def _others_are_ending(self) -> bool:
-        """Whether somebody whom it left lives and has time; who has none left is killed."""
+        """Whether a process of its session lives and has time; after that time it is killed."""
         self._left = [one for one in self._left if _lives(one)]
         if self._left_until is not None and time.monotonic() > self._left_until:
             for one in self._left:
@@ -136,7 +136,7 @@ def start_child(
 
 
 def _note_down(process: subprocess.Popen[bytes], note: Path, stops: Stops) -> Path:
-    """Write what tells the process from others, and how it is stopped, for when we are gone."""
+    """Write the process's identity and its way to stop, for the time after this program's death."""
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
     return note
@@ -178,7 +178,7 @@ def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time
 
 
 def birth_note(pid: int) -> str:
-    """Return what tells this process from any other, as `number start-time`."""
+    """Return the process's identity, as `number start-time`."""
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
@@ -198,7 +198,8 @@ def notes_dir(state_dir: Path, group: str) -> Path:
 
 
 def stop_left_over(notes: Path) -> bool:
-    """Signal the children whose notes a killed parent left in `notes`; tell whether any still runs.
+    """Signal the children whose notes a killed parent left in `notes`; return whether any still
+    runs.
 
     A note names a process only if the start time fits as well: numbers are used again. Ended ones
     lose their note.
@@ -215,7 +216,7 @@ def stop_left_over(notes: Path) -> bool:
 
 
 def _known(pid: int) -> psutil.Process | None:
-    """The process, told from later ones of its number by its time of birth; None: it has ended."""
+    """The process of that number and start time; None: it has ended."""
     try:
         return psutil.Process(pid)
     except psutil.Error:

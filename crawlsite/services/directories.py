@@ -36,7 +36,7 @@ def make_private(path: Path, account: Account) -> Path:
 def make_sockets_dir(state_dir: Path, account: Account) -> Path:
     """Make the private directory of both sockets, without what dead servers left in it.
 
-    Raises StartError if it lies under /tmp and somebody else made it first.
+    Raises StartError if it lies under /tmp and another account made it first.
     """
     path = sockets_dir(state_dir)
     if path.parent == state_dir:

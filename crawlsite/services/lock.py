@@ -12,8 +12,8 @@ from pathlib import Path
 class LockFile:
     """flock on `path`.
 
-    Processes that inherit `fd` hold it too, so it tells of the servers and not only of their
-    starter.
+    Processes that inherit `fd` hold it too, so it shows whether the servers live, and not only
+    their starter.
     """
 
     def __init__(self, path: Path) -> None:

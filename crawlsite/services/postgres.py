@@ -190,5 +190,5 @@ def _drop_stale_pid_file(data: Path) -> None:
                 f"{data} is served by process {pid}, which was started by hand: stop it first"
             )
     except psutil.Error:
-        pass  # gone, or somebody else's: nobody but its owner can serve a private directory
+        pass  # gone, or another account's: only its owner can serve a private directory
     path.unlink()

@@ -1,6 +1,6 @@
 """Starts and awaits the embedded Valkey.
 
-The caller holds the pair's lock: Valkey itself guards its files against nobody.
+The caller holds the pair's lock: Valkey itself does not lock its files.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ GROUP = "stack"
 STOPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.3))
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 30.0
-#: whoever ran this long has started well, and waits only the first wait when it dies
+#: after this time a start counts as good, and a later death costs only the first wait
 STEADY_SECONDS = 30.0
 
 

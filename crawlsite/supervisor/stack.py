@@ -79,7 +79,7 @@ class Stack:
         self.pair.stop()
 
     def _clear_left_over(self) -> None:
-        """Stop what a killed supervisor left: on Linux it has been told by the kernel, and may need
+        """Stop what a killed supervisor left: on Linux the kernel has signalled it, and it may need
         a moment.
         """
         until = time.monotonic() + LEFT_OVER_SECONDS
@@ -128,7 +128,7 @@ class Stack:
 
 
 def print_line(line: str) -> None:
-    """Tell the terminal, at once, through a pipe too.
+    """Print to the terminal, at once, through a pipe too.
 
     A reader that went away (`make run | head -1`) stops nothing.
     """

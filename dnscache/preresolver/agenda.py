@@ -1,4 +1,4 @@
-"""Which hosts are due, under which spellings, and who was told of what. Pure."""
+"""Due hosts, their spellings, and which of them were reported. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dnscache.resolution import Resolution, literal, refused
 
 
 class Agenda:
-    """What is wanted now, read anew each turn.
+    """The names needed now, read again each turn.
 
-    `dues` has each name that DNS must be asked for, with its earliest due time.
+    `dues` has each name to look up, with its earliest due time.
     """
 
     def __init__(self) -> None:
@@ -21,8 +21,8 @@ class Agenda:
         self._told: dict[str, float] = {}
 
     def read(self, candidates: Iterable[tuple[str, float]]) -> dict[str, Resolution]:
-        """Take the candidates, (host, due), as what is wanted now; return those that nobody need be
-        asked for.
+        """Take the candidates, (host, due), as those needed now; return those that need no
+        lookup.
         """
         self.dues, self._spellings, self._hosts = {}, {}, dict(candidates)
         found: dict[str, Resolution] = {}
@@ -45,9 +45,9 @@ class Agenda:
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
     def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
-        """Return those of which nobody was told for their due time yet."""
+        """Return those that were not reported for their due time yet."""
         return {host: one for host, one in found.items() if host not in self._told}
 
     def note(self, found: dict[str, Resolution]) -> None:
-        """Remember that these were told."""
+        """Remember that these were reported."""
         self._told.update((host, self._hosts[host]) for host in found)

@@ -1,10 +1,10 @@
 """The gate: a host is worth a fetcher's time once its name is settled (the reading of SEEDS D1 that
 recovers most of the wait).
 
-Settled is what a shift may use without asking anybody: a fresh answer, an alive or a dead one,
-since a dead name fails its URLs without a fetch slot; addresses served stale while nobody answers;
-a name given up; and an answer with hardly a life of its own (TTL 0) for the few seconds in which
-the host is claimed.
+Settled is what a shift may use without a lookup: a fresh answer, an alive or a dead one, since a
+dead name fails its URLs without a fetch slot; addresses served stale while no server answers; a
+name given up; and an answer with hardly a life of its own (TTL 0) for the few seconds in which the
+host is claimed.
 
 The gate holds hosts back only while somebody works at settling names: it opens by itself when the
 last pre-resolver falls silent.

@@ -21,7 +21,7 @@ KEPT = timedelta(days=1)
 def send_heartbeat(
     machine: str, *, slots: int, lanes: LaneState, names: int, threads_saved: float
 ) -> tuple[int, int]:
-    """Tell how things stand.
+    """Write a heartbeat.
 
     Returns the machine's place among those alive, from 0, and how many they are.
 
@@ -51,5 +51,5 @@ def living() -> QuerySet[DnsPreResolver]:
 
 
 def rest(machine: str) -> None:
-    """Tell that nobody resolves ahead here any more, so that the gate opens at once."""
+    """Delete the heartbeat of this machine, so that the gate opens at once."""
     DnsPreResolver.objects.filter(machine=machine).delete()

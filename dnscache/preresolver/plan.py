@@ -87,7 +87,7 @@ class LookupRate:
         )
 
     def seconds(self, now: float) -> float:
-        """Return how long one takes on average; a tenth of a second as long as nobody knows."""
+        """Return how long one takes on average; a tenth of a second as long as it is unknown."""
         _forget_before(self._took, now)
         took = list(self._took)
         return sum(seconds for _, seconds in took) / len(took) if took else 0.1
@@ -101,9 +101,7 @@ def _forget_before(
 
 
 class MadeUpNameDetector:
-    """Notices names that somebody makes up: too many new ones under one registered name in a
-    minute.
-    """
+    """Detects made-up names: too many new ones under one registered name in a minute."""
 
     def __init__(self, now: float) -> None:
         self._counts: Counter[str] = Counter()

@@ -1,10 +1,10 @@
 """Resolves the hosts that will be needed next, before they are (SEEDS D1-D3).
 
-Knows neither frontier nor pools.
+It is independent of frontier and pools.
 
-One thread, the caller's, reads who is due, keeps the database and delivers what was learnt; the
-threads of two lanes only talk to name servers. A name that is not answered within a second goes on
-in the slow lane, where it blocks nobody.
+One thread, the caller's, reads who is due, writes the database and delivers answers; the threads of
+two lanes only talk to name servers. A name that is not answered within a second goes on in the slow
+lane, where it blocks no other.
 """
 
 from __future__ import annotations
@@ -113,13 +113,13 @@ class PreResolver:
         self._tell(self._take_in(wait))
 
     def lanes(self) -> LaneState:
-        """Tell how things stand."""
+        """Write a heartbeat."""
         return LaneState(
             self._main.size, self._main.depth, self._slow.size, self._slow.depth, dict(self.counts)
         )
 
     def close(self) -> None:
-        """Give up what is in flight; whoever joined it learns nothing."""
+        """Give up the lookups in flight; callers that joined them get no answer."""
         self._stopped.set()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
@@ -135,7 +135,7 @@ class PreResolver:
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
-        Whoever needs it before its turn comes asks for it himself, and does not wait for the lane.
+        A caller that needs it before its turn looks it up itself, and does not wait for the lane.
         """
         if name in self._queued:
             return
@@ -171,7 +171,7 @@ class PreResolver:
         self._replies.put((job, reply, tries is SLOW_TRIES))
 
     def _takes_off(self, job: LookupJob) -> bool:
-        """Lead the look-up, unless somebody has the answer by now, or is about to."""
+        """Lead the lookup, unless another thread has the answer by now, or is about to."""
         now = self._resolver.clock()
         if (
             not must_ask(self._memory.find(job.name, now), due=job.due, now=now)

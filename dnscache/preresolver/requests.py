@@ -56,7 +56,7 @@ class RequestQueue(Generic[R]):
         self._queue.append(Waiting(request, name, now))
 
     def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
-        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a look-up; None if nobody
+        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a lookup; None if none
         waits.
         """
         if not self._queue:

@@ -14,11 +14,11 @@ from enum import StrEnum
 LONGEST_TTL_SECONDS = 86400
 LONGEST_NEGATIVE_SECONDS = 3600
 #: RFC 2308, section 5: a negative answer without a SOA record should not be cached, since two
-#: caches could pass it to and fro for ever. Nobody asks this cache by DNS; a few seconds, which
-#: Unbound also takes, keep many callers at once from repeating the question.
+#: caches could pass it to and fro for ever. This cache has no DNS clients; a few seconds, as in
+#: Unbound, keep concurrent callers from repeating the question.
 NEGATIVE_WITHOUT_SOA_SECONDS = 5
-#: RFC 8767: how long addresses may be served past their TTL while nobody answers, and how soon
-#: somebody is asked again
+#: RFC 8767: how long addresses may be served past their TTL while no server answers, and how soon a
+#: server is asked again
 LONGEST_STALE_SECONDS = 86400
 STALE_RECHECK_SECONDS = 30
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 5, 300
@@ -37,7 +37,7 @@ class DnsStatus(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether nobody knows: asking again may help, after the back-off.
+        """Whether it is unknown: asking again may help, after the back-off.
 
         The other answers hold for their TTL.
         """
@@ -55,7 +55,7 @@ class Reply:
     ttl: int = 0
     resolve_ms: int = 0
     upstream: str = ""
-    #: why the name servers told nothing
+    #: why the name servers gave no answer
     error: str = ""
 
 
@@ -89,7 +89,7 @@ class DnsAnswer:
         )
 
     def is_usable_stale(self, now: float) -> bool:
-        """Whether these addresses are better than nothing when nobody answers.
+        """Whether these addresses may be served stale when no server answers.
 
         No such name is never answered stale.
         """
@@ -99,8 +99,9 @@ class DnsAnswer:
         )
 
     def may_be_served(self, now: float) -> bool:
-        """Whether nobody need be asked: it is fresh, or stale while the name rests after a
-        failure."""
+        """Whether no lookup is needed: it is fresh, or stale while the name rests after a
+        failure.
+        """
         return self.is_fresh(now) or (
             self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now)
         )
@@ -135,7 +136,7 @@ def backoff_seconds(fails: int) -> int:
 
 
 def _same_series(previous: DnsAnswer, now: float) -> bool:
-    """Yesterday's failures say nothing about today: a name that nobody asked for a while begins
-    with all its tries.
+    """Yesterday's failures say nothing about today: a name without requests for a while begins with
+    all its tries.
     """
     return previous.retry_at is not None and now < previous.retry_at + LONGEST_BACKOFF_SECONDS

@@ -4,10 +4,10 @@ Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anyw
 have them. Addresses are recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`,
 `2130706433`), so that none of them is ever asked of DNS.
 
-Levels (SEEDS D4): 1 is what somebody registered (`baidu.com`), 2 one label below it, 3 everything
-deeper. The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows
-better. Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, whoever
-writes their pages.
+Levels (SEEDS D4): 1 is a registered name (`baidu.com`), 2 one label below it, 3 everything deeper.
+The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows better.
+Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, whoever writes
+their pages.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import idna
 from publicsuffixlist import PublicSuffixList
 
 LONGEST_NAME, LONGEST_LABEL = 253, 63
-#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where somebody
-#: has set them up.
+#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where they are
+#: set up.
 REFUSED = ("localhost", "invalid")
 _ASCII_LABEL = re.compile(r"[a-z0-9_-]+")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
@@ -154,7 +154,7 @@ class Levels:
 def levels_of(name: str) -> Levels:
     """Split a canonical name.
 
-    A public suffix or single label, which nobody registered, stands for itself.
+    A public suffix or single label, which is not registered, stands for itself.
     """
     return levels_below(_suffixes().privatesuffix(name) or name, name)
 

@@ -34,7 +34,7 @@ class QueryStep(Enum):
     SETTLED = auto()
 
 
-#: what servers say to EDNS that do not know it (RFC 6891, section 7)
+#: answers to EDNS of servers without it (RFC 6891, section 7)
 NO_EDNS = (dns.rcode.FORMERR, dns.rcode.NOTIMP)
 _SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
@@ -48,7 +48,7 @@ class DnsQuery:
     rdtype: dns.rdatatype.RdataType
     step: QueryStep = QueryStep.SILENT
     reply: Reply = _SILENCE
-    #: whether it is asked with EDNS, until a server has shown that it does not know that
+    #: whether it is asked with EDNS, until a server has refused that
     with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
@@ -106,7 +106,8 @@ class DnsQuery:
 
 
 def merged(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
-    """Return one reply for all types: addresses if anybody has them, in the order of the questions.
+    """Return one reply for all types: addresses if any reply has them, in the order of the
+    questions.
 
     Without any, one failure makes the whole unknown: the type that failed may have had addresses.
     """

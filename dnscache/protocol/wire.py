@@ -94,7 +94,7 @@ class PacketMatch(Enum):
 def query(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
     """Return the packet that asks for a name, which may have dnspython's escapes, with a random id.
 
-    Each letter is large or small by chance: whoever forges an answer must guess that, too
+    Each letter is large or small by chance: a forger must guess that, too
     (draft-vixie-dnsext-dns0x20).
     """
     if "\\" in name:
@@ -114,7 +114,7 @@ def _in_mixed_case(name: str) -> str:
 
 
 def match(packet: bytes, asked: bytes) -> PacketMatch:
-    """Tell whether a packet is an answer to the query `asked`, by its id and its question.
+    """Return whether a packet is an answer to the query `asked`, by its id and its question.
 
     A server that understood nothing may leave the question out.
     """
@@ -182,8 +182,8 @@ def _heard(
 
 
 def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, int] | None:
-    """Return the TTL and the least TTL of the zone that the name is in, the innermost that is told
-    of.
+    """Return the TTL and the least TTL of the zone that the name is in, the innermost in the
+    packet.
     """
     zones = {
         owner: (ttl, *struct.unpack_from("!L", packet, end - 4))

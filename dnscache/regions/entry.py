@@ -171,7 +171,7 @@ class CachedAnswer(TreeNode):
         )
 
     def may_be_served(self, now: float) -> bool:
-        """Whether nobody need be asked; see `DnsAnswer.may_be_served`."""
+        """Whether no lookup is needed; see `DnsAnswer.may_be_served`."""
         return now < self.fresh_until or (self.fails > 0 and self.answer.may_be_served(now))
 
 

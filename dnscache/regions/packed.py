@@ -1,5 +1,5 @@
 """A row of the store as one text: a process that starts takes over a million of them, and unpacks
-those that somebody asks for.
+those that are accessed.
 """
 
 from __future__ import annotations

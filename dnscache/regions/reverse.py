@@ -83,7 +83,7 @@ class ReverseRegion:
         area[table3.pop(name)] = None
 
     def sort(self, now: float) -> None:
-        """Weigh every row anew, put the heaviest first and close the gaps."""
+        """Weigh every row again, put the heaviest first and close the gaps."""
         rows = [Conflict(row.entry, row.entry.weight(now)) for row in self.rows()]
         rows.sort(key=lambda row: (-row.weight, row.entry.name))
         self._both = {row.entry.name: place for place, row in enumerate(rows)}, list(rows)
@@ -100,7 +100,7 @@ class ReverseRegion:
         return [name for name in names if levels_of(name).first == first]
 
     def idle_and_light(self, now: float, *, share: float, idle_seconds: float) -> list[str]:
-        """Name the rows to delete (SEEDS D10): of the lightest `share` those that nobody wanted for
+        """Name the rows to delete (SEEDS D10): of the lightest `share` those without access for
         long. Sorts first.
 
         Long means `idle_seconds`, or the answer's whole life if that is longer.

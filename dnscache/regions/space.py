@@ -156,8 +156,8 @@ class CacheSpace:
         return dropped
 
     def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
-        """A dictionary can't be sampled, so a list of its names is, made anew when an eighth of it
-        is gone.
+        """A dictionary can't be sampled, so a list of its names is sampled; it is rebuilt when an
+        eighth is gone.
         """
         if self._evictions_left <= 0:
             self._pool = list(self.names())

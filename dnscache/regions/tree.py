@@ -14,8 +14,8 @@ class TreeNode:
     A cached answer is its own node; a plain node stands for a name that only has names below it.
 
     `left` is the first name one level below, `right` the next one on the same level. `before` is
-    whose `left` or `right` this is; None for the first node of a registered name, which table 1
-    knows.
+    whose `left` or `right` this is; None for the first node of a registered name, which is in table
+    1.
     """
 
     __slots__ = ("before", "left", "name", "right")

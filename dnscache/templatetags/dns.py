@@ -41,5 +41,5 @@ def life_left(entry: DnsEntry) -> int:
 
 @register.filter
 def unlocalized(number: float) -> str:
-    """A number as SVG wants it."""
+    """A number for SVG."""
     return f"{number:g}"

@@ -176,7 +176,7 @@ def _row(run: Run, url: str) -> Url | None:
 
 
 def _url(url_id: int | None) -> str:
-    """A URL by its id; "" if there is none."""
+    """A URL by its id; "" if it does not exist."""
     row = Url.objects.filter(pk=url_id).first() if url_id is not None else None
     return row.url if row else ""
 

@@ -43,9 +43,7 @@ ALLOWED_HERE = "allowed on the form of a new crawl"
 
 
 def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A form asks for shares of a pool: where there is none yet, the list of crawls says so and
-    what to do.
-    """
+    """The form needs a pool: where there is none yet, the list of crawls says what to do."""
 
     @wraps(view)
     def told(request: HttpRequest, **named: Any) -> HttpResponse:

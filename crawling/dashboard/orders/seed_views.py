@@ -1,4 +1,4 @@
-"""Add seeds to a crawl that is there."""
+"""Add seeds to an existing crawl."""
 
 from __future__ import annotations
 

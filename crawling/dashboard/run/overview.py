@@ -91,7 +91,7 @@ class RunOverview:
 
     @property
     def waiting(self) -> ProcessHoldings | None:
-        """The first of its processes that waits, of a run of which none holds a shift."""
+        """The first waiting process of a run without a shift."""
         if self.view.state != "waiting":
             return None
         return next((process for process in self.dealings if process.wait), None)

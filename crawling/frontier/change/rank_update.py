@@ -1,4 +1,4 @@
-"""Rank the waiting URLs of a run anew after its weights were edited: batch by batch, so that
+"""Rank the waiting URLs of a run again after its weights were edited: batch by batch, so that
 fetching goes on meanwhile.
 """
 
@@ -30,8 +30,8 @@ FROM unnest(%s::bigint[], %s::float8[]) AS new(id, rank) WHERE u.id = new.id AND
 
 
 def begin_reranking(run_id: int) -> None:
-    """Have all that waits ranked anew by the weights that the caller's transaction writes; what is
-    queued later has them already.
+    """Have all waiting URLs ranked again by the weights that the caller's transaction writes; URLs
+    that are queued later have them already.
 
     The caller holds the run's lock.
     """

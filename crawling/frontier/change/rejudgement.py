@@ -49,7 +49,7 @@ def status_of(ruling: Ruling) -> FetchStatus:
 def rejudge_urls(
     run: Run, filters: UrlFilters, changed: Collection[str], *, after: int
 ) -> RejudgedBatch:
-    """Judge the next of the run's URLs anew.
+    """Judge the next of the run's URLs again.
 
     The caller holds the run's lock. `changed`: fields of the order.
     """

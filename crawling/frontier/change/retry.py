@@ -11,7 +11,7 @@ from crawling.models import UrlState
 #: URLs in one transaction
 SLICE = 10_000
 
-#: their pages go, too: they will be fetched anew, and every page counted stands for a row
+#: their pages go, too: they will be fetched again, and every counted page has a row
 RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url

@@ -10,8 +10,7 @@ from crawling.frontier.rules.poison_suspects import FAILS_FROM, PoisonSuspects
 from crawling.models import Shift, UrlState
 from crawling.web.statuses import FetchStatus, explain
 
-#: where PostgreSQL itself was started anew meanwhile, the shift was lost with it, and no page is to
-#: blame
+#: if PostgreSQL itself restarted meanwhile, the shift was lost with it, and no page is to blame
 BLAME = f"""
 UPDATE crawling_url SET losses = losses + %(losses)s
 WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}'

@@ -28,8 +28,8 @@ def place(host_key: str, processes: Sequence[int]) -> int:
 def place_each(
     host_keys: Iterable[str], processes: Sequence[int], loads: Counter[int]
 ) -> list[int]:
-    """Return the numbers that serve these hosts, of which one after the other is placed; `loads`,
-    of hosts by number, is kept up.
+    """Return the numbers that serve these hosts, placed one after the other; `loads`, of hosts by
+    number, is updated.
 
     A host goes to the first number that it would choose and that has room. Placed in the same order
     again, all have the same places.

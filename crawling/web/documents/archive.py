@@ -1,4 +1,4 @@
-"""Documents that come packed with gzip although no content coding says so, as sitemaps do."""
+"""Documents that are compressed with gzip without a content coding, like sitemaps."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from crawling.web.documents.markup import attribute as attribute_of
 
 MOST_VALUES = 1000
 MOST_VALUE_LENGTH = 10_000
-#: nodes of which a value's text is taken; of elements within each other each has it anew
+#: nodes read for a value's text; nested elements repeat it
 MOST_NODES = 2000
 #: their text is for programs, unless a rule names them themselves
 UNSEEN = frozenset({"script", "style", "template"})

@@ -25,7 +25,7 @@ LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
 MOST_BYTES = 2 * 1024 * 1024
 #: a document names its kind within so many bytes
 HEAD_BYTES = 16 * 1024
-#: nodes of which an element's text is taken
+#: nodes read for an element's text
 MOST_NODES = 100
 
 

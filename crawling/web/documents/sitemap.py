@@ -25,7 +25,7 @@ ROOTS = frozenset({"urlset", INDEX})
 #: what one may have unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-#: expat before 2.6 begins a tag anew with every chunk until it has its end
+#: expat before 2.6 begins a tag again with every chunk until it has its end
 LONGEST_TAG = 16 * CHUNK_BYTES
 #: 50,000 entries take half a second
 MOST_SECONDS = 2.0

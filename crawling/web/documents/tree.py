@@ -20,9 +20,9 @@ MOST_BYTES = 4 * 1024 * 1024
 SLICE_BYTES = 4096
 #: smaller ones are read at once: whatever they say, the tree has some 40 MB at the most
 SMALL_BYTES = 8192
-#: A page takes about 10 ns and up to 15 bytes of memory a byte. What takes much more has tags of
-#: which the standard makes elements without end (section 13.2.4.3: formatting elements that are
-#: opened again), 1 GB of them a second. Reading ends there. The parser's last step may double it.
+#: A page takes about 10 ns and up to 15 bytes of memory a byte. More means tags that the standard
+#: turns into elements without end (section 13.2.4.3: formatting elements that are opened again), 1
+#: GB of them a second. Reading ends there. The parser's last step may double it.
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
@@ -73,7 +73,7 @@ class _Limits:
         self._memory = resident_bytes()
 
     def reached(self, read: int) -> TruncationReason | None:
-        """Which limit a document has reached of which so many bytes were read."""
+        """The limit that a document of so many read bytes has reached."""
         if read >= MOST_BYTES:
             return TruncationReason.SIZE
         now = time.thread_time()

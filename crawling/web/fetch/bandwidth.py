@@ -13,7 +13,7 @@ BURST_SECONDS = 1.0
 class Bandwidth:
     """A token bucket shared by the fetch threads of a shift.
 
-    Taking more than is there is paid for by waiting afterwards.
+    Taking more than it has is followed by a wait.
     """
 
     def __init__(

@@ -23,7 +23,9 @@ NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def fetch_file(task: FetchTask) -> Fetched:
-    """Read a file, or a directory as a page of links. Never raises for what is there or not."""
+    """Read a file, or a directory as a page of links. Never raises for a missing or unreadable
+    file.
+    """
     started = time.monotonic()
     path = unquote_to_bytes(task.address.target.partition("?")[0])
     try:

@@ -55,7 +55,7 @@ class HostSession:
         if self._digest is None or self._digest[0] != challenge:
             self._digest = challenge, HTTPDigestAuth(user, password)
         request = Request(method, url).prepare()
-        request.url = url  # as it is sent, where requests would write it anew
+        request.url = url  # as it is sent, where requests would write it again
         self._digest[1](request)
         if "Authorization" not in request.headers:
             request = _answered(request, challenge)

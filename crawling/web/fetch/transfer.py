@@ -281,7 +281,7 @@ class Transfer:
 
 
 def _bytes_received(descriptor: int) -> int:
-    """What has come over a connection; 0: there is none, or the kernel does not say."""
+    """The bytes received over a connection; 0: no connection, or unknown."""
     try:
         with socket(fileno=os.dup(descriptor)) as connection:
             told = connection.getsockopt(IPPROTO_TCP, TCP_INFO, RECEIVED.stop)

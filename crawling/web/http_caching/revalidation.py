@@ -46,9 +46,7 @@ def read_head(head: str) -> dict[str, str]:
 
 
 def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The stored document's fields, with what "not modified" says anew of them (RFC 9111, section
-    3.2).
-    """
+    """The stored document's fields, updated by those of "not modified" (RFC 9111, section 3.2)."""
     return {
         **stored,
         **{name.lower(): value for name, value in said if name.lower() not in OF_THE_ANSWER},

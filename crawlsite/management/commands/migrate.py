@@ -9,7 +9,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-#: how the migrations of each app began before they were written anew for 0.2.0
+#: how the migrations of each app began before they were written again for 0.2.0
 FIRST_OF_0_1_0 = {
     ("allocation", "0001_functions"),
     ("crawling", "0001_tables"),

@@ -1,4 +1,4 @@
-"""`make password`: for whoever has lost the first administrator's."""
+"""`make password`: a new password for the first administrator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
                 get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
             )
         except ProgrammingError:
-            administrator = None  # no tables yet, so nobody in them
+            administrator = None  # no tables yet, so no users
         if administrator is None:
             raise CommandError(
                 "There is no administrator yet: `make run` creates one, or use `manage.py "

@@ -41,8 +41,8 @@ class Command(BaseCommand):
                 self._demo()
             else:
                 self._close_the_demo()
-        # Told, not fatal: whoever repairs the pool needs the dashboard, and a broken pool still
-        # decides on what its rows say.
+        # Reported, not fatal: the repair of a pool needs the dashboard, and a broken pool still
+        # decides by its rows.
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
     def _first_administrator(self) -> None:
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         )
 
     def _close_the_demo(self) -> None:
-        """Nobody may fetch from its port any more: something else may listen there now."""
+        """Fetches from its port are no longer allowed: another program may listen there now."""
         own = AllowedNetwork.objects.filter(network=DEMO_ADDRESS, note=DEMO_NOTE)
         if own.delete()[0]:
             self.stdout.write(f"{DEMO_ADDRESS} is no longer allowed to crawls, since DEMO is off.")

@@ -22,7 +22,7 @@ ASKED = tuple(
 
 
 class EditForm(OrderForm):
-    """What may be asked anew of a crawl that is there.
+    """The questions about an existing crawl.
 
     `urls` is for the tester, and no part of the order.
     """

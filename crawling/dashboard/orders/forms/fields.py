@@ -141,7 +141,7 @@ def _format(one: OrderField, value: Any, *, masked: bool = False) -> Any:
 
 
 def _entries(one: OrderField, table: Mapping[str, Any], *, masked: bool) -> Iterator[str]:
-    """A table's lines; an entry with a secret is asked anew."""
+    """A table's lines; an entry with a secret is asked again."""
     for name, value in table.items():
         if masked or MASK not in str(value):
             yield f"{name}{one.question.mark}{plain(value)}"

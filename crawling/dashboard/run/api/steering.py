@@ -108,7 +108,7 @@ def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, 
 @may_change
 def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Nothing is lost: `queued` URLs stay in the queue, and `resume` continues the run, until the
-    crawl is started anew or the run is deleted. Pages and command line ask first, with this count.
+    crawl is started again or the run is deleted. Pages and command line ask first, with this count.
     """
     crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)

@@ -1,5 +1,5 @@
-"""The cache's past, as pages tell it: how names were resolved, summed by the minute, and evictions.
-Old rows are deleted.
+"""The cache's history for pages: how names were resolved, summed by the minute, and evictions. Old
+rows are deleted.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 | `nodata` `nodatanosoa` | the name is there, no address is |
 | `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to each type's first packet |
 | `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
-| `tcsix` | silence to whoever asks for AAAA; A is truncated over UDP, and 50 ms away over TCP |
+| `tcsix` | silence to a query for AAAA; A is truncated over UDP, and 50 ms away over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
 | `wrongid` `garbage` | at once a packet with another id, or of nonsense; then the answer |
 | `wrongq` | at once a packet with another question (naming `FORGED`); then the answer |
@@ -123,7 +123,7 @@ def lame(response: dns.message.Message, name: str, *_: object) -> None:
 
 
 def forged(wire: bytes) -> Iterable[bytes]:
-    """Return what somebody else would send, for a query of one of those scenarios."""
+    """Return what a forger would send, for a query of one of those scenarios."""
     query = dns.message.from_wire(wire)
     name = query.question[0].name.to_text(omit_final_dot=True).lower()
     scenario, _, argument = name.partition(".")[0].partition("-")

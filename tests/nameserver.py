@@ -161,6 +161,6 @@ def _one_port(address: str) -> tuple[_Udp, _Tcp]:
         udp = _Udp((address, 0), _UdpHandler)
         try:
             return udp, _Tcp(udp.server_address, _TcpHandler)
-        except OSError:  # somebody has this port for TCP; the kernel picks another next time
+        except OSError:  # this port is taken for TCP; the kernel picks another next time
             udp.server_close()
     raise OSError(f"no port free for both UDP and TCP on {address}")

@@ -272,7 +272,9 @@ def test_every_item_of_the_dashboard_is_shown_by_something():
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_documents_name_no_path_of_a_particular_machine(path):
-    """Nobody's home, nobody's work place; under /tmp only what the product itself makes there."""
+    """No home or work directory of a person; under /tmp only what the product itself makes
+    there.
+    """
     places = re.findall(
         r"(?<![\w.:/])/(?:home|root|Users|work|mnt|media|tmp(?!/crawlsite-HASH))/\w[^\s`)]*",
         path.read_text(),

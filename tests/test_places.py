@@ -13,8 +13,8 @@ from benchmarks.dashboard.places import places
 
 pytestmark = pytest.mark.slow
 
-#: what answers to nobody but a program that posts, what has no page with rows like these, and what
-#: a background job is to answer
+#: what answers only to a program that posts, what has no page with rows like these, and what a
+#: background job is to answer
 FINE = {200, 202, 302, 403, 404, 405, 422}
 
 

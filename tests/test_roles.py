@@ -42,7 +42,7 @@ class Role(IntEnum):
 NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 STEERING = "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$"
-#: route -> method -> the least who may; methods that are left out are not allowed to anybody
+#: route -> method -> the least role; methods that are left out are not allowed
 ROUTES: dict[str, dict[str, Role]] = {
     "": {"GET": VIEWER},
     "overview.csv": {"GET": VIEWER},
@@ -348,7 +348,7 @@ IN_JSON = {
 }
 ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}
 LISTENER = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
-#: what to send an endpoint, where nothing would be refused whoever sends it
+#: what to send an endpoint that would refuse nothing to any role
 BODIES: dict[str, dict[str, object]] = {
     "POST crawls/<int:pk>/share/": {"days": "7"},
     "GET api/v1/crawls/<crawl_id>/changes": {"against": 1},
@@ -558,8 +558,8 @@ def ask(clients, crawl):
 
 
 def refused(answer, role: Role, route: str) -> bool:
-    """Pages lead nobody to the log-in and tell users 403; endpoints tell nobody 401; the admin site
-    takes all but staff for nobody.
+    """Without a log-in pages redirect to it and endpoints answer 401; users get 403; the admin site
+    treats all but staff as logged out.
     """
     if route.startswith("admin/"):
         return answer.status_code in (401, 403) or leads_to_log_in(answer)

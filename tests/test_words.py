@@ -93,7 +93,7 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 
 def texts_of_module(source: str) -> Iterator[tuple[int, str]]:
-    """Strings that may be shown to somebody: with a space or a capital, and no SQL."""
+    """Strings that a user may read: with a space or a capital, and no SQL."""
     tree = ast.parse(source)
     unshown = docstrings(tree)
     for node in ast.walk(tree):

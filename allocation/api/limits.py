@@ -61,9 +61,9 @@ def update_pool(
 
     Refused if more is in use or claimed, or if not every process could be sure to finish.
 
-    With `preview=1` nothing changes, and the answer tells who would wait, be refused or become
-    unsafe. With `override` and a `reason` an unsafe change is put through, and the pool is flagged
-    until the state is safe again.
+    With `preview=1` nothing changes, and the answer lists the processes that would wait, be refused
+    or become unsafe. With `override` and a `reason` an unsafe change is put through, and the pool
+    is flagged until the state is safe again.
     """
     pool = Pool.objects.filter(pk=pool_id).first()
     if pool is None:
@@ -118,7 +118,7 @@ def update_pool_process(
 def create_resource_class(
     request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
 ) -> Status[PoolDetail]:
-    """It comes last in every vector. Nobody claims any of it yet."""
+    """It comes last in every vector. No process claims any of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
     _note(
         request,

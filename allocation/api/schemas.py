@@ -240,8 +240,9 @@ class SafetyQuestion(Schema):
 
 
 class AnswerOut(Schema):
-    """`is_safe`, `safe_sequence` and `steps` tell of the state after the request was handed out,
-    where it could be; else of the state as given."""
+    """`is_safe`, `safe_sequence` and `steps` concern the state after the request was granted, where
+    it could be; else of the state as given.
+    """
 
     verdict: str | None = Field(
         description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request"

@@ -1,8 +1,8 @@
 """Whose turn it is: who may be granted what is free and safe while others have waited longer. Pure.
 
 A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind
-only processes that hold nothing, and nothing here ever refuses one that holds something; whoever
-holds can finish, and gives back what it holds. Three rules:
+only processes that hold nothing, and nothing here ever refuses one that holds something; a holder
+can finish, and gives back what it holds. Three rules:
 
 - *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the
   first in turn has been passed `limit` times, a process that holds nothing may no longer pass it.

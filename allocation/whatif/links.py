@@ -28,7 +28,7 @@ class LinkTooLong(ValueError):
 class BadLink(ValueError):
     """This link is damaged or was cut off.
 
-    Ask whoever sent it for the whole link, or for an exported file.
+    Ask its sender for the whole link, or for an exported file.
     """
 
     def __init__(self) -> None:

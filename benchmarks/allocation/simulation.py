@@ -5,7 +5,7 @@ rules.
 
 Twenty jobs at a time, each asking three times for a part of its claim in four classes and holding
 all of it until it ends. `ratio` is the capacity over what twenty average jobs claim together. A run
-is stuck when everybody waits.
+is stuck when all wait.
 """
 
 from __future__ import annotations

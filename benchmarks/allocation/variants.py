@@ -1,14 +1,14 @@
 """The paper's ideas for a cheaper check, as variants to measure against the one in use (SEEDS P6).
 
-*Recursion over the request set*: whoever can finish is taken, and the search goes on from there.
-**Global** looks at every process again at each step, those that finished too; **uncovered** only at
-those not covered yet. Both take a process as soon as it fits, and Work only grows, so neither ever
-has to go back: the recursion is a loop. They answer alike; global merely repeats questions whose
-answer cannot change, n for each of n steps even where everybody fits at once.
+*Recursion over the request set*: a process that can finish is taken, and the search goes on from
+there. **Global** looks at every process again at each step, those that finished too; **uncovered**
+only at those not covered yet. Both take a process as soon as it fits, and Work only grows, so
+neither ever has to go back: the recursion is a loop. They answer alike; global merely repeats
+questions whose answer cannot change, n for each of n steps even where all fit at once.
 
-*Reduced scope*: of all processes only those that hold something are searched. Who holds nothing
-gives nothing back, so it helps nobody, and can finish once all others have: its claim fits the
-capacity. The answer is the same, from fewer rows.
+*Reduced scope*: of all processes only those that hold something are searched. A process that holds
+nothing gives nothing back, so it helps no other, and can finish once all others have: its claim
+fits the capacity. The answer is the same, from fewer rows.
 """
 
 from __future__ import annotations

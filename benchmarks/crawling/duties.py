@@ -122,7 +122,7 @@ def main() -> None:
 
 
 def fill(waiting: int, ended: int) -> None:
-    """Make the rows of so many runs. Two others hold the pool's workers, so nobody is served."""
+    """Make the rows of so many runs. Two others hold the pool's workers, so none is served."""
     from django.db.models import JSONField
 
     from allocation.models import Pool

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
-    """Crawl, and look at the worker until the crawl has ended, or somebody presses Ctrl-C."""
+    """Crawl, and look at the worker until the crawl has ended, or Ctrl-C."""
     from crawling.crawls.creation import create_crawl, free_name, start_run
     from crawling.models.jobs import ENDED_STATES
 

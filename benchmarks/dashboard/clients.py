@@ -35,15 +35,15 @@ class Scene:
 
 @dataclass
 class Report:
-    """Seconds that answers took, by who asked and how it was answered; `late`: how often nobody
-    answered in time.
+    """Seconds that answers took, by who asked and how it was answered; `late`: how often no answer
+    came in time.
     """
 
     taken: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     late: Counter[str] = field(default_factory=Counter)
 
     def of(self, who: str, *statuses: int) -> list[float]:
-        """All times of somebody, or those with one of the statuses, the shortest first."""
+        """All times of a client, or those with one of the statuses, the shortest first."""
         return sorted(
             one
             for (name, status), some in self.taken.items()

@@ -274,7 +274,7 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """It is not read."""
 
 
 @contextmanager

@@ -49,8 +49,8 @@ def main() -> None:
 
 
 def cold(server: Server) -> None:
-    """Names nobody knows, A and AAAA, each 100 ms away; then 0 ms away, one after the other, in
-    processor time.
+    """Names without addresses, A and AAAA, each 100 ms away; then 0 ms away, one after the other,
+    in processor time.
 
     By a process that has begun its work: the list of public suffixes, 30 ms, is read once, and
     garbage is sought as in `resolve_ahead`.

@@ -28,7 +28,7 @@ class Host:
 
 @dataclass
 class Figures:
-    """What became of the fetches; `used` are names resolved ahead that somebody used."""
+    """What became of the fetches; `used` are names resolved ahead that were used."""
 
     pages: int = 0
     waits: float = 0.0
@@ -115,7 +115,7 @@ class Crawl(ABC):
         self.at(moment, lambda: None)
 
     def hold_back(self, host: Host) -> None:  # noqa: B027 - without a gate nothing is held back
-        """The host did not pass the gate; whoever settles its name puts it back."""
+        """The host did not pass the gate; the settling of its name puts it back."""
 
     def _go_on(self) -> None:
         while self._idle and self._queue and self._queue[0][0] <= self.now:

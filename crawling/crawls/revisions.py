@@ -260,7 +260,7 @@ def _apply_to_run(
     if run.state in ENDED_STATES:
         return
     if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
-        # to this transaction's end: whoever queues URLs after it reads the new weights
+        # to this transaction's end: URLs that are queued after it get the new weights
         with locked_run(run.pk):
             begin_reranking(run.pk)
     edits = "; ".join(

@@ -103,7 +103,7 @@ def try_order(
 def judge_all(
     filters: UrlFilters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1
 ) -> list[RuleCheck]:
-    """Judge addresses in any spelling; those that are no URLs are told, too."""
+    """Judge addresses in any spelling; those that are no URLs are reported, too."""
     asked_for = set(seeds)
     return [_judge(filters, text, asked_for, depth) for text in urls]
 

@@ -49,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the experiment's rows tell how many pages were fetched."""
+        """Log nothing: the experiment's rows have the number of pages."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -38,7 +38,7 @@ class DeadShift(NamedTuple):
 def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     """Show until the block ends that this process works on a shift; one that ends by an exception,
     as PostgreSQL's death, may not be closed, and is reported as absent. Where no file can be kept,
-    the lease alone tells. The worker is the process above this one.
+    only the lease shows it. The worker is the process above this one.
     """
     path = _folder() / f"{process_id}-{epoch}"
     try:

@@ -6,8 +6,8 @@ dead name fails its URLs without a fetch slot; addresses served stale while no s
 name given up; and an answer with hardly a life of its own (TTL 0) for the few seconds in which the
 host is claimed.
 
-The gate holds hosts back only while somebody works at settling names: it opens by itself when the
-last pre-resolver falls silent.
+The gate holds hosts back only while a pre-resolver runs: it opens by itself when the last
+pre-resolver falls silent.
 """
 
 from __future__ import annotations

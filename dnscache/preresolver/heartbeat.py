@@ -25,7 +25,7 @@ def send_heartbeat(
 
     Returns the machine's place among those alive, from 0, and how many they are.
 
-    By it they share the names out; while somebody comes or goes two may ask for one name, which
+    By it they share the names out; while a machine joins or leaves, two may ask for one name, which
     harms nothing.
     """
     depths = {

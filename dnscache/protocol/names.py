@@ -6,8 +6,8 @@ have them. Addresses are recognised as the WHATWG URL standard does it (`127.1`,
 
 Levels (SEEDS D4): 1 is a registered name (`baidu.com`), 2 one label below it, 3 everything deeper.
 The patent counts dots, which makes `com.cn` an owner of names; the public suffix list knows better.
-Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, whoever writes
-their pages.
+Only its ICANN part is used: `a.github.io` and `b.github.io` are one zone of DNS, with pages of many
+authors.
 """
 
 from __future__ import annotations

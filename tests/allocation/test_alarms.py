@@ -87,7 +87,7 @@ def test_it_is_for_those_who_may_see_pools(log_in, flagged, client):
 
 @pytest.fixture
 def lose_a_unit(pool):
-    """Return a function that does; the unit is back before somebody looks whether any is lost."""
+    """Return a function that does; the unit is back before lost units are looked for."""
 
     def lose():
         pool.refresh_from_db()

@@ -23,8 +23,7 @@ from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES
 from tests.stack import BACKGROUND, SCHEDULER, WORKER, Stack, running_stack
 
-#: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may
-#: want
+#: the last keeps Chromium from requests to other servers
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -93,7 +92,7 @@ def user_of(transactional_db) -> Callable[[str], User]:
 @pytest.fixture
 def browse(request, chromium, live_server, user_of, watch) -> Iterator[Browse]:
     """Return a function that opens a page of the site: `browse("operator", "/crawls/",
-    color_scheme="dark")`; None is nobody.
+    color_scheme="dark")`; None: without a log-in.
     """
     contexts: list[BrowserContext] = []
 

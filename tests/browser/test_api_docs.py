@@ -1,5 +1,5 @@
-"""The page that describes the endpoints can be read and tried by whoever is logged in; others are
-led to the log-in.
+"""The page that describes the endpoints can be read and tried with a log-in; without one it
+redirects to the log-in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages stay fresh by themselves, unless whoever reads them says stop."""
+"""Pages refresh themselves, unless the user stops it."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def identified(transactional_db):
 
 @pytest.fixture
 def free_port() -> int:
-    """A port on loopback that nobody listens on."""
+    """A port on loopback without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -115,7 +115,7 @@ def taken(order, make_site, work_off, tmp_path):
 
 @pytest.fixture
 def queue(pool):
-    """The real queue, emptied, with nobody at work on it."""
+    """The real queue, emptied, without workers."""
     queue = django_rq.get_queue(SHIFTS)
     queue.connection.flushdb()
     yield queue

@@ -10,7 +10,7 @@ from crawlsite.roles import make_roles
 
 
 def browser(role: str, **user_fields) -> Client:
-    """A browser in which somebody of that role has logged in."""
+    """A browser in which a user of that role has logged in."""
     make_roles()
     user = User.objects.create_user(role, **user_fields)
     user.groups.add(Group.objects.get(name=role))

@@ -29,7 +29,7 @@ def serve_raw(*talks):
             for talk in talks:
                 try:
                     connection, _ = listener.accept()
-                except OSError:  # the test is over, and nobody came
+                except OSError:  # the test is over, without a connection
                     return
                 accepted.append(connection)
                 with connection:
@@ -39,7 +39,7 @@ def serve_raw(*talks):
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/", accepted
         finally:
-            listener.shutdown(socket.SHUT_RDWR)  # closing alone wakes nobody who waits in accept()
+            listener.shutdown(socket.SHUT_RDWR)  # closing alone wakes no thread in accept()
 
 
 def say(*pieces, pause=0.0, then=lambda connection: None):
@@ -59,7 +59,7 @@ def say(*pieces, pause=0.0, then=lambda connection: None):
 
 
 def read_request(connection):
-    """Returns the path asked for; None: nobody asked."""
+    """Returns the path asked for; None: no request."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         piece = connection.recv(4096)

@@ -13,7 +13,7 @@ from tests.crawlsite.supervised import Supervisor
 
 @pytest.fixture(scope="session")
 def make_place() -> Iterator[Callable[..., Path]]:
-    """Makes directories with short names that everybody may enter, or nobody but their owner."""
+    """Makes directories with short names that all accounts may enter, or only their owner."""
     made = []
 
     def make(mode: int = 0o755) -> Path:

@@ -59,7 +59,7 @@ def test_commands_give_one_line_and_no_traceback(tmp_path, variable):
 
 
 def test_command_without_a_running_database_says_how_to_get_one(tmp_path):
-    """Also after a crash: a urls.env that was left behind misleads nobody."""
+    """Also after a crash: a urls.env that was left behind has no effect."""
     (tmp_path / "urls.env").write_text("DATABASE_URL=postgresql://app@/crawlsite?host=/gone\n")
     answer = subprocess.run(
         [sys.executable, "manage.py", "new_password"],

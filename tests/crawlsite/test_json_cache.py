@@ -1,4 +1,4 @@
-"""Whoever can write to Redis gets no code run by the web processes that read the cache."""
+"""Write access to Redis does not let code run in the web processes that read the cache."""
 
 from __future__ import annotations
 

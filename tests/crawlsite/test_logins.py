@@ -1,4 +1,4 @@
-"""Whoever guesses passwords is stopped and logged, at both doors; others log in meanwhile."""
+"""Guesses of passwords are stopped and logged, at both log-ins; others log in meanwhile."""
 
 from __future__ import annotations
 

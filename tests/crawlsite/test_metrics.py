@@ -1,4 +1,4 @@
-"""`/metrics` tells programs what the rows say, and nobody else."""
+"""`/metrics` shows the rows to programs with the permission only."""
 
 from __future__ import annotations
 

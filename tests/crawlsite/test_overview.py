@@ -1,5 +1,5 @@
-"""The first page after the log-in: what runs, what waits and on what, what needs somebody, in a
-fixed number of queries.
+"""The first page after the log-in: running and waiting crawls with reasons, those that need an
+operator, in a fixed number of queries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the pages look and behave is everybody's own choice, and kept on the account."""
+"""How the pages look and behave is each user's choice, and kept on the account."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_exact_times_are_in_the_zone_of_whoever_looks_and_files_in_utc():
         viewer.get("/crawls/list.csv").streaming_content
     )
     assert viewer.get("/api/v1/crawls").json()["items"][0]["started_at"].startswith("2026-01-31T23")
-    # a moment without a zone is one of the zone of whoever asks
+    # a moment without a zone is in the user's zone
     assert "Manuals" in viewer.get("/crawls/?since=2026-02-01T08:00").text
     assert "Manuals" not in viewer.get("/crawls/?since=2026-02-01T09:00").text
     assert "Manuals" not in operator.get("/crawls/?since=2026-02-01T08:00").text

@@ -8,7 +8,7 @@ from functools import cache
 
 from django.db import connection
 
-#: what migrations and Django itself put there once; nobody writes it afterwards
+#: what migrations and Django itself put there once; it is not written afterwards
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}
 
 #: The lock waits, as TRUNCATE would, for a transaction that a killed program left behind. In the

@@ -1,4 +1,4 @@
-"""Expired addresses are served while nobody answers, and say so (RFC 8767)."""
+"""Expired addresses are served while no server answers, and are flagged (RFC 8767)."""
 
 import time
 

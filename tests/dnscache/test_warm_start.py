@@ -110,7 +110,7 @@ def test_workers_that_learn_different_things_converge_on_the_newest(
         dns_server.hosts["a.test"] = [f"192.0.2.{turn}"]
         clock.advance(301)
         worker.resolve("a.test")
-    # everybody's memory of it has expired, but for the last one's the row as well
+    # it has expired from the memory of each, but for the last one's the row as well
     clock.advance(300)
 
     dns_server.hosts["a.test"] = ["192.0.2.77"]

@@ -48,7 +48,7 @@ def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list
     moments = sorted(chance.sample(range(1, int(wanted * 0.9)), len(victims)))
     for moment, victim in zip(moments, victims, strict=True):
         eventually_moving(lambda moment=moment: asked(webs) >= moment, lambda: asked(webs), 150)
-        if not stage.kill(victim, chance):  # nobody had a shift at that moment
+        if not stage.kill(victim, chance):  # no process had a shift at that moment
             stage.kill("scheduler", chance)
 
 

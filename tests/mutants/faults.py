@@ -1,5 +1,5 @@
 """The faults. Each is one that a careful person could make, and that makes a bank leak, hang or
-starve somebody.
+starve a process.
 """
 
 from __future__ import annotations

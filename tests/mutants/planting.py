@@ -1,5 +1,5 @@
-"""Plant a fault: a function's source with one piece changed takes the function's place, for whoever
-has imported it.
+"""Plant a fault: a function's source with one piece changed takes the function's place in all
+modules that imported it.
 """
 
 import __future__

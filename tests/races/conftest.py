@@ -53,7 +53,7 @@ def meanwhile(transactional_db) -> Iterator[Callable[..., Future]]:
 
 @pytest.fixture
 def decided_by_the_services() -> Iterator[None]:
-    """Decisions step by step: those that the server takes alone are one statement, in which nobody
+    """Decisions step by step: those that the server takes alone are one statement, in which no test
     can stop.
     """
     with planted(NEVER_QUICK):

@@ -1,4 +1,4 @@
-"""What two rivals at the bank may find, whoever comes first."""
+"""What two rivals at the bank may find, in either order."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ RELEASE_STEPS = {
     "before the write": ("allocation_write_release(", True),
     "before the commit": ("allocation_write_release(", False),
 }
-#: where somebody waits for what comes back
+#: with a waiter for what comes back
 STEPS_TO_A_WAITER = {
     "after the units are back": ("allocation_write_release(", False),
     "before the commit": ("allocation_write_grant(", False),
@@ -114,8 +114,8 @@ def test_request_past_a_waiter_of_a_client_that_is_lost_leaves_no_half_grant(
 def test_request_whose_reply_is_lost_after_the_commit_is_told_by_the_outbox_or_reaped(
     make_pool, make_process
 ):
-    """After the commit, before anybody was woken: the message is there, and without it the lease of
-    the pick-up runs out.
+    """After the commit, before any wake-up: the message is there, and without it the lease of the
+    pick-up runs out.
     """
     pool = make_pool(4)
     process, request_id = make_process(pool, "p", (4,)), uuid4()

@@ -1,6 +1,6 @@
 """AC7: eight clients at once in each other's way.
 
-Nothing is lost, nobody hangs, nobody is left waiting.
+Nothing is lost, no client hangs, none is left waiting.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from django.urls import URLPattern, get_resolver
 from crawlsite.api.root import api
 from serving.access import authenticated, needs
 
-#: for everybody, or, as /metrics, with a check of its own
+#: public, or, as /metrics, with a check of its own
 PUBLIC = {
     "about-this-crawler/",
     "shared/<slug:token>/",
@@ -72,7 +72,7 @@ def test_every_permission_that_is_asked_for_exists(db):
 
 @pytest.fixture
 def answer(db, rf: RequestFactory):
-    """Return a function that asks a view for operators as somebody: `answer("POST", user)`."""
+    """Return a function that asks a view for operators as a user: `answer("POST", user)`."""
 
     @authenticated(needs="crawling.change_crawljob", methods=("POST",))
     def view(request):

@@ -1,4 +1,4 @@
-"""Tables in CSV hold no formulas, whoever wrote their texts."""
+"""Tables in CSV hold no formulas, from any source."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def serve_cases(cases: Iterable[Case], names: NameServer) -> Iterator[list[CaseS
             server.port = listener.getsockname()[1]
             names.hosts.update({host: [server.address] for host in case.hosts})
             threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
-            # closing alone wakes nobody in accept()
+            # closing alone wakes no thread in accept()
             stack.callback(listener.shutdown, socket.SHUT_RDWR)
             stack.callback(server.closing.set)
             servers.append(server)

@@ -1,4 +1,4 @@
-"""`/api/v1/alerts`: who is told what happens, by webhook or e-mail, and every telling."""
+"""`/api/v1/alerts`: listeners by webhook or e-mail, and every delivery."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

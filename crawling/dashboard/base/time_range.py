@@ -21,8 +21,8 @@ class TimeRange:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> TimeRange:
-        """Of an address, in ISO 8601, in the time zone of whoever asks where nothing else is said;
-        nonsense counts as nothing.
+        """Of an address, in ISO 8601, in the user's time zone unless another is given; nonsense
+        counts as nothing.
         """
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
 

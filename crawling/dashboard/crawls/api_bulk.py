@@ -259,7 +259,8 @@ def create_test_fetch(
 ) -> Status:
     """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
     minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
-    any crawl. The answers are kept for an hour, for whoever asked."""
+    any crawl. The answers are kept for an hour, for the user who asked.
+    """
     inquiry, mistakes = request_test_fetch(order, by=request.user)
     if inquiry is None:
         raise BadOrder(mistakes)

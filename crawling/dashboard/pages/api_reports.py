@@ -197,9 +197,10 @@ def get_page_diff(
     old_id: PageId,
     new_id: PageId,
 ) -> Status:
-    """The ids are those that the list of changes tells. A background job compares them: until then
-    this answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no
-    text, cannot be compared."""
+    """The ids are those of the list of changes. A background job compares them: until then this
+    answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no text,
+    cannot be compared.
+    """
     old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
     question = {"old": old_id, "new": new_id}
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)

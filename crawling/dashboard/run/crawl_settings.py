@@ -90,7 +90,7 @@ class CrawlSettings:
 def set_fields(
     part: type[BaseModel], values: Mapping[str, Any], *, always: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Heading and value in words of each field that is not as usual, or is `always` told."""
+    """Heading and value in words of each field that is not as usual, or is `always` shown."""
     told: dict[str, list[str]] = {}
     for one in fields_of(part):
         value = values.get(one.name, one.default)

@@ -145,7 +145,7 @@ def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: i
     """The first lines behind the line of that id, for clients that follow the log.
 
     Lines younger than SETTLED_AFTER come again with the next look, so that one that was written
-    before them and seen after them is not missed; they are told apart by their ids.
+    before them and seen after them is not missed; their ids distinguish them.
     """
     lines, newer = _look(run, wanted, after, most)
     settled = max(after, settled_id(run, now))

@@ -125,7 +125,7 @@ class Book:
         return set(left)
 
     def verdict(self, name: int, amounts: Vector) -> str:
-        """The definition's answer to a request within Need, whoever's turn it may be."""
+        """The definition's answer to a request within Need, regardless of turns."""
         if not fits(amounts, self.available):
             return "wait_unavailable"
         row = self.rows[name]

@@ -319,8 +319,8 @@ class BankMachine(RuleBasedStateMachine):
                 assert self.seen.passed[request] == times, "a bypass was not counted"
 
     def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
-        """Whoever holds nothing passes the first in turn only so often, as long as that one is the
-        first.
+        """A process that holds nothing passes the first in turn only so often, as long as that one
+        is the first.
         """
         if self.first is None or self.first != self.book.first_in_turn(self.seen.passed):
             return
@@ -343,8 +343,8 @@ class BankMachine(RuleBasedStateMachine):
         self.stuck = stuck
 
     def nobody_waits_who_need_not(self) -> None:
-        """Nobody waits for what is free and safe, but one that holds nothing while it is the turn
-        of the first.
+        """No process waits for what is free and safe, except one that holds nothing while it is the
+        turn of the first.
         """
         self.first = self.book.first_in_turn(self.seen.passed)
         ahead = set()
@@ -361,7 +361,9 @@ class BankMachine(RuleBasedStateMachine):
             ahead.add(request)
 
     def teardown(self) -> None:
-        """Let everybody who does not wait ask for all it needs, then finish: nobody may be left."""
+        """Let every process that does not wait request all its Need, then finish: none may be
+        left.
+        """
         self.let_everybody_be_able_to_finish()
         while movers := self.book.who(waiting=False):
             for name in movers:

@@ -1,5 +1,5 @@
-"""Chance against the bank: whatever processes, operators and time do, the book agrees and everybody
-can finish.
+"""Chance against the bank: whatever processes, operators and time do, the book agrees and every
+process can finish.
 """
 
 from __future__ import annotations

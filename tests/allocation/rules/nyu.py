@@ -7,9 +7,9 @@ where there are several (`+1b`), `@2` before an activity makes the task compute 
 first, and `T@1` before its end. `c4,4` initiates class after class, a cycle each.
 
 In a cycle those that were blocked try again first, in the order in which they became so, then the
-others act by number. What is given back can be used in the next cycle. If nobody could do anything,
-the naive manager aborts the lowest-numbered task, and the next, until somebody's request fits. The
-banker aborts whoever claims more than there is or asks for more than it claimed.
+others act by number. What is given back can be used in the next cycle. If no task could act, the
+naive manager aborts the lowest-numbered task, and the next, until a request fits. The banker aborts
+a task that claims more than there is or asks for more than it claimed.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def grants(
 def rounds_until_done(
     capacity: Vector, claims: list[Vector], random: Random | None, *, policy: str, most: int
 ) -> int | None:
-    """Each round everyone asks for one more class of its claim; whoever is refused gives all back
+    """Each round everyone asks for one more class of its claim; a refused process gives all back
     when the round ends.
     """
     available, held, left = (

@@ -1,4 +1,4 @@
-"""AC6: nobody starves and nothing hangs under the bank's rules, in the benchmark's simulation;
+"""AC6: no process starves and none hangs under the bank's rules, in the benchmark's simulation;
 strict turns do hang.
 """
 

@@ -1,4 +1,4 @@
-"""A grant is written by one call of the server, and so is a release, whoever has decided it."""
+"""A grant is written by one call of the server, and so is a release, after any kind of decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A kept pause: units stay reserved without a shift, and nobody's safety may rest on them."""
+"""A kept pause: units stay reserved without a shift, and the safety of others may not rest on
+them.
+"""
 
 from __future__ import annotations
 

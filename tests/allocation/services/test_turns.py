@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def crowd(make_pool, make_process):
-    """Four units, two of them held; `big` wants all and waits; nobody but a holder may pass it more
+    """Four units, two of them held; `big` requests all and waits; only a holder may pass it more
     than once.
     """
     pool = make_pool(4)

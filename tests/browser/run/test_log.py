@@ -1,5 +1,5 @@
-"""The log as it grows in a browser: it follows, it stops following for whoever reads, and it tells
-when nobody answers.
+"""The log as it grows in a browser: it follows, it stops following when a user scrolls, and it
+reports a server that does not answer.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
 
 def test_a_server_that_is_not_there_is_told_in_a_sentence(started):
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        taken.bind(("127.0.0.1", 0))  # without a listener
         Listener.objects.update(url=f"http://127.0.0.1:{taken.getsockname()[1]}/")
         send_due()
 

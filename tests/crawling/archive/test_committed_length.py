@@ -1,5 +1,5 @@
 """A file's length is committed with the pages of everything before it: a kill right afterwards
-leaves no record that is nobody's.
+leaves no record without a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of the archive are in step with the database, whoever dies when."""
+"""Files of the archive are in step with the database after any crash."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_run_that_has_ended_leaves_no_torn_file(run):
         file.close()
 
     seal_all(run.pk)
-    # its slot is held: somebody may be writing
+    # its slot is held: a shift may be writing
     assert kept.row.path.read_bytes() == b"committedtorn"
     slot.close()
     seal_all(run.pk)

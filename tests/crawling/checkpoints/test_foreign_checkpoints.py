@@ -1,4 +1,4 @@
-"""A checkpoint made by a stranger: it gives nobody a file of this server, and takes none away."""
+"""A checkpoint made by a stranger: it can neither read nor remove a file of this server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Hosts at one address take turns there, in all crawls; who asks for no rest, and addresses that
-serve everybody, have no clock.
+"""Hosts at one address take turns there, in all crawls; hosts that ask for no rest, and shared
+addresses, have no clock.
 """
 
 from datetime import timedelta

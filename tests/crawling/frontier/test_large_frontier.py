@@ -33,7 +33,7 @@ WHERE q.run_id = %s AND h.name <> %s
 
 
 def fill(run: Run, host: str, *, hosts: int, urls: int) -> None:
-    """Let so many hosts wait with so many URLs each; nobody listens there."""
+    """Let so many hosts wait with so many URLs each; no server listens there."""
     with connection.cursor() as cursor:
         cursor.execute(ADD_HOSTS, [host.partition(":")[2], hosts])
         cursor.execute(ADD_QUEUES, [run.pk, urls, host])

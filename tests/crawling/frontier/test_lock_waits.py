@@ -91,8 +91,8 @@ def test_resting_queues_wait_for_the_runs_lock():
 
 @pytest.mark.django_db(transaction=True)
 def test_hosts_of_links_and_of_traps_are_made_in_one_order():
-    """Another run has made the first of them and wants to make the second: whoever had that already
-    would wait for it in turn.
+    """Another run has made the first of them and wants to make the second: a run that had it
+    already would wait for it in turn.
     """
     frontier = Frontier()
     frontier.sow("a.test/1")

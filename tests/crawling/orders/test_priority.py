@@ -33,7 +33,7 @@ SEED = "http://127.0.0.1:8900/"
 
 @pytest.fixture
 def hog(pool):
-    """Somebody who has all workers."""
+    """A process that holds all workers."""
     process = register_process(pool=pool.pk, label="hog", run_ref="", maximum={"worker": 4})
     request_resources(process=process.pk, amounts={"worker": 4}, request_id=uuid4())
     granted_starts()

@@ -1,5 +1,5 @@
-"""A host that has too much to do is left alone by all crawls, across shifts, and costs nobody
-anything meanwhile.
+"""A host that has too much to do is left alone by all crawls, across shifts, and costs no other
+host time meanwhile.
 """
 
 from __future__ import annotations

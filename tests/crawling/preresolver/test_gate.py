@@ -1,4 +1,4 @@
-"""The gate: while somebody resolves ahead, a crawl takes only hosts whose name is settled."""
+"""The gate: while a pre-resolver runs, a crawl takes only hosts whose name is settled."""
 
 import time
 

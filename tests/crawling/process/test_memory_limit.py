@@ -1,5 +1,5 @@
 """A work process has the memory that the bank granted and a fixed amount beside it; a document that
-wants more costs nobody else.
+needs more fails no other.
 """
 
 from __future__ import annotations

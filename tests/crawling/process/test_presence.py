@@ -68,7 +68,9 @@ def worker_whose_process_was_killed(tmp_path):
 
 @pytest.fixture
 def killed(worker_whose_process_was_killed):
-    """Return a function that kills a work process and its worker, for whom nobody waits yet."""
+    """Return a function that kills a work process and its worker, which its parent has not waited
+    for yet.
+    """
 
     def kill(process_id, epoch, worker):
         pid = worker_whose_process_was_killed(process_id, epoch, worker)

@@ -75,7 +75,7 @@ def test_its_death_leaves_its_successors_books_open(left_behind):
 
 
 def test_a_start_that_nobody_had_taken_up_goes_back(order):
-    """A work process may be killed before it does so; nobody has to wait then."""
+    """A work process may be killed before it does so; no wait is needed then."""
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
     ((process, epoch),) = granted_starts()
 

@@ -1,5 +1,5 @@
-"""When a run ends (SEEDS B13): once nothing waits and nobody has anything in hand that might bring
-more.
+"""When a run ends (SEEDS B13): once nothing waits and no shift has a URL in process that might
+bring more.
 """
 
 from allocation.services import take_lease

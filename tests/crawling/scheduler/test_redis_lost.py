@@ -31,8 +31,8 @@ from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 PAGES = 30
 
 
-#: by the reaper, who takes back what nobody picks up; and with the times that are shipped, in the
-#: drill, by being sent again
+#: by the reaper, which takes back what no worker picks up; and with the times that are shipped, in
+#: the drill, by being sent again
 PICKUP_SECONDS = [3, pytest.param(120, marks=pytest.mark.drill)]
 
 

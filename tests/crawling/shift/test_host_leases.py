@@ -70,7 +70,7 @@ def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_sta
     turns, monkeypatch, hosts, visits
 ):
     """A turn is over at once here, and there is room for two: none waits for another's last URL,
-    and none goes for nobody's sake.
+    and none goes without need.
     """
     monkeypatch.setattr("crawling.shift.host_leases.TURN_SECONDS", 0.0)
     monkeypatch.setattr("crawling.shift.host_leases.HOSTS_PER_THREAD", 2)

@@ -74,8 +74,9 @@ def test_a_host_that_is_put_while_a_fetch_thread_waits_for_a_later_one_is_taken_
 
 
 def test_a_host_is_in_one_hand_at_a_time(bench):
-    """Eight fetch threads share three hosts of fifty URLs; whoever holds a host must be alone with
-    it."""
+    """Eight fetch threads share three hosts of fifty URLs; a thread that holds a host must be alone
+    with it.
+    """
     visits = [visit(name, urls=50) for name in "abc"]
     held, clashes = set(), []
     for one in visits:

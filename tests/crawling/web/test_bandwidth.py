@@ -49,7 +49,9 @@ def test_what_is_not_used_is_not_saved_up_beyond_a_second():
     st.lists(st.tuples(st.integers(0, 10**7), st.floats(0, 5)), min_size=1, max_size=50),
 )
 def test_in_the_long_run_the_rate_is_kept_whatever_is_taken_when(rate, takes):
-    """Whoever waits as told has, at any time, no more than the rate's share and one burst."""
+    """A caller that waits as returned has, at any time, no more than the rate's share and one
+    burst.
+    """
     clock = Clock()
     bandwidth, taken, begun = Bandwidth(rate, now=clock), 0, clock.now
 

@@ -6,7 +6,7 @@ from crawling.models import Url
 from crawling.web.statuses import FetchStatus
 from dnscache.services import flush
 
-#: 127.0.0.2 as somebody would write it who wants it to pass
+#: 127.0.0.2 in disguise
 SPELLINGS = [
     "127.2",
     "2130706434",

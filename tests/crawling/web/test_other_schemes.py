@@ -1,5 +1,5 @@
 """`ftp:` and `file:` are fetched, too (SEEDS B1, B14): never from elsewhere than was vetted, and
-never what nobody allowed.
+never what was not allowed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whoever asks for what somebody else holds for too long is told to ask again, and when."""
+"""A request that waits too long for a lock is answered with the time to try again."""
 
 from __future__ import annotations
 

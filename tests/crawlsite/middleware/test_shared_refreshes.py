@@ -1,6 +1,4 @@
-"""Live pages are rendered once for all who look at them, and nobody sees by that what his role
-forbids.
-"""
+"""Live pages are rendered once for all who look at them, and no user sees what his role forbids."""
 
 from __future__ import annotations
 

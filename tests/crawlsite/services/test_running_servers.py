@@ -36,7 +36,7 @@ def server(request, running) -> psutil.Process:
 
 
 def test_second_start_in_the_same_directory_starts_nothing_and_names_the_first(running):
-    """Rule 1: Valkey guards its files against nobody, so the lock does."""
+    """Rule 1: Valkey does not lock its files, so the lock file does."""
     rival = EmbeddedServers(running.state_dir)
 
     with pytest.raises(StartError, match=f"in use by process {os.getpid()}"):

@@ -1,5 +1,5 @@
-"""Kills, crashes, foreign processes and odd places: the pair starts again, keeps its data and harms
-nobody.
+"""Kills, crashes, foreign processes and odd places: the servers start again, keep their data and
+harm no other process.
 """
 
 import re
@@ -290,8 +290,8 @@ def test_state_directory_that_moved_into_a_private_place_still_serves(make_place
 
 
 def as_ordinary_user(place: Path) -> dict:
-    """How to start a Python as `nobody`; where nobody can run one, as ours in a user namespace
-    without capabilities.
+    """How to start a Python as `nobody`; where that account can run none, as ours in a user
+    namespace without capabilities.
     """
     # redis asks for it below Python 3.11.3
     (place / "async_timeout.py").write_text("from asyncio import timeout\n")
@@ -317,7 +317,7 @@ def as_ordinary_user(place: Path) -> dict:
 
 @needs_root
 def test_ordinary_user_needs_nothing_else(place):
-    """Rule 6: the servers run as whoever starts them."""
+    """Rule 6: the servers run as the account that starts them."""
     place.chmod(0o777)
     who = (
         "grep Uid /proc/self/status; grep Uid /proc/$(cut -d' ' -f1 "

@@ -1,4 +1,4 @@
-"""Documents that are hostile to whoever reads them, or odd."""
+"""Documents that are hostile to parsers, or odd."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def list_log_lines(
     limit: LogLimit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the message or of its URL; a page may be short although there are more: only
-    `next` tells the end.
+    `next` shows the end.
 
     To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the
     `after` to ask with again, now or later. Lines of the last ten seconds come again, so that none

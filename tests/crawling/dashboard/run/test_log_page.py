@@ -128,7 +128,7 @@ def test_a_line_that_is_seen_after_its_successor_is_not_missed(run):
     late = LogLine.objects.create(run=run, level=Level.INFO, message="line 10")
     LogLine.objects.create(run=run, level=Level.INFO, message="line 11")
     late_id = late.pk
-    late.delete()  # as long as its transaction is not over nobody sees it
+    late.delete()  # it is not visible before its transaction has ended
     first = log_after(run, LogFilter(), after=pk(9), now=timezone.now(), most=50)
     LogLine.objects.create(pk=late_id, run=run, level=Level.INFO, message="line 10")
 
@@ -237,7 +237,7 @@ def test_the_command_prints_the_end_and_follows_each_line_once_to_the_end_of_the
             for number in range(10, 14):
                 write(run.pk, f"line {number}")
             late.append(LogLine.objects.get(message="line 10"))
-            # as long as its transaction is not over nobody sees it
+            # it is not visible before its transaction has ended
             LogLine.objects.filter(message="line 10").delete()
         else:
             late[0].save()

@@ -48,14 +48,8 @@ class Sowings:
     def steps(self) -> Iterator[tuple[str, Callable[[], Step]]]:
         """Name of each step, and a function that prepares one round of it."""
         for order in (Order.BREADTH_FIRST, Order.BEST_FIRST):
-            yield (
-                f"{order}: schedule new links",
-                lambda order=order: self._schedule(order, self._new()),
-            )  # type: ignore[misc]
-            yield (
-                f"{order}: schedule known links",
-                lambda order=order: self._schedule(order, self._known),
-            )  # type: ignore[misc]
+            yield f"{order}: new links", lambda of=order: self._schedule(of, self._new())  # type: ignore[misc]
+            yield f"{order}: known links", lambda of=order: self._schedule(of, self._known)  # type: ignore[misc]
         yield (
             "best_first: lift what was seen",
             lambda: self._schedule(Order.BEST_FIRST, self._known, gain=1.0),

@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
+from allocation.wording import whole_number
 from crawling.audit import note
 from crawlsite.models import ApiToken
 from serving.access import AuthenticatedRequest, authenticated
@@ -58,9 +59,8 @@ def issue_token(user: User, name: str, days: str) -> str:
     name, errors = name.strip(), {}
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         errors["name"] = f"Give it a name of one line, at most {LONGEST_NAME} characters."
-    if days and not (
-        days.isascii() and days.isdigit() and len(days) < 5 and 1 <= int(days) <= MOST_DAYS
-    ):
+    lasts = whole_number(days, most_digits=4)
+    if days and not (lasts and lasts <= MOST_DAYS):
         errors["days"] = (
             f"Days are a whole number from 1 to {MOST_DAYS:,}; leave it empty for a token that "
             "stays until it is revoked."
@@ -69,7 +69,7 @@ def issue_token(user: User, name: str, days: str) -> str:
         raise BadToken(errors)
     try:
         with transaction.atomic():
-            token = make_token(user, name, days=int(days) if days else None)
+            token = make_token(user, name, days=lasts)
             note(
                 user,
                 user,

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from allocation.wording import whole_number
 from crawling.dashboard.base.requests import back, next_page
 from crawling.errors import BadOrder
 from crawling.orders.schedules import zones
@@ -72,17 +73,13 @@ def _given(request: HttpRequest) -> dict[str, Any]:
     given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
     given["time_zone"] = given["time_zone"].strip()
     for name in NUMBERS:
-        given[name] = _number(given[name])
+        given[name] = whole_number(given[name], most_digits=4)
     given["hidden_columns"] = {
         name: [key for key in heads if key not in request.POST.getlist(f"columns-{name}")]
         for name, heads in COLUMNS.items()
     }
     given[FIRST_STEPS] = "first_steps" not in request.POST
     return given
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else None
 
 
 @authenticated(needs="", methods=("POST",))
@@ -94,7 +91,11 @@ def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
     try:
         change_preference(
             request.user,
-            {"refresh_seconds": _number(request.POST.get("refresh_seconds", ""))},
+            {
+                "refresh_seconds": whole_number(
+                    request.POST.get("refresh_seconds", ""), most_digits=4
+                )
+            },
         )
     except BadOrder as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")

@@ -66,7 +66,7 @@ class StoredDocument:
     #: id of the page that has it
     page: int
     headers: Mapping[str, str]
-    #: whoever has it closes it
+    #: its receiver closes it
     body: DocumentStream
 
 

@@ -43,7 +43,7 @@ class StoredRecord:
 
 @dataclass(frozen=True)
 class OpenRecord:
-    """A record of which only header and head are in memory. Whoever has it closes its payload."""
+    """A record with only header and head in memory. Its receiver closes its payload."""
 
     header: str
     head: str

@@ -20,7 +20,7 @@ def new_spool() -> IO[bytes]:
 
 
 class DocumentStream:
-    """The bytes of a document. Its length is theirs; whoever has it last closes it."""
+    """The bytes of a document. Its length is theirs; the last holder closes it."""
 
     def __init__(self, content: IO[bytes], size: int) -> None:
         self.content, self._size = content, size

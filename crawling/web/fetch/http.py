@@ -54,7 +54,7 @@ class Fetched:
     #: HTTP's, or a negative FetchStatus
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: decoded; whoever has the answer last closes it
+    #: decoded; the last holder of the answer closes it
     body: DocumentStream = NO_DOCUMENT
     seconds: float = 0.0
     #: the reason for a negative status
@@ -80,7 +80,7 @@ class Fetched:
             self.exchange.close()
 
     def close_document(self) -> None:
-        """Let go what the exchange has not, which somebody else closes."""
+        """Close the body unless the exchange has it, which is closed elsewhere."""
         if not self._is_shared:
             self.body.close()
 
@@ -90,7 +90,7 @@ class Fetched:
         return replace(self, exchange=None)
 
     def in_memory(self, most: int) -> Fetched:
-        """The answer with the beginning of its document, which nobody has to close."""
+        """The answer with the beginning of its document, which need not be closed."""
         body = DocumentStream.of(self.body.start(most))
         self.close_document()
         return replace(self, body=body)

@@ -77,8 +77,7 @@ class MemoryBudget:
         return self._rest - self.taken
 
     def set_rest(self, rest: int, most: int) -> None:
-        """The pool has granted or been given back: so much there is now beyond the fetch threads'
-        shares."""
+        """Set the size beyond the fetch threads' shares, after a grant or a release."""
         with self._changed:
             self._rest, self.most = rest, most
             self._changed.notify_all()
@@ -90,7 +89,7 @@ class MemoryBudget:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has or wants a piece."""
+        """Whether no piece is held or awaited."""
         return not self._taken and not self._waits
 
     def clear(self) -> bool:

@@ -23,7 +23,7 @@ from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """A row edited by hand would skip the safety check. Whoever has the permission may look."""
+    """A row edited by hand would skip the safety check. Users with the permission may look."""
 
     permission = "allocation.view_pool"
 

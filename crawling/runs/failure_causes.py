@@ -76,7 +76,7 @@ def failure_causes(
 ) -> list[FailureCause]:
     """The commonest causes with samples of their URLs, failures before exclusions.
 
-    counts: state, status and number of the run's URLs, of whoever has read them already.
+    counts: state, status and number of the run's URLs, if the caller has read them already.
     """
     if counts is None:
         found = causes_without_samples(run, most=most)

@@ -25,7 +25,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PA
 
 
 def preference_of(user: User | AnonymousUser) -> Preference:
-    """What somebody chose, or what is usual."""
+    """A user's choice, or the default."""
     # a user without a row has no such attribute
     return getattr(user, "preference", None) or Preference()
 

@@ -84,7 +84,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
 
 @authenticated(needs="", methods=("POST",))
 def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep how often live pages ask anew.
+    """Keep how often live pages ask again.
 
     Only pace.js asks for it: without scripts no page is live.
     """
@@ -104,8 +104,8 @@ def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="", methods=("POST",))
 def keep_look(request: AuthenticatedRequest) -> HttpResponse:
-    """Keep the `theme` or the `density` that somebody chose, or whether the first steps are hidden,
-    and show the page again.
+    """Store the chosen `theme` or `density`, or whether the first steps are hidden, and show the
+    page again.
     """
     given: dict[str, Any] = {
         name: request.POST[name] for name in ("theme", "density") if name in request.POST

@@ -104,7 +104,7 @@ def run_view(
 ) -> CrawlView:
     """The crawl as one of its runs has it, which need not be the latest.
 
-    waits, processes: as in `wait_reasons`. counts: of whoever has read them already.
+    waits, processes: as in `wait_reasons`. counts: if the caller has read them already.
     """
     is_working = run.state in WORKING_STATES
     idle = wait_reasons([run], waits=waits, processes=processes) if is_working else {}

@@ -29,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 def stall_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Stall | None:
     """The verdict on a run; None: it has ended. wait: why it waits for resources, if it does.
 
-    rows: of whoever has read them already.
+    rows: if the caller has read them already.
     """
     return None if run.state in ENDED_STATES else verdict(facts_of(run, wait, rows))
 

@@ -42,7 +42,7 @@ class ProcessHoldings:
 def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
     """The run's processes that hold or wait for something.
 
-    rows: of whoever has read them already.
+    rows: if the caller has read them already.
     """
     processes = rows.processes if rows else run.processes.select_related("bank_process__pool")
     enrolled = [(one.number, one.bank_process) for one in processes if one.bank_process]

@@ -8,6 +8,7 @@ from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
+from crawlsite.attention import attention, attention_count
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.help.views import show as help_page
 from crawlsite.overview import numbers, overview
@@ -20,6 +21,8 @@ handler403 = "crawlsite.refusal_pages.permission_denied"
 handler500 = "crawlsite.middleware.request_ids.server_error"
 urlpatterns = [
     path("", overview, name="home"),
+    path("attention/", attention, name="attention"),
+    path("attention/count/", attention_count, name="attention-count"),
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),

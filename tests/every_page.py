@@ -36,6 +36,7 @@ NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/pages/<int:url>/document/",
     "crawls/<int:pk>/archive/<int:number>/",
+    "attention/count/",
     "login/",
     "shared/<slug:token>/",
     "api/v1/",

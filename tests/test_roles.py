@@ -45,6 +45,8 @@ STEERING = "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abor
 #: route -> method -> the least role; methods that are left out are not allowed
 ROUTES: dict[str, dict[str, Role]] = {
     "": {"GET": VIEWER},
+    "attention/": {"GET": VIEWER},
+    "attention/count/": {"GET": VIEWER},
     "overview.csv": {"GET": VIEWER},
     "login/": {"GET": NOBODY, "POST": NOBODY, "PUT": NOBODY},
     "logout/": {"POST": NOBODY},

@@ -30,6 +30,8 @@ WITHOUT = {
 }
 SHOWN = {
     "": "get_overview list_overview_minutes list_pools get_health",
+    "attention/": "get_overview list_pools get_health",
+    "attention/count/": "get_overview list_pools get_health",
     "overview.csv": "list_overview_minutes",
     "health/": "get_health",
     "crawls/": "list_crawls",

@@ -55,3 +55,15 @@ def test_a_private_site_takes_five_clicks_at_most(newcomer, make_web):
     work_off(Run.objects.get())
     newcomer.reload()
     expect(newcomer.get_by_role("region", name="Latest pages")).to_contain_text("Page 0")
+
+
+def test_enter_in_a_field_saves_and_allows_nothing(newcomer):
+    newcomer.goto("/crawls/new/")
+    newcomer.get_by_label("Start at these addresses").fill("127.0.0.1:8900")
+    name = newcomer.get_by_label("Name", exact=True)
+    name.fill("Intranet")
+    expect(newcomer.get_by_role("button", name="Allow 127.0.0.1")).to_be_visible()
+    name.press("Enter")
+
+    expect(newcomer.get_by_role("heading", level=1)).to_have_text("Intranet")
+    assert not AllowedNetwork.objects.exists()

@@ -90,7 +90,7 @@ def crawls_now() -> CrawlsOverview:
     idle += _resting({*waiting, *working}, SOME - len(idle))
     views = crawl_views([run.crawl for run in busy])
     reasons = wait_reasons(idle)
-    worries = _worries()
+    worries = crawl_problems()
     return CrawlsOverview(
         states=states,
         at_work=[
@@ -122,7 +122,7 @@ def _resting(others: Collection[int], most: int) -> list[Run]:
     )
 
 
-def _worries() -> list[CrawlProblem]:
+def crawl_problems() -> list[CrawlProblem]:
     """Troubles first, then what failed within a day. At most a hundred of each are read."""
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)

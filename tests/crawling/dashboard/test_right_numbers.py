@@ -21,7 +21,9 @@ from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
 from crawling.dashboard.run.statuses import shares
 from crawling.dashboard.templatetags.crawls import seconds
-from crawling.models import AllowedNetwork, Run, RunCount, Shift
+from crawling.frontier.run_limits import limit_reached
+from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
+from crawling.runs.counts import counts_of
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontier.test_unchanged import versioned
 from tests.crawling.pages import browser, soup
@@ -188,3 +190,21 @@ def test_one_failure_is_not_called_all_of_them(failed, words):
     context = Context({"page": {**page, "run": {"number": 1}}, "perms": perms})
 
     assert words in Template("{% include 'crawling/_crawl_causes.html' %}").render(context)
+
+
+def test_charts_and_counts_of_a_run_tell_the_same_numbers(make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/a">a</a><a href="/gone">x</a>', "/a": "x"})
+    run = crawl_to_the_end(f"{site.url}/")
+    counts = counts_of([run.pk])[run.pk]
+
+    chart = chart_of_run(run)
+
+    assert (chart.fetched, chart.failed) == (counts.fetched, counts.failed) == (3, 1)
+    assert counts.fetched == counts.succeeded + counts.failed + counts.excluded
+
+
+def test_a_limit_is_told_with_separators_like_every_number(order, transactional_db):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", max_pages=2000)))
+    RunTotal.objects.filter(run=run).update(fetched=2000)
+
+    assert limit_reached(run) == "The limit of 2,000 pages is reached; the frontier holds more."

@@ -13,7 +13,7 @@ from crawling.pipeline.host_clock import HostClock
 from crawling.web.fetch.http import Fetched
 from crawling.web.outages import Outage, outage_after, patience, pause_after
 from crawling.web.politeness import JITTER
-from crawling.web.statuses import explain
+from crawling.web.statuses import FetchStatus, explain
 
 
 @dataclass
@@ -56,6 +56,11 @@ class HostAvailability:
         self.was_heard = True
         if self.outage:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0
+
+    @property
+    def lacks_robots(self) -> bool:
+        """Whether it waits until its robots.txt can be had, though an older one may be kept."""
+        return bool(self.outage and self.outage.status == FetchStatus.ROBOTS_UNAVAILABLE)
 
     @property
     def _patience(self) -> float:

@@ -27,6 +27,10 @@ from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 
+#: a host at which so many requests in a row timed out (or got 429 or 503) is asked for robots.txt
+#: before the next page: where that cannot be had either, the host answers nobody, and its URLs wait
+SILENT_AFTER = 2
+
 
 @dataclass(frozen=True, slots=True)
 class UnreadAnswer:
@@ -171,6 +175,8 @@ def _asked(
         visit.urls.appendleft(claimed)
         return None
     note_answer(visit, fetched)
+    if fetched.status == FetchStatus.TIMED_OUT and visit.clock.backoffs >= SILENT_AFTER:
+        visit.robots.doubt(address.origin)
     if must_answer(visit, claimed, address, fetched, context) or sets_cookies_first(
         visit, claimed, address, fetched, context
     ):

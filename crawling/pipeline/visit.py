@@ -67,6 +67,11 @@ class HostRobots:
     #: how often a host of a redirect could not be leased
     tries: int = 0
 
+    def doubt(self, origin: str) -> None:
+        """Forget the file, so that it is asked for before the next page; no older one holds on."""
+        self.by_origin.pop(origin, None)
+        self.outdated.pop(origin, None)
+
 
 @dataclass
 class RepeatRequests:

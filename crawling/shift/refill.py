@@ -75,7 +75,10 @@ class HostRefill:
 
 
 def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
-    """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
+    """Let what is kept of the origins of the visits' URLs hold, with one query for all; a host that
+    was found not to answer is asked itself.
+    """
+    visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
         visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls}
         for visit in visits

@@ -23,9 +23,11 @@ from crawling.frontier.rules.budgets import NOTHING_SPENT
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
+from crawling.pipeline.stages import SILENT_AFTER
 from crawling.runs.retry import retry_failed
 from crawling.runs.wait_reason import wait_reasons
 from crawling.scheduler.duties import settle_leftovers
+from crawling.web import politeness
 from crawling.web.addresses import read_address
 from crawling.web.outages import (
     LONGEST_PAUSE_SECONDS,
@@ -167,6 +169,51 @@ def test_rules_that_were_had_hold_on_while_newer_ones_cannot_be_had(make_site, o
     assert states(run) == [("s", 1)] * 3 + [("x", 1)]
     assert [request.path for request in site.log].count("/robots.txt") == 1
     assert RobotsFile.objects.get().status == 200
+
+
+@pytest.fixture
+def silent(make_site, monkeypatch):
+    """A site that answers `silent.answers` alone until `silent.answers` is None."""
+    monkeypatch.setitem(politeness.BACKOFFS, int(FetchStatus.TIMED_OUT), (0.1, 0.1))
+    monkeypatch.setattr(politeness, "FIRST_RETRY_SECONDS", 0.1)
+    over = threading.Event()
+
+    def page(request):
+        if site.answers is not None and request.path not in site.answers:
+            over.wait(30)
+        body = "" if request.path == "/robots.txt" else FOUR if request.path == "/" else "x"
+        return 200, {"Content-Type": "text/html"}, body
+
+    site = make_site(dict.fromkeys(("/robots.txt", "/", "/a", "/b", "/c"), page))
+    site.answers = {"/robots.txt", "/"}
+    yield site
+    over.set()
+
+
+def test_pages_that_time_out_on_a_host_that_answers_nothing_cost_time_and_no_url(
+    silent, order, try_it, work_off
+):
+    keep_robots(silent.url, 200, b"")
+    silent.answers = {"/"}
+    run = try_it(start_run(create_crawl(order(f"{silent.url}/", read_seconds=0.5))), tries=1)
+    pass_time(run, minutes=2)
+    try_it(run, tries=2)
+
+    assert outage(run).status == FetchStatus.ROBOTS_UNAVAILABLE
+    assert [request.path for request in silent.log][-2:] == ["/robots.txt"] * 2
+    assert sum(attempts for _, attempts in states(run)) <= 1 + SILENT_AFTER
+
+    silent.answers = None
+    pass_time(run, minutes=4)
+    work_off(run)
+    assert (run.state, {state for state, _ in states(run)}) == ("finished", {"s"})
+
+
+def test_pages_that_time_out_on_a_host_that_answers_spend_their_tries(silent, order, work_off):
+    run = work_off(start_run(create_crawl(order(f"{silent.url}/", read_seconds=0.5))))
+
+    assert states(run) == [("f", 3)] * 3 + [("s", 1)]
+    assert outage(run) is None
 
 
 def test_rules_of_long_ago_hold_no_longer(make_site, order, try_it):

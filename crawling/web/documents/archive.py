@@ -11,7 +11,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import sitemap, text
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import read_root
-from crawling.web.packed_size import MOST_UNPACKED
+from crawling.web.packed_size import GZIP_MAGIC, MOST_UNPACKED
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024
@@ -56,7 +56,11 @@ class UnpackedDocument:
         machine = zlib.decompressobj(wbits=31)
         for part in self._body.pieces(size=INPUT_BYTES):
             packed = part
-            while packed and not machine.eof:
+            while packed:
+                if machine.eof:  # another file may stand behind it (RFC 1952, section 2.2)
+                    if not GZIP_MAGIC.startswith(packed[:3]):
+                        return
+                    machine = zlib.decompressobj(wbits=31)
                 if not self._left:
                     self.unread = TruncationReason.SIZE
                     return
@@ -65,7 +69,7 @@ class UnpackedDocument:
                 except zlib.error:
                     self.unread = TruncationReason.BROKEN
                     return
-                packed = machine.unconsumed_tail
+                packed = machine.unused_data if machine.eof else machine.unconsumed_tail
                 self._left -= len(unpacked)
                 if unpacked:
                     yield unpacked

@@ -137,15 +137,15 @@ class DecodedBody:
         for piece in pieces:
             has_begun, data = True, piece
             while True:
-                unpacked = decoder.feed(data, PIECE_BYTES)
-                if unpacked:
-                    yield unpacked
-                data = decoder.rest
                 if decoder.eof:
                     if not _goes_on(name, data):
                         return
                     decoder = DECODERS[name]()
-                elif not data and len(unpacked) < PIECE_BYTES:
+                unpacked = decoder.feed(data, PIECE_BYTES)
+                if unpacked:
+                    yield unpacked
+                data = decoder.rest
+                if not data and (decoder.eof or len(unpacked) < PIECE_BYTES):
                     break
         self.is_cut_short |= has_begun and not decoder.eof
 
@@ -154,6 +154,5 @@ def _goes_on(name: str, rest: bytes) -> bool:
     """Whether what is behind the end is one more member; anything else there is no part of the
     document.
     """
-    return (name in ("gzip", "x-gzip") and rest.startswith(GZIP_MAGIC)) or (
-        name == "zstd" and bool(rest)
-    )
+    is_gzip = name in ("gzip", "x-gzip") and GZIP_MAGIC.startswith(rest[:2])
+    return is_gzip or name == "zstd"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 from typing import cast
+from urllib.parse import quote
 
 from requests import Response
 from requests.exceptions import RequestException
@@ -106,10 +107,10 @@ class Fetched:
 
     @property
     def location(self) -> str:
-        """Where a redirect leads, "" if it does not say; servers write UTF-8 there, headers are
-        read as latin-1.
+        """Where a redirect leads, "" if it does not say. Servers write any bytes there, which go
+        back as they came; headers are read as latin-1.
         """
-        return self.headers.get("Location", "").encode("latin-1").decode(errors="replace")
+        return quote(self.headers.get("Location", "").encode("latin-1"), safe=bytes(range(128)))
 
     @property
     def charset(self) -> str | None:

@@ -12,7 +12,12 @@ from socket import IPPROTO_TCP, TCP_INFO, socket
 from typing import Any, NamedTuple
 
 import pycurl
-from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
+from requests.exceptions import (
+    ChunkedEncodingError,
+    InvalidHeader,
+    ReadTimeout,
+    RequestException,
+)
 from urllib3 import HTTPHeaderDict
 
 from crawling.web.document_stream import new_spool
@@ -131,6 +136,11 @@ class ConnectionGate:
         self._opened.append(socket(address.family, address.socktype, address.protocol))
         return self._opened[-1]
 
+    @property
+    def has_opened(self) -> bool:
+        """Whether the connection is new."""
+        return bool(self._opened)
+
     def close(self) -> None:
         for each in self._opened:
             each.close()  # libcurl has duplicated it
@@ -160,6 +170,8 @@ class AnswerHead:
         self.lines.append(line)
         if line not in (b"\r\n", b"\n"):
             return False
+        if len(self.lines) == 1:
+            raise InvalidHeader("an empty line stands before the answer")
         code = self.lines[0].split(None, 2)[1]
         if len(code) != 3:  # libcurl reads three digits and looks at none that follow
             raise InvalidHeader("the status is not of three digits")
@@ -226,10 +238,17 @@ class Transfer:
             if self._fault:
                 raise self._fault from None
             if not self._is_enough:
-                raise fault_of(curl, *error.args) from None
+                raise self._fault_of(curl, error) from None
         finally:
             self._gate.close()
             self._watch.tell()
+
+    def _fault_of(self, curl: pycurl.Curl, error: pycurl.error) -> RequestException:
+        fault = fault_of(curl, *error.args)
+        # what begins no answer may have been sent behind the one before
+        if isinstance(fault, InvalidHeader) and not self.head.lines and not self._gate.has_opened:
+            return StaleConnection(f"what came over a kept connection is no answer: {fault}")
+        return fault
 
     def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """What a callback raises ends the transfer, and is raised again by `run`."""

@@ -22,8 +22,8 @@ FINAL_TLS = re.compile(
     r"request|unsafe legacy|unknown protocol"
     r"|unexpected message|bad record type|record layer failure|certificate required|legal"
 )
-#: CURLE_PROXY, which pycurl has no name for
-E_PROXY = 97
+#: CURLE_PROXY and CURLE_TOO_LARGE, which pycurl has no names for
+E_PROXY, E_TOO_LARGE = 97, 100
 #: and CURLE_WEIRD_SERVER_REPLY under its old one
 E_WEIRD_SERVER_REPLY = pycurl.E_FTP_WEIRD_SERVER_REPLY
 #: answers of a proxy that are about the server behind it: SOCKS5's (RFC 1928, section 6) by
@@ -51,6 +51,8 @@ _FAULTS: dict[int, type[requests.RequestException]] = {
     pycurl.E_SSL_CIPHER: requests.SSLError,
     E_WEIRD_SERVER_REPLY: requests.InvalidHeader,
     pycurl.E_BAD_CONTENT_ENCODING: requests.InvalidHeader,
+    E_TOO_LARGE: requests.InvalidHeader,
+    pycurl.E_UNSUPPORTED_PROTOCOL: requests.InvalidHeader,
 }
 
 

@@ -72,17 +72,17 @@ def test_a_coding_that_was_not_asked_for_is_kept_as_it_came():
 
 
 @pytest.mark.parametrize(
-    "talk",
+    ("said", "status"),
     [
-        say(OK + b"Content-Length: 100\r\n\r\nshort"),
-        say(b"just text, as HTTP 0.9 had it"),
+        (OK + b"Content-Length: 100\r\n\r\nshort", FetchStatus.BROKEN_ANSWER),
+        (b"just text, as HTTP 0.9 had it", FetchStatus.MALFORMED),
     ],
 )
-def test_an_answer_that_is_none_has_no_exchange(talk):
-    with serve_raw(talk) as (url, _):
+def test_an_answer_that_is_none_has_no_exchange(said, status):
+    with serve_raw(say(said)) as (url, _):
         fetched = get(url, keep=True)
 
-    assert (fetched.status, fetched.exchange) == (FetchStatus.BROKEN_ANSWER, None)
+    assert (fetched.status, fetched.exchange) == (status, None)
 
 
 def test_an_answer_that_is_too_big_has_no_exchange():

@@ -10,7 +10,7 @@ import brotlicffi
 import pytest
 
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.content_codings import PIECE_BYTES, zstd
+from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody, zstd
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, say_all, serve_raw
@@ -96,11 +96,17 @@ def test_every_piece_is_counted_as_received(make_site):
     assert len(counts) > 1
 
 
-def test_where_a_redirect_leads_may_be_written_in_utf_8():
+@pytest.mark.parametrize(
+    ("written", "is_asked_for"),
+    [("/ü".encode(), "/%C3%BC"), ("/ü?%ü".encode("latin-1"), "/%FC?%%FC")],
+)
+def test_where_a_redirect_leads_is_asked_for_in_the_bytes_that_it_is_written_in(
+    written, is_asked_for
+):
     with serve_raw(
-        say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /ü\r\n\r\n".encode())
+        say(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + written + b"\r\n\r\n")
     ) as (url, _):
-        assert get(url).location == "/ü"
+        assert get(url).location == is_asked_for
 
 
 def test_the_time_we_hold_back_for_bandwidth_is_not_the_servers():
@@ -161,6 +167,18 @@ def test_what_is_packed_and_cut_off_is_marked(make_site):
     assert (fetched.status, fetched.exchange.is_cut_short) == (200, True)
     assert "breaks off" in fetched.error
     fetched.close()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 24, 25])
+def test_files_packed_behind_each_other_are_unpacked_wherever_pieces_part_them(size):
+    first, second = gzip.compress(b"hello", mtime=0), gzip.compress(b" world", mtime=0)
+    assert len(first) == 25
+    body = first + second + b"\0not packed"
+
+    unpacked = DecodedBody((body[at : at + size] for at in range(0, len(body), size)), "gzip")
+
+    assert b"".join(unpacked) == b"hello world"
+    assert not unpacked.is_cut_short
 
 
 def test_what_came_of_an_answer_that_failed_is_counted_as_received_too():

@@ -94,6 +94,18 @@ def test_an_answer_that_is_longer_than_it_says_is_cut_and_spoils_no_other():
         assert len(accepted) == 2  # the rest may be on its way yet
 
 
+@pytest.mark.parametrize("noise", [b"rest of the answer before", b"HTTP/1.7 200 OK\r\n\r\n"])
+def test_what_is_no_answer_over_a_kept_connection_is_not_held_against_the_url(noise):
+    with (
+        serve_raw(say(ANSWER, then=say(noise)), say(ANSWER)) as (url, accepted),
+        PinnedSession() as session,
+    ):
+        fetched = [get(url, session=session) for _ in range(3)]
+
+    assert [each.is_stale for each in fetched] == [False, True, False]
+    assert (fetched[2].body.read(), len(accepted)) == (b"hi", 2)
+
+
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
 
 

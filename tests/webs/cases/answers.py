@@ -35,6 +35,7 @@ CASES = [
         "no HTTP at all",
         b"220 ready\r\n\r\n",
         verdict=("f", FetchStatus.MALFORMED),
+        tries=2,  # once over the connection that robots.txt came by, and once over its own
         small=True,
     ),
     Case(
@@ -115,6 +116,22 @@ CASES += [
         "Content-Length: +2": b"Content-Length: +2\r\n\r\nhi",
         "two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi",
         "chunked that is not the last coding": b"Transfer-Encoding: chunked, gzip\r\n",
+        "a header line of 110 KB": b"A: " + 110_000 * b"b" + b"\r\n",
+        "5,001 header lines": 5_000 * b"A: b\r\n",
+    }.items()
+]
+CASES += [
+    Case(name, said, verdict=MALFORMED, tries=tries, small=True)
+    for name, (said, tries) in {
+        "an empty line before the answer": (b"\r\n" + OK + b"Content-Length: 2\r\n\r\nhi", 1),
+        "two redirects in one": (b"HTTP/1.1 302 X\r\nLocation: /a\r\nLocation: /b\r\n\r\n", 1),
+        "a status of four digits": (b"HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nhi", 1),
+        # as with no HTTP at all
+        "the first frame of HTTP/2": (b"\0\0\x06\4\0\0\0\0\0\0\3\0\0\0\x64", 2),
+        "a version of HTTP that there is not": (
+            b"HTTP/1.7 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+            2,
+        ),
     }.items()
 ]
 CASES += [

@@ -48,6 +48,18 @@ CASES = [
         small=True,
     ),
     Case(
+        "a sitemap packed as two files behind each other",
+        {
+            "/": answer(
+                gzip.compress(SITEMAP[:20].encode()) + gzip.compress(SITEMAP[20:].encode()),
+                kind="application/gzip",
+            ),
+            **FOUND,
+        },
+        pages_end={"/found": ("s", 200)},
+        small=True,
+    ),
+    Case(
         "UTF-16 without a label",
         {"/": answer(links("/found").encode("utf-16-le"), kind="text/html"), **FOUND},
         pages_end={"/found": ("s", 200)},

@@ -64,6 +64,16 @@ CASES: list[Case] = [
         small=True,
     ),
     Case(
+        "a redirect written in latin-1",
+        {
+            "/": moved("/caf\xe9"),
+            "/caf%E9": answer("open"),
+        },
+        verdict=("s", 302),
+        pages_end={"/caf%E9": ("s", 200)},
+        small=True,
+    ),
+    Case(
         "a page behind a cookie",
         {"/": opens_with_a_cookie},
         tries=2,

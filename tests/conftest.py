@@ -107,6 +107,7 @@ def nobody_gets_what_another_looked_at() -> Iterator[None]:
     """Tests change rows between two looks, and have a machine that is busy all the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(refreshes, "MOST_SECONDS", 0)
+        patch.setattr(refreshes, "UNWRITTEN_SECONDS", 0)
         patch.setattr(admission, "SHARE", 1)
         patch.setattr(health, "KEPT_SECONDS", 0)
         yield

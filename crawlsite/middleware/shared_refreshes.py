@@ -1,5 +1,6 @@
 """Refreshes of live pages: rendered once for all who look at the same thing with the same
-permissions, and with the page's alarms, so that one that begins or ends meanwhile shows.
+permissions, and not again while nothing is written; with the page's alarms, so that one that begins
+or ends meanwhile shows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from django.core.cache import cache
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -25,6 +27,9 @@ LIVE = "live"
 #: page takes more than a twentieth of a core's time; while the next is rendered, for STALE_SECONDS
 #: more; and never longer than MOST_SECONDS in all
 FRESH_SECONDS, TIMES, STALE_SECONDS, MOST_SECONDS = 1.0, 20, 2.0, 5.0
+#: while nothing is written to PostgreSQL, a refresh is good for so long: what Redis knows (workers,
+#: queues) and ages are this late at most
+UNWRITTEN_SECONDS = 10.0
 #: how long other requests wait for the first rendering, and how often they look
 PATIENCE_SECONDS, LOOK_SECONDS = 2.0, 0.02
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -62,10 +67,17 @@ class CachedRefresh(NamedTuple):
     changes: int
     content: str
     content_type: str
+    #: which transactions it has seen the end of
+    seen: str
 
     def is_good(self, changes: int, *, more_seconds: float = 0) -> bool:
         good_for = min(max(FRESH_SECONDS, TIMES * self.took) + more_seconds, MOST_SECONDS)
         return self.changes == changes and abs(time.time() - self.at) < good_for
+
+    def is_still_true(self, changes: int, seen: str) -> bool:
+        """Whether no transaction has begun or ended since."""
+        is_young = abs(time.time() - self.at) < UNWRITTEN_SECONDS
+        return self.changes == changes and self.seen == seen and is_young
 
 
 class SharedRefreshMiddleware:
@@ -103,15 +115,18 @@ class SharedRefreshMiddleware:
             )
             if kept and kept.is_good(changes):
                 return _answer(kept)
+            seen = _seen_now()
+            if kept and kept.is_still_true(changes, seen):
+                return _answer(kept)
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
-                return self._rendered(request, key, changes)
+                return self._rendered(request, key, changes, seen)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
             time.sleep(LOOK_SECONDS)
 
-    def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
+    def _rendered(self, request: HttpRequest, key: str, changes: int, seen: str) -> HttpResponse:
         try:
             at = time.time()
             response = self.get_response(request)
@@ -120,13 +135,20 @@ class SharedRefreshMiddleware:
                 and not response.streaming
                 and not response.cookies
             ):
-                kept = CachedRefresh(
-                    at, time.time() - at, changes, response.text, response["Content-Type"]
-                )
-                cache.set(key, tuple(kept), timeout=max(1, MOST_SECONDS))
+                took, kind = time.time() - at, response["Content-Type"]
+                kept = CachedRefresh(at, took, changes, response.text, kind, seen)
+                cache.set(key, tuple(kept), timeout=max(1, MOST_SECONDS, UNWRITTEN_SECONDS))
             return response
         finally:
             cache.delete(f"{key}/rendering")
+
+
+def _seen_now() -> str:
+    """PostgreSQL's present snapshot: it changes with every transaction that writes, when that
+    begins and when its rows can be seen."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_snapshot()::text")
+        return str(cursor.fetchone()[0])
 
 
 def _digest(request: HttpRequest) -> str:

@@ -166,6 +166,23 @@ def test_viewers_who_come_at_once_wait_for_one_rendering(shared, transactional_d
     assert rendered == ["/"]
 
 
+def test_nothing_is_rendered_anew_while_nothing_is_written(transactional_db, monkeypatch, rendered):
+    make_roles()
+    create_pool(name="default", classes=CLASSES)
+    monkeypatch.setattr(refreshes, "UNWRITTEN_SECONDS", 600)
+    cache.clear()
+    viewer = browser("vera", "viewer")
+
+    answers = [viewer.get("/", headers=REFRESH) for _ in range(3)]
+    assert rendered == ["/"]
+    etag = answers[0].headers["ETag"]
+    assert viewer.get("/", headers={**REFRESH, "If-None-Match": etag}).status_code == 304
+
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    viewer.get("/", headers=REFRESH)
+    assert rendered == ["/"] * 2
+
+
 def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site):
     make_roles()
     create_pool(name="default", classes=CLASSES)

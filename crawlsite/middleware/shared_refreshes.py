@@ -113,22 +113,19 @@ class SharedRefreshMiddleware:
                 CachedRefresh(*found[key]) if key in found else None,
                 found.get(CHANGES, 0),
             )
-            if kept and kept.is_good(changes):
-                return _answer(kept)
-            seen = _seen_now()
-            if kept and kept.is_still_true(changes, seen):
+            if kept and (kept.is_good(changes) or kept.is_still_true(changes, _seen_now())):
                 return _answer(kept)
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
-                return self._rendered(request, key, changes, seen)
+                return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
             time.sleep(LOOK_SECONDS)
 
-    def _rendered(self, request: HttpRequest, key: str, changes: int, seen: str) -> HttpResponse:
+    def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
         try:
-            at = time.time()
+            at, seen = time.time(), _seen_now()
             response = self.get_response(request)
             if (
                 response.status_code == HTTPStatus.OK

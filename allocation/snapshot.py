@@ -25,6 +25,8 @@ class ResourceRow:
     available: int
     #: units that are left to urgent starts
     reserved: int = 0
+    #: of those that are held, the units that are used at the moment; None: nobody measures it
+    in_use: int | None = None
 
     @property
     def measure(self) -> UnitWords:
@@ -36,8 +38,13 @@ class ResourceRow:
 
     @property
     def percent(self) -> int:
-        """How much of the capacity is in use, rounded down."""
+        """How much of the capacity is held, rounded down."""
         return 100 * self.used // self.capacity if self.capacity else 0
+
+    @property
+    def in_use_percent(self) -> int:
+        """How much of the capacity is used at the moment, rounded up, so that little shows."""
+        return min(100, -(-100 * (self.in_use or 0) // self.capacity)) if self.capacity else 0
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,16 @@ class UnitWords:
         """The key as words: `dns slots`."""
         return self.key.replace("_", " ")
 
+    @property
+    def symbol(self) -> str:
+        """`KiB/s`, `MiB`; nothing for what is only counted."""
+        return self.unit if self.unit[:1].isupper() else ""
+
     def amount(self, units: int) -> str:
         """`61,440 KiB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named,
         others go by their class.
         """
-        if self.unit[:1].isupper():
+        if self.symbol:
             return f"{units:,} {self.unit} of {self.name}"
         if units == 1:
             return f"1 {self.name.removesuffix('s') if len(self.name) > 1 else self.name}"

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.resource_use import with_use
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
 from crawlsite.first_steps import first_steps
 from crawlsite.health.probes import parts
@@ -32,7 +33,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "spans": list(SPANS),
         "parts": services,
         "broken": [part for part in services if not part.is_fine],
-        "pools": pool_cards() if request.user.has_perm("allocation.view_pool") else [],
+        "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:
         here["steps"] = first_steps(request.user)

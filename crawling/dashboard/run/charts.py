@@ -107,6 +107,11 @@ class TimeSeries:
         return max(0, sum(point.failed for point in self.points))
 
     @property
+    def failed_percent(self) -> float:
+        """Of the URLs that were fetched or failed; a URL may fail without an answer."""
+        return 100 * self.failed / (max(self.fetched, self.failed) or 1)
+
+    @property
     def bytes(self) -> int:
         return sum(point.bytes for point in self.points)
 

@@ -202,6 +202,10 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
     )
 
 
+#: what each reason of a pause by hand begins with
+PAUSED_BY_SOMEBODY = "Paused by an operator; "
+
+
 def paused_sentence(run: Run) -> str:
     """Say why it is paused, if no operator did it, or what has become of its holdings."""
     if run.trouble:
@@ -209,18 +213,18 @@ def paused_sentence(run: Run) -> str:
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))[
         "latest"
     ]:
-        return f"Paused by an operator; what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
+        return f"{PAUSED_BY_SOMEBODY}what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
     if Process.objects.filter(run_process__run=run, holding=True).exists():
         return (
-            "Paused by an operator; what it holds is "
+            f"{PAUSED_BY_SOMEBODY}what it holds is "
             f"{'being given back' if run.keep_seconds is None else 'about to be reserved'}."
         )
     if run.keep_seconds is not None:
         return (
-            "Paused by an operator; nothing is reserved: it held nothing, its shift was lost, or "
+            f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its shift was lost, or "
             "keeping was not safe (see its log)."
         )
-    return "Paused by an operator; everything it held is given back."
+    return f"{PAUSED_BY_SOMEBODY}everything it held is given back."
 
 
 def cancel_waiting(run: Run) -> None:

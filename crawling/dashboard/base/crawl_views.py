@@ -18,6 +18,7 @@ from crawling.errors import UnknownCrawl
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.counts import RunCounts, counts_of
+from crawling.runs.transitions import possible
 from crawling.runs.wait_reason import WaitReason, wait_reasons
 
 
@@ -73,6 +74,14 @@ class CrawlView:
             "seconds": self.seconds and round(self.seconds, 3),
             "pages_per_second": self.pages_per_second and round(self.pages_per_second, 1),
         }
+
+
+def verbs_of(view: CrawlView, run: Run | None) -> tuple[str, ...]:
+    """What can be done to a crawl now, the likeliest first. run: the latest, whose view this is."""
+    if run is None:
+        return ("start",)
+    is_aborting = run.aborted_at is not None
+    return tuple(possible(run.state, queued=view.counts.queued, is_aborting=is_aborting))
 
 
 def find_crawl(name_or_id: str) -> CrawlJob:

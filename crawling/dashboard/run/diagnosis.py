@@ -20,6 +20,7 @@ from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, 
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import live_workers
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
+from crawling.runs.grants import PAUSED_BY_SOMEBODY
 from crawling.runs.wait_reason import next_hosts
 from crawling.scheduler.leader import is_somebody_leading
 
@@ -111,11 +112,10 @@ def _paused(run: Run) -> str:
         change_message__contains='"action": "paused"',
     )
     last = notes.select_related("user").order_by("-action_time").first()
-    return (
-        f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC. {run.reason}"
-        if last
-        else run.reason
-    )
+    if last is None:
+        return run.reason
+    by = f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC"
+    return f"{by}; {run.reason.removeprefix(PAUSED_BY_SOMEBODY)}"
 
 
 def _workers() -> int | None:

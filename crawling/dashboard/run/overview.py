@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view
+from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided
 from crawling.dashboard.run.crawl_settings import importance_of
@@ -33,7 +33,6 @@ from crawling.orders.ranking import Order
 from crawling.runs.diagnosis import Stall
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.remaining_time import remaining
-from crawling.runs.transitions import possible
 from crawling.scope.scope import Reach
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
@@ -75,6 +74,10 @@ class RunOverview:
     def done(self) -> int:
         counts = self.view.counts
         return counts.succeeded + counts.failed + counts.excluded
+
+    @property
+    def failed_percent(self) -> float:
+        return 100 * self.view.counts.failed / (self.done or 1)
 
     @property
     def remaining(self) -> str:
@@ -214,7 +217,7 @@ def run_page(
     page = RunOverview(
         crawl=run.crawl,
         view=view,
-        verbs=_verbs(view, run) if run == runs[0] else (),
+        verbs=verbs_of(view, run) if run == runs[0] else (),
         run=run,
         runs=runs,
         rates=rates_of(run, is_live=bool(live)),
@@ -233,8 +236,3 @@ def run_page(
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
     return page, stall_of(run, wait, rows)
-
-
-def _verbs(view: CrawlView, run: Run) -> tuple[str, ...]:
-    is_aborting = run.aborted_at is not None
-    return tuple(possible(run.state, queued=view.counts.queued, is_aborting=is_aborting))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 
 from django import template
+from django.template import Context
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from crawling.crawls.examples import is_example
+from crawling.dashboard.base.crawl_views import crawl_view, run_view, verbs_of
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -73,6 +75,25 @@ def crawl_link(crawl: CrawlJob) -> SafeString:
         if state
         else link
     )
+
+
+@register.inclusion_tag("crawling/_crawl_top.html", takes_context=True)
+def crawl_head(
+    context: Context, crawl: CrawlJob, here: str, run: Run | None = None
+) -> dict[str, object]:
+    """What a page of a crawl besides its overview begins with; the state is the latest run's."""
+    latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
+    view = run_view(latest) if latest else crawl_view(crawl)
+    shown = run or latest
+    page = {
+        "crawl": crawl,
+        "view": view,
+        "verbs": verbs_of(view, latest),
+        "run": shown,
+        "is_latest": shown == latest,
+    }
+    tabs = crawl_tabs(crawl, here, shown)
+    return tabs | {"page": page, "here": here, "perms": context.get("perms")}
 
 
 @register.inclusion_tag("crawling/_tabs.html")

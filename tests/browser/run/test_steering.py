@@ -48,8 +48,8 @@ def page(crawl, operator) -> Page:
 
 def sees(page: Page, state: str, *, why: str) -> None:
     """The page of the crawl comes to show this state, by itself."""
-    sentence = page.locator(".crawl-head .sentence")
-    expect(sentence).to_contain_text(re.compile(f"{state}.*{re.escape(why)}", re.S), timeout=SOON)
+    head = page.locator(".crawl-head")
+    expect(head).to_contain_text(re.compile(f"{state}.*{re.escape(why)}", re.S), timeout=SOON)
 
 
 def click(page: Page, name: str) -> None:

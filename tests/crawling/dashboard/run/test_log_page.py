@@ -280,12 +280,12 @@ def test_the_page_asks_the_same_queries_however_long_the_log_is(
     viewer, address, run, django_assert_max_num_queries
 ):
     viewer.get(address)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(18):
         viewer.get(address)
     LogLine.objects.bulk_create(
         LogLine(run=run, level=Level.INFO, message=f"line {number}") for number in range(10, 1500)
     )
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(18):
         assert len(shown(viewer.get(address))) == 1000
 
 

@@ -138,7 +138,7 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
     save_template(crawl, "Books", by=by)
     save_view(by, "Failed", "state=failed")
     make_token(by, "nightly import")
-    add_entry("domain", "example.net", "asked for by its owner", by=by)
+    add_entry("domain", "example.edu", "asked for by its owner", by=by)
     fill_names()
     experiment = make_experiment(requests=4, bound_seconds=0.3, seed=1, policies=["naive"], by=by)
     number = ArchiveFile.objects.filter(run__crawl=crawl).earliest("pk").pk

@@ -22,11 +22,11 @@ def remaining(
     shortest, longest = duration(left / max(moving)), duration(left / min(moving))
     span = shortest if shortest == longest else f"{shortest} to {longest}"
     what = (
-        "the limit on pages"
+        "to the limit on pages"
         if to_limit is not None and to_limit <= known
-        else "the end of what is known; more may be found"
+        else "for the URLs found so far"
     )
-    return f"About {span} to {what}."
+    return f"About {span} {what}."
 
 
 def duration(seconds: float) -> str:

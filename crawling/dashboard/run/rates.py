@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import Sum
 from django.utils import timezone
@@ -12,9 +13,18 @@ from django.utils import timezone
 from crawling.models import Run, RunCount, Shift
 
 MINUTES = 30
-#: the sparkline's box, in units of its own
+#: the box of the bars, in units of its own
 WIDTH, HEIGHT = 240, 40
 MINUTE = timedelta(minutes=1)
+
+
+class MinuteBar(NamedTuple):
+    """A rectangle of the drawing, in its units."""
+
+    x: str
+    y: str
+    width: str
+    height: str
 
 
 @dataclass(frozen=True)
@@ -30,17 +40,25 @@ class FetchRates:
         return max((pages for _, pages in self.minutes), default=0)
 
     @property
-    def line(self) -> str:
-        """The sparkline's points, for SVG."""
-        step = WIDTH / max(1, len(self.minutes) - 1)
-        return " ".join(
-            f"{i * step:.1f},{HEIGHT - 1 - (HEIGHT - 2) * pages / max(1, self.most):.1f}"
-            for i, (_, pages) in enumerate(self.minutes)
-        )
+    def until(self) -> datetime:
+        """The end of the last bar."""
+        return self.minutes[-1][0] + MINUTE
+
+    @property
+    def bars(self) -> list[MinuteBar]:
+        """A bar a minute, for SVG."""
+        step = WIDTH / max(1, len(self.minutes))
+        heights = [HEIGHT * pages / max(1, self.most) for _, pages in self.minutes]
+        return [
+            MinuteBar(
+                f"{i * step:.2f}", f"{HEIGHT - height:.2f}", f"{0.8 * step:.2f}", f"{height:.2f}"
+            )
+            for i, height in enumerate(heights)
+        ]
 
 
 def rates_of(run: Run, *, is_live: bool) -> FetchRates:
-    """The minutes run up to now, or to the end of a run that has ended.
+    """The minutes that are over, up to now or to the end of a run that has ended.
 
     is_live: whether it has a live shift; without one it fetches nothing now.
     """
@@ -66,7 +84,7 @@ def rates_of(run: Run, *, is_live: bool) -> FetchRates:
         since = last - MINUTE
         pages = sum(pages for minute, pages in minutes if minute >= since)
         rate = _rate(pages, max(run.started_at, since), until)
-    return FetchRates(minutes, rate)
+    return FetchRates(minutes if run.finished_at else minutes[:-1], rate)
 
 
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:

@@ -101,7 +101,7 @@ def test_links_that_rules_keep_out_are_counted_on_the_page_of_the_crawl(
     page = text_of(browser("viewer"), "crawling:crawl", run.crawl_id)
 
     assert "Excluded 0" in page
-    assert "Links out of scope 2" in page
+    assert "2 links out of scope" in page
 
 
 def test_a_run_that_was_stopped_has_nothing_due(order, transactional_db):
@@ -110,7 +110,7 @@ def test_a_run_that_was_stopped_has_nothing_due(order, transactional_db):
 
     page = text_of(browser("viewer"), "crawling:crawl", run.crawl_id)
 
-    assert "2 URLs not fetched when the run ended" in page
+    assert "Queued 2 not fetched when the run ended" in page
     assert "the run has ended" in page
     assert "1 with URLs not fetched" in page
     assert not [word for word in (" due ", "queued", "1 waiting") if word in page]

@@ -89,8 +89,8 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
         "&lt;Library&gt;",
         "state-finished",
         "Every URL in scope is done.",
-        "No URL is left over",
-        "<small>done</small>",
+        "Nothing is left.",
+        "2 succeeded",
     )
     seen(
         page,
@@ -278,7 +278,7 @@ def test_the_progress_has_a_bar_only_where_there_is_a_limit(visit, finished, ord
 
     finished.crawl.max_pages = 50
     finished.crawl.save()
-    seen(visit(finished.crawl)[1], 'value="3" max="50"', "3 fetched of at most 50 pages")
+    seen(visit(finished.crawl)[1], 'value="3" max="50"', "of at most 50 pages")
 
 
 def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):
@@ -391,7 +391,7 @@ def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(
     host = run.queues.get().host
 
     _, page = visit(run.crawl)
-    seen(page, "1 host: 0 with URLs not fetched, 0 blocked", "8\xa0bytes of it had before")
+    seen(page, "1 host: 0 with URLs not fetched, 0 blocked", "8\xa0bytes duplicate")
 
     run.queues.update(queued=3)
     Run.objects.update(state="paused", finished_at=None)

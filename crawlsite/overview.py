@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from allocation.selectors import pool_cards
 from crawling.dashboard.crawls.overview import crawls_now
-from crawling.dashboard.crawls.resource_use import with_use
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
+from crawling.runs.resource_use import with_use
 from crawlsite.first_steps import first_steps
 from crawlsite.health.probes import parts
 from crawlsite.preferences.store import preference_of

@@ -170,13 +170,17 @@ def test_nothing_is_rendered_anew_while_nothing_is_written(transactional_db, mon
     make_roles()
     create_pool(name="default", classes=CLASSES)
     monkeypatch.setattr(refreshes, "UNWRITTEN_SECONDS", 600)
-    cache.clear()
-    viewer = browser("vera", "viewer")
+    viewer, before, after = browser("vera", "viewer"), "", None
 
-    answers = [viewer.get("/", headers=REFRESH) for _ in range(3)]
-    assert rendered == ["/"]
-    etag = answers[0].headers["ETag"]
-    assert viewer.get("/", headers={**REFRESH, "If-None-Match": etag}).status_code == 304
+    while before != after:  # until no other test has written to a database of the server meanwhile
+        cache.clear()
+        rendered.clear()
+        before = refreshes._seen_now()
+        etag = viewer.get("/", headers=REFRESH).headers["ETag"]
+        again = viewer.get("/", headers={**REFRESH, "If-None-Match": etag})
+        after = refreshes._seen_now()
+
+    assert (rendered, again.status_code) == (["/"], 304)
 
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     viewer.get("/", headers=REFRESH)

@@ -5,7 +5,7 @@ behind it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -50,18 +50,19 @@ JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
 class Originals:
     """Used by the archive's thread alone.
 
-    is_alone: no other shift archives for the run meanwhile.
+    is_alone: whether no other shift has archived for the run since this one began.
     """
 
-    def __init__(self, run_id: int, *, is_alone: bool) -> None:
-        self._run_id = run_id
+    def __init__(self, run_id: int, *, is_alone: Callable[[], bool]) -> None:
+        self._run_id, self._is_alone = run_id, is_alone
         self._known: OrderedDict[bytes, Original] = OrderedDict()
         self._knows_all = (
-            is_alone and not Page.objects.filter(run=run_id, archive_file__isnull=False).exists()
+            is_alone() and not Page.objects.filter(run=run_id, archive_file__isnull=False).exists()
         )
 
     def look_up(self, fingerprints: Collection[int]) -> None:
         """Remember what the run has with these fingerprints, with one query at most."""
+        self._knows_all = self._knows_all and self._is_alone()
         if self._knows_all:
             return
         with connection.cursor() as cursor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from django.conf import settings
@@ -28,7 +28,9 @@ from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 class WarcVolume:
     """The files that one shift writes, one after the other. Used by the archive's thread alone."""
 
-    def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
+    def __init__(
+        self, run_id: int, *, is_alone: Callable[[], bool], facts: Mapping[str, str]
+    ) -> None:
         self._facts = facts
         # What a file begins with says nothing of exceptions that were made since; it is said again
         # before the first record under them.

@@ -17,6 +17,7 @@ from crawling.checkpoints.directory import ARCHIVE, CheckpointManifest, read_lin
 from crawling.crawls.creation import capacity_of, create_crawl, free_name
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
+from crawling.frontier.host_placement import place_anew, serving_numbers
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
@@ -98,6 +99,7 @@ def _written(
                 lambda part: manifest.parts[part]["columns"],
             )
             check_places(run.pk)
+            place_anew(run, serving_numbers(run.pk))  # it may have had other processes there
             note(
                 by,
                 run.crawl,
@@ -137,7 +139,7 @@ def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> 
         finished_at=_moment(facts["finished_at"], late) if ended else None,
     )
     RunProcess.objects.bulk_create(
-        RunProcess(run=run, number=number) for number in range(crawl.processes)
+        RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
     )
     return run
 

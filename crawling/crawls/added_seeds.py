@@ -14,6 +14,7 @@ from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 from crawling.errors import BadSeeds
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.schedule import add_seeds, known_urls
+from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
@@ -63,7 +64,7 @@ def add_to_seeds(
             return _record(crawl, None, new, known, None, by)
         with locked_run(run.pk) as locked:
             met = known_urls(locked, new)
-            queued = add_seeds(locked, new, numbers=range(crawl.processes)) if new else 0
+            queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
             added = _record(
                 crawl,
                 locked,

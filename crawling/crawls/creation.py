@@ -20,6 +20,7 @@ from crawling.crawls.seed_checks import seed_errors
 from crawling.errors import BadOrder, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
@@ -189,7 +190,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
         judged_by=rules_key(crawl),
     )
     RunProcess.objects.bulk_create(
-        RunProcess(run=run, number=number) for number in range(crawl.processes)
+        RunProcess(run=run, number=number) for number in range(crawl.process_limit or 1)
     )
     note(
         by,
@@ -202,5 +203,5 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
-        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=range(crawl.processes)))
+        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
     return run

@@ -14,6 +14,7 @@ from crawling.frontier.change.rejudgement import (
     rejudge_urls,
     rejudge_verdicts,
 )
+from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_lock import locked_run
 from crawling.models import OrderRevision, Run
 from crawling.models.jobs import LIVE_IN_SQL, WORKING_STATES
@@ -92,7 +93,7 @@ def rejudge(run_id: int) -> Run:
         filters = filters_of(run.crawl, run)
         if at["is_at_verdicts"]:
             step = rejudge_verdicts(
-                run, filters, numbers=range(run.crawl.processes), after=at["after"]
+                run, filters, numbers=serving_numbers(run.pk), after=at["after"]
             )
         else:
             step = rejudge_urls(run, filters, _changed_since(run), after=at["after"])

@@ -37,6 +37,7 @@ OF_THE_CRAWL = (
     "max_bytes",
     "max_seconds",
     "delay_seconds",
+    "processes",
     "claim",
     "priority",
 )

@@ -154,6 +154,16 @@ class CrawlJob(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def has_exact_order(self) -> bool:
+        """Whether one URL is fetched at a time, and of all hosts the first."""
+        return bool(self.ordering.get("exact_order"))
+
+    @property
+    def process_limit(self) -> int | None:
+        """How many processes a run of it has; None: one, and extra ones for idle workers."""
+        return 1 if self.has_exact_order else self.processes or None
+
 
 class RunState(models.TextChoices):
     """What is stored; that a run *waits* follows from the pool and is added on reading
@@ -292,6 +302,14 @@ class RunProcess(models.Model):
     serving = models.BooleanField(
         db_default=True, help_text="whether hosts are placed on it; not while it finds no worker"
     )
+    is_extra = models.BooleanField(
+        db_default=False,
+        default=False,
+        help_text="whether it was added for an idle worker, and leaves when its shift ends",
+    )
+    is_retired = models.BooleanField(
+        db_default=False, default=False, help_text="whether it has left the run; it may come back"
+    )
     bank_process = models.OneToOneField(
         Process, models.PROTECT, null=True, related_name="run_process"
     )
@@ -308,10 +326,19 @@ class RunProcess(models.Model):
                 condition=Q(bank_process=None),
                 name="processes_not_enrolled",
             ),
+            models.Index(
+                fields=["run"],
+                condition=Q(is_extra=True, is_retired=False),
+                name="extra_processes",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.run} process {self.number}"
+
+    def is_surplus(self, crawl: CrawlJob) -> bool:
+        """Whether the order of its crawl, as it is now, has fewer processes."""
+        return crawl.process_limit is not None and self.number >= crawl.process_limit
 
 
 class Shift(models.Model):

@@ -36,6 +36,7 @@ from crawling.scope.scope import Reach
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
+MOST_PROCESSES = 64
 
 #: what each order of visits does, in an operator's words
 ORDERS = (
@@ -155,15 +156,17 @@ class CrawlOrder(
     ] = 1.0
     processes: Annotated[
         int,
-        Field(ge=1, le=64),
+        Field(ge=0, le=MOST_PROCESSES),
         NUMBER,
         Question(
             label="Parallel workers",
-            help="They share the hosts out among them; more than one gains nothing on one host.",
-            meaning="crawl processes that share the hosts; on one host a second one gains nothing",
+            help="They share the hosts out among them. Empty or 0: one, and all that have nothing "
+            "else to do while the crawl has many hosts.",
+            meaning="crawl processes that share the hosts, each at its own worker; 0: one, and "
+            "one more for each idle worker while there are four hosts for each",
             option="--processes",
         ),
-    ] = 1
+    ] = 0
     batch_size: Annotated[
         int,
         Field(ge=1, le=MAX_BATCH_SIZE),

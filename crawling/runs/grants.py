@@ -72,7 +72,7 @@ def enroll(run: Run) -> None:
     One that has finished is not used again: another comes in its place, whose shifts count on.
     """
     pool = default_pool()
-    for process in run.processes.filter(UNREGISTERED):
+    for process in run.processes.filter(UNREGISTERED, is_retired=False):
         try:
             row = _registered(pool, process)
         except BankBusy:
@@ -111,7 +111,8 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
 def _label(process: RunProcess) -> str:
     run = process.run
     name = run.crawl.name if run.number == 1 else f"{run.crawl.name} (run {run.number})"
-    return name if run.crawl.processes == 1 else f"{name} #{process.number}"
+    is_only = process.number == 0 and run.crawl.process_limit in (None, 1)
+    return name if is_only else f"{name} #{process.number}"
 
 
 def ask_for_shifts(run: Run) -> None:
@@ -123,8 +124,15 @@ def ask_for_shifts(run: Run) -> None:
 def ask_for_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has something due.
 
-    Asking twice does no harm.
+    Asking twice does no harm. Nobody asks for one that is extra, beyond its first shift, or for one
+    that the order does not have any more.
     """
+    if not (process.is_extra or process.is_retired or process.is_surplus(process.run.crawl)):
+        request_start(process)
+
+
+def request_start(process: RunProcess) -> None:
+    """The same for any process of a run at work."""
     run = Run.objects.get(pk=process.run_id)
     due_in = seconds_until_due(process)
     if (

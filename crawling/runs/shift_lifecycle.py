@@ -134,7 +134,8 @@ def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) 
 
 
 def _which(process: RunProcess) -> str:
-    return "" if process.run.crawl.processes == 1 else f", process {process.number}"
+    is_only = process.number == 0 and process.run.crawl.process_limit in (None, 1)
+    return "" if is_only else f", process {process.number}"
 
 
 def settle_run(run_id: int) -> Run:

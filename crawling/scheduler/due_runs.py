@@ -23,9 +23,10 @@ HAS_NO_SHIFT = """
 NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
             WHERE own.run_id = r.id AND s.ended_at IS NULL)
 """
-#: processes of runs at work that have something due, no shift, and nothing asked of the pool
+#: processes of runs at work that have something due, no shift, and nothing asked of the pool; extra
+#: ones are started where they are added (`crawling.runs.process_count`)
 DUE = f"""
-SELECT p.id FROM {IDLE} AND r.state IN {WORKING_IN_SQL}
+SELECT p.id FROM {IDLE} AND NOT p.is_extra AND r.state IN {WORKING_IN_SQL}
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = r.id AND q.queued > 0
                 AND (q.process_number = p.number OR NOT p.serving)
@@ -57,12 +58,12 @@ WHERE b.lease_until IS NOT NULL AND r.state IN {ENDED_IN_SQL}
 #: runs at work that were never taken to the pool
 UNREGISTERED = f"""
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
-WHERE p.bank_process_id IS NULL AND r.state IN {WORKING_IN_SQL}
+WHERE p.bank_process_id IS NULL AND NOT p.is_retired AND r.state IN {WORKING_IN_SQL}
 """  # noqa: S608  # constants
 #: runs at work with a process that the pool has finished: they went on (`retrying`) while their end
 #: was still being reported to the pool
 LET_GO = f"""
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id
-WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished'
+WHERE r.is_latest AND r.state IN {WORKING_IN_SQL} AND b.state = 'finished' AND NOT p.is_retired
 """  # noqa: S608  # constants

@@ -16,7 +16,7 @@ from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
-from crawling.models import Shift, UrlState
+from crawling.models import RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share
 from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
@@ -52,10 +52,12 @@ class ArchiveStage:
             "http-header-user-agent": user_agent,
         }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
-        run_id, is_alone = shift.process.run_id, crawl.processes == 1
+        run_id = shift.process.run_id
+        #: no other process of the run archives; once false it stays so
+        self.is_alone = RunProcess.objects.filter(run=run_id, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
-                lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts),
+                lambda: WarcVolume(run_id, is_alone=lambda: self.is_alone, facts=facts),
                 # what waits is no thread's any more; half of the threads' shares is for that
                 memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from crawling.frontier.admit.crawl_rules import filters_of, unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.host_placement import serving_numbers
 from crawling.installation import (
     allowed_directories,
     dial_policy,
@@ -38,7 +39,7 @@ def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: in
     """
     granted = float(buyer.held["bandwidth"] * KIB)
     return (
-        min(granted, politeness.max_kib_a_second * KIB / processes)
+        min(granted, politeness.max_kib_a_second * KIB / max(1, processes))
         if politeness.max_kib_a_second
         else granted
     )
@@ -55,7 +56,7 @@ def make_context(
     client = Client(
         RequestPolicy(who.user_agent, fetching, recipients),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
-        Bandwidth(bytes_a_second(politeness, buyer, crawl.processes)),
+        Bandwidth(bytes_a_second(politeness, buyer, len(serving_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,
         room,
         allowed_directories(),

@@ -25,7 +25,7 @@ from crawling.frontier.leases import (
 )
 from crawling.frontier.record.outcome_writer import give_back
 from crawling.frontier.run_lock import locked_run
-from crawling.models import CrawlJob, Run, Shift
+from crawling.models import Run, Shift
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
@@ -65,8 +65,10 @@ class HostLeases:
         self._yielded: dict[int, float] = {}
         self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
+        #: ids of those that other processes serve now, and that are here still
+        self._moved: set[int] = set()
         self._is_full = False
-        self._is_exact = has_exact_order(shift.process.run.crawl)
+        self._is_exact = shift.process.run.crawl.has_exact_order
 
     def count(self) -> int:
         return len(self._visits)
@@ -76,7 +78,7 @@ class HostLeases:
         on.
         """
         self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
-        self._is_exact = has_exact_order(run.crawl)
+        self._is_exact = run.crawl.has_exact_order
         pace = self._context.pace
         pace.follow(run.crawl.delay_seconds, PolitenessPart(**run.crawl.politeness))
         for visit in self._visits.values():
@@ -84,6 +86,11 @@ class HostLeases:
                 pace.delay_seconds,
                 pace.politeness,
             )
+
+    def hand_over(self) -> None:
+        """The run's hosts were placed anew: let those go soon that are another process's now."""
+        here = [visit.host.host_id for visit in self._visits.values()]
+        self._moved = moved_away(here, self._shift.process)
 
     def urls_in_hand(self) -> int:
         """How many are claimed and not yet begun."""
@@ -103,11 +110,13 @@ class HostLeases:
         return bool(self._drained)
 
     def notice_drained(self) -> None:
-        """Take drained visits off the workbench.
+        """Take drained visits off the workbench, and those that are to be handed over.
 
         Asked before outcomes are collected, so that none of theirs is missed.
         """
         self._drained += self._bench.drained()
+        if self._moved:
+            self._drained += self._bench.withdraw(self._moved)
 
     def refill(self) -> None:
         """Claim more URLs for drained hosts, and for those that will be soon; let go what has no
@@ -130,7 +139,11 @@ class HostLeases:
                 if visit.host.host_id not in going and not _rests(visit)
             ]
         )
-        leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
+        leaving = [
+            visit
+            for visit in drained
+            if not visit.urls or _rests(visit) or visit.host.host_id in self._moved
+        ]
         self._give_back_urls([visit for visit in leaving if visit.urls])
         # In this order: once a visit is on the workbench, a fetch thread may empty it before we
         # look again.
@@ -156,10 +169,11 @@ class HostLeases:
         if self._is_exact:  # the next URL may be another host's
             return {visit.host.host_id for visit in visits}
         now = time.monotonic()
+        moved = {visit.host.host_id for visit in visits} & self._moved
         longest_here = sorted(visits, key=lambda visit: visit.leased_at)
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
         if not old:
-            return set()
+            return moved
         wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process)
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
         waiting = (
@@ -167,7 +181,7 @@ class HostLeases:
             if self._is_full
             else 0
         )
-        return wanted | set(old[:waiting])
+        return moved | wanted | set(old[:waiting])
 
     def _share(self, visit: Visit) -> int:
         """How many URLs a host may have in hand: what its delay allows within a turn, and two
@@ -285,6 +299,7 @@ class HostLeases:
             if visit.penalty_until > now:
                 self._aside[visit.host.host_id] = visit.penalty_until
             self._visits.pop(visit.host.queue_id, None)
+            self._moved.discard(visit.host.host_id)
 
     def _keep_outages(self, visits: list[Visit]) -> None:
         """Before the hosts are released: only the shift that leases them may write this."""
@@ -328,11 +343,6 @@ class HostLeases:
         self._names.close()
         self._names.counter.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)
-
-
-def has_exact_order(crawl: CrawlJob) -> bool:
-    """Whether the order of visits is to be exact: one URL at a time, and of all hosts the first."""
-    return bool(crawl.ordering.get("exact_order"))
 
 
 def _rests(visit: Visit) -> bool:

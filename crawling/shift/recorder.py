@@ -56,11 +56,13 @@ class OutcomeRecorder:
         self._outcomes: list[UrlOutcome] = []
         self._oldest = time.monotonic()
         self._shown: list[FetchThreadLine] = []
-        self.look()
+        #: of the run's processes that hosts are placed on
+        self.numbers = serving_numbers(shift.process.run_id)
 
-    def look(self) -> None:
-        """Read which of the run's processes may get new hosts."""
-        self._numbers = serving_numbers(self._shift.process.run_id)
+    def look(self) -> bool:
+        """Read which of the run's processes may get new hosts; whether that has changed."""
+        before, self.numbers = self.numbers, serving_numbers(self._shift.process.run_id)
+        return before != self.numbers
 
     @property
     def has_nothing(self) -> bool:
@@ -114,7 +116,7 @@ class OutcomeRecorder:
             self._context.links.forget()  # theirs do not reach the frontier
         try:
             record_all(
-                self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths
+                self._shift, outcomes, numbers=self.numbers, memory=self._memory, lengths=lengths
             )
         except BaseException:
             self._archive.abandon()

@@ -31,7 +31,7 @@ from crawling.shift.archive_stage import ArchiveStage, paused_by
 from crawling.shift.context_factory import bytes_a_second, make_context
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.grants import ShiftGrants
-from crawling.shift.host_leases import SOON_SECONDS, HostLeases, has_exact_order
+from crawling.shift.host_leases import SOON_SECONDS, HostLeases
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory_stage import MemoryStage
 from crawling.shift.port import QueuedShiftPort
@@ -54,6 +54,7 @@ LEASE_LOST = "its lease was lost"
 ABORTED = "an operator aborted the run"
 LONGEST = "it has lasted as long as a shift may"
 SLICE_OVER = "its time slice is over and others wait"
+SURPLUS = "the order has fewer processes"
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 
 
@@ -185,7 +186,9 @@ class ShiftWork:
     def _follow(self, run: Run) -> None:
         """Go on as the run is ordered now, with what the pool has granted since."""
         self._context.links.traps.states = states_of(run.pk)
-        self._recorder.look()
+        if self._recorder.look():
+            self._hosts.hand_over()
+            self._archive.is_alone = self._archive.is_alone and len(self._recorder.numbers) == 1
         self._hosts.tell()
         self._hosts.obey(run)
         self._recorder.show_fetch_threads()
@@ -198,7 +201,7 @@ class ShiftWork:
         self._buyer.reread()
         self._fit_threads(run)
         self._context.client.bandwidth.set_rate(
-            bytes_a_second(self._context.pace.politeness, self._buyer, run.crawl.processes)
+            bytes_a_second(self._context.pace.politeness, self._buyer, len(self._recorder.numbers))
         )
 
     def _has_last_tries(self) -> bool:
@@ -251,7 +254,9 @@ class ShiftWork:
                 "Resume the crawl to try again.",
             )
             return "it could not log in"
-        age = self._clock.age()
+        age, process = self._clock.age(), self._shift.process
+        # what is extra gives way at once
+        time_slice = 0.0 if process.is_extra else settings.CRAWL_SLICE_SECONDS
         reasons: tuple[tuple[str, Callable[[], object]], ...] = (
             (LEASE_LOST, lambda: self._port.lease_is_lost()),
             (ABORTED, lambda: run.aborted_at),
@@ -259,13 +264,14 @@ class ShiftWork:
             ("a limit is reached", lambda: limit_reached(run)),
             ("a threshold is reached", lambda: enforce_thresholds(run, timezone.now())),
             (LONGEST, lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
-            (SLICE_OVER, lambda: age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait()),
+            (SURPLUS, lambda: process.is_surplus(run.crawl)),
+            (SLICE_OVER, lambda: age > time_slice and self._buyer.others_wait()),
         )
         return next((reason for reason, is_so in reasons if is_so()), "")
 
     def _fit_threads(self, run: Run) -> None:
         """As many fetch threads as are granted and ordered (B11's `setSize`)."""
-        ordered = 1 if has_exact_order(run.crawl) else run.crawl.claim["fetch_slots"]
+        ordered = 1 if run.crawl.has_exact_order else run.crawl.claim["fetch_slots"]
         slots = min(self._buyer.held["fetch_slots"], ordered)
         self._threads.set_size(min(slots, self._memory.most_threads()))
         self._memory.set_limit()

@@ -12,7 +12,7 @@ import heapq
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from crawling.pipeline.visit import Visit
 
@@ -147,6 +147,23 @@ class Workbench:
         with self._changed:
             visits, self._drained = self._drained, []
         return visits
+
+    def withdraw(self, hosts: Collection[int]) -> list[Visit]:
+        """Take away the visits of these hosts, by id, that no fetch thread has or reads a document
+        of.
+        """
+        with self._changed:
+            gone = [
+                visit
+                for _, _, visit in (*self._due, *self._aside)
+                if visit.host.host_id in hosts and not visit.unread
+            ]
+            if gone:
+                self._due = [entry for entry in self._due if entry[2] not in gone]
+                self._aside = [entry for entry in self._aside if entry[2] not in gone]
+                heapq.heapify(self._due)
+                heapq.heapify(self._aside)
+            return gone
 
     def overdue(self) -> int:
         """How many visits could be fetched from at once if a fetch thread were free."""

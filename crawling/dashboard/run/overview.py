@@ -124,6 +124,11 @@ class RunOverview:
         return [*said, *failed, f"python manage.py crawl log {name} --follow"]
 
     @property
+    def has_processes(self) -> bool:
+        """Whether shifts shown are of several processes."""
+        return any(shift.process.number for shift in self.shifts)
+
+    @property
     def order_command(self) -> str:
         """What would make a crawl like this one."""
         crawl = self.crawl
@@ -135,7 +140,7 @@ class RunOverview:
             "--max-bytes": crawl.max_bytes,
             "--max-seconds": crawl.max_seconds,
             "--delay": f"{crawl.delay_seconds:g}",
-            "--processes": crawl.processes if crawl.processes > 1 else None,
+            "--processes": crawl.processes or None,
             "--priority": crawl.priority or None,
         }
         options |= self._numbers_of_parts()

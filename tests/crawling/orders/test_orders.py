@@ -28,7 +28,7 @@ def test_a_name_and_a_seed_are_enough():
         order.delay_seconds,
         order.processes,
         order.claim,
-    ) == (None, None, 1.0, 1, {})
+    ) == (None, None, 1.0, 0, {})
 
 
 def test_seeds_are_kept_in_canonical_form_in_their_order_and_once():
@@ -85,7 +85,7 @@ MISTAKES = [
     ("delay_seconds", "nan", "finite"),
     ("delay_seconds", float("inf"), "finite"),
     ("delay_seconds", "soon", "must be a number"),
-    ("processes", 0, "must be 1 or more"),
+    ("processes", -1, "must be 0 or more"),
     ("processes", 65, "must be 64 or less"),
     ("batch_size", 0, "must be 1 or more"),
     ("batch_size", 501, "must be 500 or less"),

@@ -11,11 +11,11 @@ from crawling.pipeline.visit import Visit
 from crawling.shift.workbench import MOST_UNREAD, Workbench
 
 
-def visit(name="a.test", *, due_in=0.0, urls=1):
+def visit(name="a.test", *, due_in=0.0, urls=1, host_id=1):
     waiting = deque(
         ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls)
     )
-    visit = Visit.of(LeasedHost(1, 1, name, due_in))
+    visit = Visit.of(LeasedHost(1, host_id, name, due_in))
     visit.urls = waiting
     return visit
 
@@ -318,3 +318,18 @@ def test_a_host_that_stands_aside_still_rests(bench):
 
     assert take(bench) is one
     assert time.monotonic() >= one.clock.free_at
+
+
+def test_hosts_are_withdrawn_but_those_that_a_fetch_thread_has_or_reads_of(bench):
+    visits = [visit(f"{number}.test", host_id=number) for number in range(4)]
+    for one in visits:
+        bench.put(one)
+    in_hand, read_of = take(bench), take(bench)
+    bench.give_back(read_of, is_unread=True)
+
+    gone = bench.withdraw({one.host.host_id for one in visits[:3]})
+
+    assert gone == [visits[2]]
+    assert in_hand is visits[0]
+    assert read_of is visits[1]
+    assert {take(bench), take(bench)} == {visits[1], visits[3]}

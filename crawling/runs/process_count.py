@@ -1,0 +1,141 @@
+"""How many processes a run has (SEEDS W14): as many as its order says, also after an edit; or, if
+the order leaves that open, one, and an *extra* one for each worker that has nothing else to do.
+
+An extra process never stays in the pool's line, gives way as soon as others wait, and leaves when
+its shift has ended. So hosts belong to it only while a worker serves them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from django.db import connection
+from django.utils import timezone
+
+from allocation.models import Request, RequestState
+from allocation.services import finish_process
+from crawling.frontier.host_placement import place_anew, serving_numbers
+from crawling.frontier.run_lock import locked_run
+from crawling.models import HostQueue, Run, RunProcess, Shift
+from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
+from crawling.orders.claims import start_amounts
+from crawling.orders.order import MOST_PROCESSES
+from crawling.run_log import write
+from crawling.runs.grants import ask_for_shift, default_pool, enroll, request_start
+
+#: hosts with something due that make a process worth its worker
+HOSTS_EACH = 4
+#: a run whose extra process had to wait gets none for so long
+PAUSE_SECONDS = 30.0
+
+#: runs that have a shift, or an extra process
+TO_FIT = """
+SELECT p.run_id FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+WHERE s.ended_at IS NULL
+UNION
+SELECT run_id FROM crawling_runprocess WHERE is_extra AND NOT is_retired
+"""
+
+
+@dataclass
+class ProcessFitter:
+    """Brings each run at work to the number of processes that it should have."""
+
+    #: until when a run gets no extra process, by run; monotonic seconds
+    _paused: dict[int, float] = field(default_factory=dict)
+
+    def fit_processes(self) -> None:
+        """Take processes out that are too many, and add those that are missing."""
+        now = time.monotonic()
+        self._paused = {run: until for run, until in self._paused.items() if until > now}
+        with connection.cursor() as cursor:
+            cursor.execute(TO_FIT)
+            found = [row[0] for row in cursor.fetchall()]
+        # what a paused run holds may be reserved
+        runs = Run.objects.select_related("crawl").exclude(state__in=PAUSE_STATES)
+        for run in runs.filter(pk__in=found).order_by("pk"):
+            self._fit(run)
+
+    def _fit(self, run: Run) -> None:
+        limit = run.crawl.process_limit
+        later = run.processes.filter(number__gt=0, is_retired=False)
+        later.exclude(is_extra=limit is None).update(is_extra=limit is None)
+        for process in later.select_related("bank_process"):
+            if process.is_extra or process.is_surplus(run.crawl):
+                self._retire(run, process)
+        if run.state not in WORKING_STATES:
+            return
+        if limit is not None:
+            for number in set(range(limit)) - _numbers(run):
+                ask_for_shift(_add(run, number, is_extra=False))
+        while limit is None and run.pk not in self._paused and _has_room(run):
+            process = _add(run, min(set(range(MOST_PROCESSES)) - _numbers(run)), is_extra=True)
+            request_start(process)
+            if not _has_shift(process):
+                self._retire(run, process)
+
+    def _retire(self, run: Run, process: RunProcess) -> None:
+        """Take a process without a shift out of the pool, and give its hosts to the others."""
+        if _has_shift(process):
+            return
+        bank = process.bank_process
+        if bank and bank.is_waiting:
+            self._paused[run.pk] = time.monotonic() + PAUSE_SECONDS
+        if bank and not finish_process(process=bank.pk, epoch=bank.epoch):
+            return  # it was granted a start since its row was read
+        with locked_run(run.pk) as locked:
+            _leave(locked, process)
+
+
+def _has_shift(process: RunProcess) -> bool:
+    """Whether it has a shift, or was granted the start of one."""
+    process.refresh_from_db()
+    bank = process.bank_process
+    return (
+        bool(bank and bank.lease_until)
+        or Shift.objects.filter(process=process, ended_at=None).exists()
+    )
+
+
+def _leave(run: Run, process: RunProcess) -> None:
+    rest = [number for number in serving_numbers(run.pk) if number != process.number]
+    if not rest:  # the first had no worker for a while; it waits for one
+        rest = [0]
+        run.processes.filter(number=0).update(serving=True)
+    RunProcess.objects.filter(pk=process.pk).update(is_retired=True, serving=False)
+    if run.state in WORKING_STATES:
+        moved = place_anew(run, rest, of=process.number)
+        write(run.pk, f"Process {process.number} left; the others have its hosts ({moved}).")
+
+
+def _numbers(run: Run) -> set[int]:
+    return set(run.processes.filter(is_retired=False).values_list("number", flat=True))
+
+
+def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
+    """A process of the run with this number, new or back, in the pool. Hosts come to it with its
+    first shift.
+    """
+    wanted = {"is_retired": False, "serving": False, "is_extra": is_extra}
+    process, _ = RunProcess.objects.update_or_create(run=run, number=number, defaults=wanted)
+    enroll(run)
+    process.refresh_from_db()
+    return process
+
+
+def _has_room(run: Run) -> bool:
+    """Whether one more process would find a worker, units that nobody waits for, and hosts."""
+    pool = default_pool()
+    if Request.objects.filter(pool=pool, state=RequestState.WAITING).exists():
+        return False
+    keys = pool.classes.order_by("ordinal").values_list("key", flat=True)
+    free = dict(zip(keys, map(int.__sub__, pool.available, pool.reserved), strict=False))
+    claim, capacity = run.crawl.claim, dict(zip(free, pool.capacity, strict=False))
+    if any(units > free.get(key, 0) for key, units in start_amounts(claim).items()) or any(
+        units > capacity.get(key, 0) for key, units in claim.items()
+    ):
+        return False
+    enough = HOSTS_EACH * len(_numbers(run))
+    due = HostQueue.objects.filter(run=run, queued__gt=0, due_at__lte=timezone.now())
+    return due[: enough + 1].count() > enough

@@ -39,7 +39,7 @@ SELECT run_id FROM crawling_runprocess WHERE is_extra AND NOT is_retired
 
 
 @dataclass
-class ProcessFitter:
+class ExtraProcesses:
     """Brings each run at work to the number of processes that it should have."""
 
     #: until when a run gets no extra process, by run; monotonic seconds

@@ -31,7 +31,7 @@ from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.minute_totals import total_minutes
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
-from crawling.runs.process_count import ProcessFitter
+from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
     count_workers,
@@ -80,7 +80,7 @@ def duties() -> list[Duty]:
         Duty(enroll_anew, 60.0),
         Duty(Rejudger().rejudge_after_edits, 1.0),
         Duty(take_over_hosts, 5.0),
-        Duty(ProcessFitter().fit_processes, 2.0),
+        Duty(ExtraProcesses().fit_processes, 2.0),
         Duty(start_scheduled, 5.0),
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),

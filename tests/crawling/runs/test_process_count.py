@@ -16,7 +16,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.models import HostQueue, Page, RunProcess, Shift
 from crawling.runs.grants import ask_for_shift
-from crawling.runs.process_count import ProcessFitter
+from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
@@ -68,7 +68,7 @@ def placed(run):
 def test_a_crawl_of_many_hosts_takes_the_workers_that_are_idle(start, hosts, expected):
     run = start(hosts)
 
-    ProcessFitter().fit_processes()
+    ExtraProcesses().fit_processes()
     assert placed(run) == {0: hosts}  # until the others have their shifts
     begin_granted()
 
@@ -78,7 +78,7 @@ def test_a_crawl_of_many_hosts_takes_the_workers_that_are_idle(start, hosts, exp
 
 
 def test_an_extra_process_leaves_with_its_shift_and_its_hosts_go_to_the_rest(start):
-    run, fitter = start(40), ProcessFitter()
+    run, fitter = start(40), ExtraProcesses()
     fitter.fit_processes()
     begin_granted()
     others = [start(1, name=f"crawl {number}") for number in range(2)]  # which wait
@@ -101,13 +101,13 @@ def test_while_others_wait_a_crawl_takes_no_further_worker(start):
     for number in range(WORKERS):
         start(1, name=f"crawl {number}")  # the last of them waits
 
-    ProcessFitter().fit_processes()
+    ExtraProcesses().fit_processes()
 
     assert at_work(run) == {0}
 
 
 def test_the_number_of_processes_may_be_edited_while_the_run_is_at_work(start):
-    run, fitter = start(3), ProcessFitter()
+    run, fitter = start(3), ExtraProcesses()
 
     edit_crawl(run.crawl, {"processes": 3})
     fitter.fit_processes()

@@ -19,7 +19,7 @@ from crawling import rq_jobs
 from crawling.crawls import creation
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
-from crawling.rq_jobs import RUN_SHIFT
+from crawling.rq_jobs import RUN_SHIFT, live_workers
 from crawling.runs import grants
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler import messages
@@ -30,7 +30,7 @@ from crawling.scheduler.duties import (
     start_due_crawls,
 )
 from crawling.scheduler.leader import Leadership, is_somebody_leading
-from crawling.scheduler.messages import deliver, enqueue_shift, live_workers, resend
+from crawling.scheduler.messages import deliver, enqueue_shift, resend
 from crawling.scheduler.rounds import duties
 from crawling.worker.rq_worker import ShiftWorker
 from tests.races.conftest import rival, row_held

@@ -353,6 +353,7 @@ def test_weights_are_asked_for_kept_and_shown(send, operator):
     crawl = CrawlJob.objects.get()
     weights = {"/manual/": 10, r"\?page=\d": -2.5}
     assert crawl.ordering == {
+        "exact_order": False,
         "links_weight": 0.5,
         "url_weight": 1,
         "importance": weights,

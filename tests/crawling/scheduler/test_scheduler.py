@@ -59,6 +59,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "delete_expired_rows",
         "deliver_other_messages",
         "enroll_anew",
+        "fit_processes",
         "forget_clocks",
         "forget_cold_pages",
         "forget_deleted",

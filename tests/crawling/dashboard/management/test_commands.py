@@ -17,8 +17,8 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.management import follow_run
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.rq_jobs import live_workers
 from crawling.runs import steering
-from crawling.scheduler.messages import live_workers
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 

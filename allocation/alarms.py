@@ -29,7 +29,7 @@ class Alarm:
 
     pool: int
     name: str
-    #: unsafe or missing. `sentences` say what, and `remedies` what would clear it
+    #: unsafe or missing. `sentences` describe it, and `remedies` would clear it
     kind: str
     sentences: tuple[str, ...]
     remedies: tuple[str, ...]

@@ -32,7 +32,7 @@ NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was t
 
 
 class LimitsForm(forms.Form):
-    """Edit numbers by name; what the pool refuses stands beside the field it names."""
+    """Edit numbers by name; refusals of the pool stand beside the field that they name."""
 
     override_reason = forms.CharField(
         required=False,

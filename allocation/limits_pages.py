@@ -32,8 +32,8 @@ Row = TypeVar("Row", Pool, Process)
 
 @dataclass(frozen=True)
 class LimitsPage(Generic[Row]):
-    """A page that edits limits: its name in addresses, its heading, its form, what its link says
-    and what the activity log.
+    """A page that edits limits: its name in addresses, its heading, its form, the words of its link
+    and of the activity log.
     """
 
     name: str
@@ -75,7 +75,7 @@ class LimitsAnswer:
     preview: LimitsPreview | None = None
     #: what was done, in words; "": nothing
     done: str = ""
-    #: whether numbers were sent that are those of now
+    #: whether the sent numbers are the present ones
     is_unchanged: bool = False
 
 

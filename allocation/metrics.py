@@ -102,7 +102,7 @@ def _past(pools: list[Pool]) -> Iterator[Metric]:
 
 
 def _counts(pool: Pool) -> Counter[str]:
-    """Events by kind: what the latest checkpoint has counted, and those since.
+    """Events by kind: the counts of the latest checkpoint, and of the events since.
 
     The whole ledger would be too much for a scrape.
     """

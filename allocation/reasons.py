@@ -86,7 +86,7 @@ class Explanation:
 
     @property
     def reason(self) -> str:
-        """Why, and who holds what is short."""
+        """The reason, and the holders of the scarce class."""
         if self.verdict is BankVerdict.GRANT or isinstance(self.verdict, QueueVerdict):
             return self.why
         holders = some([_holding(blocker) for blocker in self.blockers])
@@ -129,7 +129,7 @@ def explain_queue(
     measures: Sequence[UnitWords],
     ahead: FirstInTurn | None,
 ) -> Explanation:
-    """Explain why a request must wait although what it asks for is free and safe.
+    """Explain why a request must wait although its amounts are free and safe.
 
     `ahead` is who has the turn.
     """
@@ -193,8 +193,8 @@ def _free(units: int) -> str:
 
 
 def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
-    """`after` is the state that the grant would make: who finishes in it, and who would be stuck
-    for what?
+    """`after` is the state that the grant would make: which processes finish in it, and which would
+    be stuck for which units?
     """
     order = banker.finishable(after)
     work = banker.work_along(after, order)[-1]

@@ -139,8 +139,8 @@ def _in_turn(waits: QuerySet[Request], wanted: Collection[int] | None) -> list[R
 
 
 def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Part those that hold nothing: who can always come last, and who claims more than there is
-    beside the reservations.
+    """Part those that hold nothing: processes that can always come last, and those that claim more
+    than the reservations leave.
     """
     most, empty = (
         tuple(books.pool.capacity),

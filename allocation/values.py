@@ -77,7 +77,7 @@ class Released:
 
     release_id: UUID
     status: ReleaseStatus
-    #: what came back, by class: now, or (REPEATED) when it was first sent
+    #: the released units by class: now, or (REPEATED) when it was first sent
     amounts: Mapping[str, int]
 
 

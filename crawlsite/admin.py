@@ -60,7 +60,7 @@ class AuditAdmin(admin.ModelAdmin):
 
 
 def _format_note(entry: LogEntry) -> dict[str, Any]:
-    """What our own code notes; the admin's own notes are lists, and read by Django."""
+    """Entries of our own code; the admin's own notes are lists, and read by Django."""
     try:
         said = json.loads(entry.change_message)
     except ValueError:

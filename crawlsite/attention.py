@@ -17,7 +17,7 @@ from crawling.dashboard.crawls.overview import crawl_problems
 from crawlsite.health.probes import parts
 from serving.access import AuthenticatedRequest, authenticated
 
-#: where their number is kept for everybody, and for how long: every page asks for it
+#: the cache key of their number for all users, and its seconds: every page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5
 
 

@@ -25,8 +25,8 @@ class FirstStep:
 
 
 def first_steps(user: User) -> list[FirstStep]:
-    """What is left to do and what was done; none once a crawl of one's own has fetched a page, and
-    none for those who cannot create crawls.
+    """Open and finished steps; none once a crawl of one's own has fetched a page, and none for
+    those who cannot create crawls.
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []

@@ -20,9 +20,7 @@ class RefusalLogFilter(logging.Filter):
 
 
 def logging_setting(*, level: str, style: str) -> dict[str, Any]:
-    """Return Django's LOGGING; what callers pass as `extra` stands beside the message in both
-    styles.
-    """
+    """Return Django's LOGGING; both styles show the caller's `extra` beside the message."""
     # Rich tracebacks, the default, would print what local variables hold (passwords, tokens), and
     # take a tenth of a second each.
     for_people = structlog.dev.ConsoleRenderer(

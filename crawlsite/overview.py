@@ -20,8 +20,8 @@ from serving.fragments import render_live, wants_fragment
 
 @authenticated(needs="crawling.view_crawljob")
 def overview(request: AuthenticatedRequest) -> HttpResponse:
-    """What runs, what waits and on what, what fails, how fast, whether the pools are safe and every
-    part answers.
+    """Running, waiting and failing crawls, the rate, the safety of the pools, and the state of
+    every part.
     """
     hours = _hours(request)
     services = parts()

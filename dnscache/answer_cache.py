@@ -32,8 +32,8 @@ class PendingLookup:
 
 @dataclass
 class CacheLookup:
-    """What becomes of names that are wanted: served, the flights that the caller now leads and must
-    land, those of others.
+    """The results of requested names: served, the flights that the caller now leads and must land,
+    those of others.
     """
 
     served: dict[str, CachedAnswer] = field(default_factory=dict)

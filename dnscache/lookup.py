@@ -31,7 +31,7 @@ from dnscache.protocol.wire import ParsedResponse, parse_response
 TRY_SECONDS = (1.0, 2.0, 5.0)
 #: what UDP carries at most
 LARGEST_PACKET_BYTES = 65535
-#: so many packets that answer something else are dropped before TCP is asked
+#: the number of dropped packets with other answers before TCP is used
 MOST_STRAYS = 50
 
 Server = tuple[str, int]
@@ -98,7 +98,7 @@ def _worth_asking(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
 
 
 def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None:
-    """Put the questions to one server at once and let each take what comes back in time."""
+    """Send the questions to one server at once and let each take its answer."""
     until = time.monotonic() + seconds
     sockets: list[socket] = []
     sent: list[tuple[DnsQuery, bytes, socket]] = []
@@ -145,7 +145,7 @@ def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, unt
 
 
 def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
-    """Wait for the answer and drop what is none. Raises TimeoutError when there is none in time.
+    """Wait for the answer and drop other packets. Raises TimeoutError when there is none in time.
 
     An answer with changed letters may be forged. It counts if TCP, which others cannot forge, is
     not available, or shows that the server always answers so.
@@ -169,7 +169,7 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedRes
 
 
 def _read(packet: bytes, query: bytes, server: Server, until: float) -> ParsedResponse | None:
-    """Return what the packet says, or what TCP says if it is truncated; None if it is garbage."""
+    """Return the packet's answer, or that of TCP if it is truncated; None if it is garbage."""
     if plain := wire.read(packet, query):
         return plain
     try:

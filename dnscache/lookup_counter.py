@@ -83,7 +83,7 @@ class LookupCounter:
 
 
 def keep_history(memory: AnswerCache) -> None:
-    """Write down what has left the memory since the last call, and forget what is old."""
+    """Store evictions since the last call, and delete old rows."""
     dropped, memory.dropped = memory.dropped, []
     DnsDropped.objects.bulk_create(
         DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why)

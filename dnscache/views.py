@@ -1,5 +1,5 @@
-"""The cache's pages: how names were come by, which are hard and why, what stands where, what
-left, and the chart of the last hour.
+"""The cache's pages: how names were resolved, hard names with reasons, the regions, evictions, and
+the chart of the last hour.
 """
 
 from __future__ import annotations

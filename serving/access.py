@@ -78,7 +78,7 @@ def _logged_in(
 
 
 def require(user: User, permission: str) -> None:
-    """For a permission that depends on what is asked for. Raises PermissionDenied."""
+    """For a permission that depends on the request. Raises PermissionDenied."""
     if not user.has_perm(permission):
         raise PermissionDenied
 

@@ -52,7 +52,7 @@ def _process(process: ProcessRow) -> ProcessOut:
 
 
 def wait_out(wait: WaitRow) -> WaitOut:
-    """A wait with its reason, who stands in its way, and what will end it."""
+    """A wait with its reason, its blockers, and its expected end."""
     return WaitOut(
         process=wait.process,
         name=wait.label,

@@ -162,7 +162,7 @@ def _note(
     new: dict[str, int],
     override: Override | None,
 ) -> None:
-    """Into the audit log: who did what, from and to, and why against the safety check."""
+    """Into the audit log: the user, the change, and the reason against the safety check."""
     said = f"{action}, an override if unsafe: {override.reason}" if override else action
     message = json.dumps(
         {

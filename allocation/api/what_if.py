@@ -29,7 +29,7 @@ Amounts = Annotated[
 
 
 class HypotheticalProcess(Schema):
-    """A process that is not there. What it holds is taken from what is available."""
+    """A process that is not there. Its units are subtracted from Available."""
 
     model_config = ConfigDict(extra="forbid")
     name: Name

@@ -74,7 +74,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
 
 
 def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
-    """What is kept to begin a replay from must be what the whole replay leads to."""
+    """A stored state to begin a replay from must equal the state of the whole replay."""
     kept = restored(
         entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state
     )

@@ -15,7 +15,7 @@ from allocation.fields import AnyUnit, ClockTimestamp, Natural, Within
 
 
 class Policy(models.TextChoices):
-    """What is checked before a grant."""
+    """The policy: what is checked before a grant."""
 
     BANKER = "banker", "banker: grant what keeps the state safe"
     NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
@@ -175,7 +175,8 @@ class Process(models.Model):
                 condition=Q(kept_until__isnull=False),
             ),
             models.Index(fields=["run_ref"], name="process_run_ref"),
-            # what is to be done is looked for among these alone, however many wait or have finished
+            # the scheduler's work is found among these alone, whatever the number of waiting and
+            # finished processes
             models.Index(fields=["id"], name="process_idle", condition=IS_IDLE),
         ]
         verbose_name_plural = "processes"

@@ -13,7 +13,7 @@ from allocation.models.bank import Pool, Process
 
 
 class RequestKind(models.TextChoices):
-    """Why units are asked for, which settles what may happen while the request waits."""
+    """The kind of a request, which decides how it may wait."""
 
     START = "start", "start: all that a shift needs at least; asked when nothing is held"
     GROWTH = "growth", "growth: more of something useful; never blocks the shift"
@@ -94,7 +94,7 @@ class Request(models.Model):
 class Grant(models.Model):
     """Units handed to a process.
 
-    Its id is the fencing token; `remaining` is what has not come back yet.
+    Its id is the fencing token; `remaining` is the part that is not released yet.
     """
 
     request = models.OneToOneField(Request, models.PROTECT, related_name="grant")

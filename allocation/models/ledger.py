@@ -40,8 +40,8 @@ class EventKind(models.TextChoices):
     PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
-#: looked for by kind: what happens all the time is soon found, and what is rare by an index that
-#: hardly ever grows
+#: looked for by kind: frequent events are found quickly, and rare ones by an index that hardly ever
+#: grows
 OFTEN = (EventKind.GRANTED, EventKind.WAITING, EventKind.RELEASED, EventKind.CANCELLED)
 RARE_KINDS = tuple(kind for kind in EventKind if kind not in OFTEN)
 #: events whose amounts are the pool's capacity from then on
@@ -126,7 +126,7 @@ class LedgerCheckpoint(models.Model):
 
 
 class OutboxKind(models.TextChoices):
-    """What the owner of the processes is asked to do."""
+    """A message to the owner of the processes."""
 
     START = "start", "run the shift that was granted"
     REAPED = "reaped", "the shift was lost; its units are back"

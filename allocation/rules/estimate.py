@@ -61,7 +61,7 @@ class WaitingRequest:
     amounts: Vector
     #: seconds that its process holds for once it is served, if known
     usual: float | None = None
-    #: what must stay free beside it, if anything is reserved for urgent work
+    #: the units that must stay free beside it, if some are reserved for urgent work
     leaves: Vector = ()
     #: how many are before it in line, if those are more than stand before it here
     ahead: int = 0
@@ -132,8 +132,8 @@ class _BankForecast:
     def serve(
         self, waiters: Sequence[WaitingRequest], *, keeps_turn: int | None
     ) -> dict[int, tuple[float, list[HoldingProcess], int]]:
-        """For each that is served: when, who had given back by then, and how many of those ahead of
-        it were served before.
+        """For each that is served: the time, the releases before it, and the number of earlier
+        waiters served before.
         """
         served: dict[int, tuple[float, list[HoldingProcess], int]] = {}
         left = list(waiters)

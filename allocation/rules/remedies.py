@@ -41,6 +41,6 @@ def claims_too_high(state: State) -> dict[int, Vector]:
 
 
 def _lack(state: State, row: int) -> Vector:
-    """What a row needs beyond all that is sure to come free."""
+    """The Need of a row beyond the units that are sure to be released."""
     work = banker.work_along(state, banker.finishable(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))

@@ -29,7 +29,7 @@ class LedgerEntry(NamedTuple):
 
 
 class Breach(Exception):
-    """A bad event: its version, what was recorded, and what the replay finds."""
+    """A bad event: its version, the recorded state, and the replayed state."""
 
     def __init__(self, entry: LedgerEntry, recorded: object, found: object) -> None:
         self.version, self.kind, self.recorded, self.found = (

@@ -1,4 +1,4 @@
-"""One locked pool in memory: what decisions read, and what they change."""
+"""One locked pool in memory: the reads and the changes of decisions."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class Bank:
 
     @property
     def matter(self) -> Iterable[Held]:
-        """Who holds something and who is named; rows that may change stand before those that were
-        only read.
+        """Holders and the named processes; rows that may change stand before those that were only
+        read.
         """
         found: dict[int, Held] = {**self.holders, **self.processes}
         return found.values()

@@ -33,7 +33,7 @@ def check_claim_fits(bank: Bank, claim: Vector) -> None:
 
 
 def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
-    """What the process holds, and what it waits for besides, must stay within its claim."""
+    """The process's units and requests together must stay within its claim."""
     waiting = process.requests.filter(state=RequestState.WAITING).first()
     bound = (
         banker.plus(tuple(process.allocated), tuple(waiting.amounts))

@@ -103,8 +103,7 @@ def _push(heads: list[tuple[object, int, int, Request]], place: int, line: WaitQ
 
 
 def pump(bank: Bank) -> int:
-    """Grant what can be granted, in turn, and return how many were; what is left over is asked for
-    by a message.
+    """Grant what can be granted, in turn, and return how many were; a message requests the rest.
 
     One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe
     before it. A process that holds nothing passes the first that could not be served only as often

@@ -1,4 +1,4 @@
-"""Leases: who takes up a shift, who keeps it alive, and what becomes of a lost one.
+"""Leases: the pick-up of a shift, its renewal, and the end of a lost one.
 
 Times are the database's. Taking up and renewing are single conditional updates without the pool's
 lock; the reaper locks the pool, then each expired process, and looks again: a renewal that came
@@ -57,8 +57,8 @@ def is_holder(*, process: int, epoch: int, worker: str) -> bool:
 
 
 def reap_expired() -> list[ReapedShift]:
-    """Take back what lost shifts hold and what was reserved long enough, end late waits; return the
-    lost shifts.
+    """Take back units of lost shifts and expired reservations, end late waits; return the lost
+    shifts.
     """
     pools = set(
         Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True)

@@ -1,4 +1,4 @@
-"""The outbox: what the owner of the processes is asked to do. Delivery is at least once."""
+"""The outbox: messages to the owner of the processes. Delivery is at least once."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class UnitHolder(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolSurroundings:
-    """What stands round a locked pool."""
+    """The facts of a locked pool."""
 
     #: the unit of each class, by its key
     units: dict[str, str]

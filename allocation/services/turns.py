@@ -60,7 +60,7 @@ def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
 
 
 def reach_of(bank: Bank) -> Vector:
-    """What there is beside the reservations.
+    """The capacity without the reservations.
 
     A process that claims more can't be served before one ends, so none waits behind it.
     """

@@ -25,7 +25,7 @@ from allocation.whatif.sandbox import Sandbox
 from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
-#: what to begin with, where nothing is asked for
+#: the initial state without a request
 BLANK = Draft().add_classes(3).add_processes(2)
 FILES = {"json": (to_json, "application/json"), "csv": (to_csv, "text/csv; charset=utf-8")}
 

@@ -1,4 +1,4 @@
-"""What the what-if page shows: the fields as typed, each with its mistake, the matrix, and the
+"""The data of the what-if page: the fields as typed, each with its mistake, the matrix, and the
 answer.
 """
 
@@ -24,10 +24,10 @@ from allocation.wording import whole_number
 
 @dataclass(frozen=True)
 class WhatIfView:
-    """The what-if page as it is shown."""
+    """The data of the what-if page."""
 
     draft: Draft
-    #: None while what was typed is no state
+    #: None while the draft is no state
     sandbox: Sandbox | None = None
     faults: tuple[FieldFault, ...] = ()
     #: whether the draft's request is to be answered
@@ -38,7 +38,7 @@ class WhatIfView:
 
 @dataclass(frozen=True)
 class Cell:
-    """A field of the form: its id, what is typed there, and what is wrong with it."""
+    """A field of the form: its id, its text, and its mistakes."""
 
     id: str
     text: str

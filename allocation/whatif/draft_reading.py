@@ -1,4 +1,4 @@
-"""Make a state of what was typed, or say which cell is wrong and what to do about it. Pure."""
+"""Make a state of a draft, or name the wrong cells with their remedies. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class FieldFault:
 class BadDraft(ValueError):
     """What was typed is no state.
 
-    `faults` has the reasons, field by field; `draft` is what to show, if not what came in.
+    `faults` has the reasons, field by field; `draft` is the draft to show, if it differs from the
+    input.
     """
 
     def __init__(self, faults: Sequence[FieldFault], draft: Draft | None = None) -> None:

@@ -117,8 +117,9 @@ def from_json(text: str) -> Sandbox:
 
 
 def _mistakes(found: Any) -> Iterator[tuple[JsonPath, str]]:
-    """What is wrong and where, in an order in which each may rely on what was looked at before
-    it."""
+    """The mistakes with their places, in an order in which each check may rely on those before
+    it.
+    """
     if not isinstance(found, dict):
         yield (), f"The whole is to be an object with {', '.join(JSON_KEYS)}."
         return

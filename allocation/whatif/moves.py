@@ -26,7 +26,7 @@ class WhatIfMove:
 
 
 def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
-    """Do what the button `verb` stands for.
+    """Do the action of the button `verb`.
 
     Raises BadDraft if what was typed does not allow it; nothing typed is lost.
     """

@@ -42,7 +42,7 @@ class Search:
     looks: tuple[SearchComparison, ...]
     #: how many there were
     comparisons: int
-    #: what is free when those of the order have finished
+    #: the free units when the processes of the order have finished
     work: Vector
 
 

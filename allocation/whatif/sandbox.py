@@ -56,7 +56,7 @@ class Sandbox:
 
     @property
     def total(self) -> Vector:
-        """What there is of each class: Available and all that is held."""
+        """The capacity of each class: Available and all that is held."""
         return tuple(
             free + sum(column)
             for free, column in zip(self.state.available, self._columns(), strict=True)

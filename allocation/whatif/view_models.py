@@ -21,7 +21,7 @@ from allocation.whatif.sandbox import Sandbox
 from allocation.wording import some
 
 MOST_LINES = 100
-#: what the paper's screen says, and in its manner what it leaves unsaid
+#: the sentences of the paper's screen, and in its style those that it lacks
 HEADLINES = {
     BankVerdict.GRANT.value: "Safe after allocation, can be granted",
     BankVerdict.WAIT_UNAVAILABLE.value: "Must wait: not enough is available",

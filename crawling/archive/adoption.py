@@ -19,7 +19,7 @@ from crawling.frontier.change.checkpoint_restore import renew_ids, stage
 from crawling.models import ArchiveFile
 from crawling.models.archive import MOST_COMMITTED, NAME, archive_folder
 
-#: of what stands in a checkpoint; `length` bytes of each file are committed
+#: of a checkpoint's files; `length` bytes of each file are committed
 FILES = """
 SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
 WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
@@ -90,7 +90,7 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
     folder = archive_folder(f"run{run_id}")
     try:
         folder.mkdir(parents=True)
-    except OSError as error:  # what is there is another server's that shares the directory
+    except OSError as error:  # an existing file belongs to another server that shares the directory
         raise CheckpointTrouble(
             f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?"
         ) from error

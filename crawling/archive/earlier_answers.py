@@ -22,8 +22,8 @@ from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching.freshness import may_be_reused
 from crawling.web.http_caching.revalidation import questions, read_head
 
-#: what a record has beside the document: its header, the answer's head, and what packing a document
-#: adds that cannot be packed
+#: the size of a record beside the document: its header, the answer's head, and what packing a
+#: document adds that cannot be packed
 MOST_AROUND = 2 * 1024 * 1024
 
 #: of each URL the latest answer that was a document, or said that there is no newer one
@@ -71,9 +71,7 @@ class StoredDocument:
 
 
 def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnswer]:
-    """Of those of the run's URLs that may be asked for by "if it has changed", what an earlier run
-    has, by the URL's id.
-    """
+    """The earlier answers of the run's URLs for conditional requests, by the URL's id."""
     if run.number == 1 or not url_ids:
         return {}
     with connection.cursor() as cursor:
@@ -98,8 +96,7 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
     """Read the earlier document again; None if this machine does not have it, or has another, or
     one of more than `most` bytes.
 
-    Only what can be read again may be asked for by "if it has changed": the answer "no" brings
-    neither text nor links.
+    Only readable answers allow conditional requests: the answer "no" brings neither text nor links.
     """
     page = earlier.original
     if page.bytes > most:

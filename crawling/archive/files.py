@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 #: bytes that a file may have in memory
 MOST_UNWRITTEN = 1024 * 1024
-#: an advisory lock's number: shared by who copies files, taken alone by who removes some
+#: an advisory lock's number: shared by copies of files, exclusive for removals
 COPYING_LOCK = 0x6372_6177_6C02
 NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 

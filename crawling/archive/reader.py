@@ -1,6 +1,6 @@
 """Read the archive: one page's record by its place, or all records of a file.
 
-Only what is committed is ever looked at.
+Only committed bytes are read.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from crawling.models import ArchiveFile, Page, Run
 
 #: what follows a page's record and belongs to it
 COMPANIONS = ("request", "metadata")
-#: of a payload that many pages share, the record stands once among so many
+#: a shared payload's record is written once among so many
 MOST_REMEMBERED = 10_000
 
 
@@ -43,8 +43,8 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
     number.
 
     Where a page's payload is in another page's record, that comes first, so that the file is
-    complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: what was sent
-    so far breaks off then, and does not look complete.
+    complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: the download
+    breaks off then, and does not look complete.
     """
     yield from packed(
         warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)

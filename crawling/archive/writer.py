@@ -131,7 +131,7 @@ class ArchiveWriter:
         return request.lengths, request.written
 
     def drop_waiting(self) -> None:
-        """Let go unwritten what waits while HOLD, and hold what comes after it."""
+        """Drop the waiting work while HOLD, and hold later work."""
         self._has_captured = False
         self.set_mode(ArchiveMode.DROP)
         self.sync()

@@ -80,7 +80,7 @@ def ask_for_due() -> None:
 def take_asked(checkpoint_id: int) -> str:
     """What RQ runs.
 
-    Harmless when run twice: what has been taken, or could not be, stays as it is.
+    Harmless when run twice: checkpoints that were taken or failed stay as they are.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
     checkpoint = (

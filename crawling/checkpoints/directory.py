@@ -35,7 +35,7 @@ class CheckpointManifest:
     counts: dict[str, int]
     #: rows and columns by name
     parts: dict[str, dict[str, Any]]
-    #: the names of the files that are in it, which are none if it only refers to them
+    #: the names of the files in it; none if it only refers to them
     archive: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:

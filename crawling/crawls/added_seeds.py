@@ -33,7 +33,7 @@ class AddedSeedsResult:
     #: how many of the run's addresses wait because of it; None: no run is at work, and they wait
     #: for the next
     queued: int | None
-    #: what was asked for and is a seed already, or was met by the run, with what became of it
+    #: addresses that are seeds already, or known URLs of the run, with their state
     known: dict[str, str]
     revision: int
 

@@ -18,7 +18,7 @@ LONGEST_TEXT = 500
 
 
 def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlocklistEntry:
-    """Keep all crawls from what the entry covers, those at work within seconds.
+    """Forbid the entry's URLs to all crawls, to running ones within seconds.
 
     Raises BadOrder with a sentence by field.
     """
@@ -49,7 +49,8 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 
 @transaction.atomic
 def remove_entry(number: int, *, by: User | None = None) -> BlocklistEntry:
-    """Let crawls have again what the entry covered; those at work take back what it alone kept out.
+    """Remove an entry, so that crawls may fetch its URLs again; running crawls admit URLs that it
+    alone excluded.
 
     Raises NotThere.
     """

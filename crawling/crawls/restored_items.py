@@ -1,4 +1,4 @@
-"""Make again what was deleted: templates, saved views, schedules, entries of the blocklist."""
+"""Restore deleted items: templates, saved views, schedules, entries of the blocklist."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class HostLoss:
 
 @dataclass(frozen=True)
 class RulesPreview:
-    """What would be taken out of what waits."""
+    """The waiting URLs that the rules would remove."""
 
     share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)

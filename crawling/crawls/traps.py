@@ -1,4 +1,4 @@
-"""What an operator says of patterns that look like traps."""
+"""An operator's decisions on patterns that look like traps."""
 
 from __future__ import annotations
 

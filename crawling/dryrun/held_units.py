@@ -1,7 +1,7 @@
 """Hold units of the pool for a moment, outside of any run: a process of its own in the pool.
 
-It claims what it asks for, once and all at once, and holds nothing else meanwhile, so it can
-always finish. It occupies no worker seat: those are for shifts, and the caller has a worker.
+It claims its request, made once and all at once, and holds nothing else, so it can always finish.
+It occupies no worker seat: those are for shifts, and the caller has a worker.
 """
 
 from __future__ import annotations

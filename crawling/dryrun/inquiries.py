@@ -22,7 +22,7 @@ from crawling.models.inquiries import LONGEST
 from crawling.rq_jobs import INQUIRY
 from crawling.sealed_text import seal, unseal
 
-#: an answer is kept for so long, and serves who asks the same again
+#: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)
 #: an answer that is larger is not kept, as JSON in bytes
 MOST_BYTES = 4 * 1024 * 1024

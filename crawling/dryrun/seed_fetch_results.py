@@ -26,7 +26,7 @@ class LinkRuling:
 
 @dataclass(frozen=True)
 class SeedTestFetch:
-    """What became of one seed."""
+    """The result of one seed."""
 
     url: str
     #: why it was not tried; then the rest is empty

@@ -68,7 +68,7 @@ def _charset(page: Page) -> str:
 def compared(old: Page, new: Page) -> list[DiffLine]:
     """The differences between the texts of two pages. Raises ArchiveTrouble.
 
-    To be called in a background job: this reads what strangers wrote.
+    To be called in a background job: this parses foreign documents.
     """
     lines = diff(text_lines(old), text_lines(new))
     return [DiffLine(line.kind, line.text[:MOST_SHOWN_OF_A_LINE]) for line in lines]

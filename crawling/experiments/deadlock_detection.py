@@ -16,8 +16,8 @@ def deadlocked(
     """Return the waiters whose requests cannot be met even when all who can finish have given
     everything back.
 
-    `allocation` is what each holds; `waiting` what is asked for by those who wait. Who does not
-    wait is at work and will finish; a waiter that could be served is taken to finish after that.
+    `allocation` is what each holds; `waiting` the amounts that waiters request. Who does not wait
+    is at work and will finish; a waiter that could be served is taken to finish after that.
     (Coffman, Elphick and Shoshani, 1971, section 4.)
     """
     nothing = (0,) * len(available)

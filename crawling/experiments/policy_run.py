@@ -61,7 +61,7 @@ class PolicyRun:
     def run(self) -> None:
         """Work everything off.
 
-        Raises what a thread raised, after all of them have given back what they held.
+        Raises a thread's exception, after all threads have released their units.
         """
         over = threading.Event()
         keeping = threading.Thread(

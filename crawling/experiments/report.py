@@ -37,7 +37,7 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class RequestResult:
-    """A request in table 1 or 2: its first try, and what came after it."""
+    """A request in table 1 or 2: its first try, and later ones."""
 
     number: int
     started_at: datetime
@@ -47,7 +47,7 @@ class RequestResult:
     deadlocked: bool
     pages: int
     detail: str
-    #: tries after the first, what they waited, and what became of the last one
+    #: tries after the first, their waits, and the result of the last one
     retries: int
     retry_seconds: float
     in_the_end: ExperimentOutcome

@@ -33,8 +33,8 @@ DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does: the experiment is broken off in order, and gives back what
-    it holds.
+    """Handle SIGTERM like Ctrl-C: the experiment is broken off in order, and gives back what it
+    holds.
     """
 
     def interrupt(signum: int, frame: FrameType | None) -> None:

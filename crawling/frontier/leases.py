@@ -154,7 +154,7 @@ FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[], %s::float8[],
 WHERE h.id = counted.id AND h.shift_id = %s
 """
 
-#: what is locked is being let go at this moment; waiting for it here, while it waits for others,
+#: locked rows are being released at this moment; waiting for it here, while it waits for others,
 #: would be a deadlock
 RENEW = """
 UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)

@@ -16,7 +16,7 @@ Digest = bytes
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """What is kept of a document's content."""
+    """The stored facts of a document's content."""
 
     charset: str = ""
     title: str = ""
@@ -65,7 +65,7 @@ class ServerAnswer:
 
     @property
     def received_bytes(self) -> int:
-        """What came over the wire of the document: nothing of one that is as it was."""
+        """The bytes of the document on the wire: nothing of one that is as it was."""
         return 0 if self.unchanged_since else self.bytes
 
 

@@ -14,7 +14,7 @@ from crawling.web.statuses import NO_ANSWERS, explain, is_answer
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0
-#: what could not be had is asked for again soon
+#: a file that could not be fetched is requested again soon
 RETRY_SECONDS = 60.0
 #: while a newer file cannot be had, one that was had is good for so long, and asked for again so
 #: often (sections 2.3.1.4 and 2.4)

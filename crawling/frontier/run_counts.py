@@ -30,8 +30,8 @@ class ChartCounts:
 class FetchCounts(ChartCounts):
     """Counts of a run, of a minute, or what is added to both.
 
-    Its fields are the columns of `RunTotal` and `RunCount`. A retry takes off what no longer
-    counts, so what is added may be negative.
+    Its fields are the columns of `RunTotal` and `RunCount`. A retry subtracts failures, so counts
+    may be negative.
     """
 
     succeeded: int = 0
@@ -104,8 +104,8 @@ def count_outcomes(
     """Count a batch, by minute, by host and by status; returns how many URLs the process has failed
     at in this minute.
 
-    queues: the host queue of each URL by its id. admitted: what the batch's links and contents add
-    beside the outcomes. The caller holds the run's lock.
+    queues: the host queue of each URL by its id. admitted: the counts of the batch's links and
+    contents beside the outcomes. The caller holds the run's lock.
     """
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if ended:

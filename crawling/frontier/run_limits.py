@@ -1,4 +1,4 @@
-"""What ends a run before its frontier is empty, and what keeps new URLs out of it."""
+"""The limits that end a run before its frontier is empty, or keep new URLs out."""
 
 from __future__ import annotations
 

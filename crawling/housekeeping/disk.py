@@ -19,7 +19,7 @@ from crawling.housekeeping.disk_forecast import DiskMeasurement, Forecast, forec
 from crawling.models import ArchiveFile, DiskSample
 from crawling.models.archive import archive_disk
 
-#: what is longer ago says little of what is to come
+#: older measurements say little about the future
 LOOKED_BACK = timedelta(days=7)
 MEASURED_EVERY = timedelta(hours=1)
 SAMPLES_KEPT = timedelta(days=35)

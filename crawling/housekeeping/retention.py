@@ -88,7 +88,7 @@ class RunRetention:
 
 
 def _delete(crawl: CrawlJob, now: datetime) -> bool:
-    """Let go what goes by the rules; whether anything does."""
+    """Remove runs by the rules; whether anything does."""
     going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
     # The latest first: an earlier one may be needed by nothing but what goes before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):

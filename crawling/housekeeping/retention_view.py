@@ -1,6 +1,4 @@
-"""What of a crawl's runs is kept, how much room each takes, and what becomes of it by the crawl's
-rules.
-"""
+"""The stored runs of a crawl, the size of each, and its removal by the crawl's rules."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ GROUP BY 1, 2
 
 @dataclass(frozen=True)
 class DeletionLoss:
-    """What goes with runs that are deleted."""
+    """Everything that is removed with deleted runs."""
 
     runs: int = 0
     urls: int = 0

@@ -1,8 +1,7 @@
 """Delete runs: hidden at once; their rows slice by slice, so that no request takes long, after the
 time in which they can be restored; and crawls that have none left.
 
-A crash in between loses nothing: what is left to do stands in the run's own row, and the scheduler
-goes on with it.
+A crash in between loses nothing: the run's own row has the progress, and the scheduler continues.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
 
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
-    """Go on removing what belongs to deleted runs, for so long; whether nothing is left.
+    """Continue to remove the rows and files of deleted runs, for so long; whether nothing is left.
 
     Safe to repeat, and side by side.
     """

@@ -22,7 +22,7 @@ SYSTEM_DIRECTORIES = ("/proc", "/sys", "/dev", "/etc")
 
 
 class Identity(models.Model):
-    """The one row that says who asks: every request carries it, and robots.txt is read by its
+    """The one row of the identity: every request carries it, and robots.txt is read by its
     token.
     """
 
@@ -181,8 +181,8 @@ class SharedNetwork(models.Model):
 def closed_to_crawls(directory: str) -> str:
     """The directory of the system's or of this installation's that must not be read; "" if none.
 
-    Neither it, nor what is in it, nor what has it inside, may be allowed: keys, session data and
-    what other processes know lie there. Links on the way are followed first.
+    It, its contents and its parents may not be allowed: keys, session data and what other processes
+    know lie there. Links on the way are followed first.
     """
     here = Path(directory).resolve()
     for place in (*SYSTEM_DIRECTORIES, settings.STATE_DIR, settings.ARCHIVE_DIR, settings.BASE_DIR):

@@ -67,7 +67,7 @@ class Experiment(models.Model):
 
 
 class ExperimentOutcome(models.TextChoices):
-    """What became of one try.
+    """The result of one try.
 
     Only `locked` is a matter of waiting; breaches and crashes are classed apart.
     """

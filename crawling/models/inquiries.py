@@ -15,7 +15,8 @@ LONGEST = timedelta(minutes=4)
 class InquiryKind(models.TextChoices):
     """What is asked.
 
-    What seeds answer, how the text of a page differs in two runs, or what robots.txt says of a URL.
+    The answers of seeds, the differences of a page's text in two runs, or the robots.txt rule of a
+    URL.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"

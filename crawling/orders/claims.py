@@ -21,7 +21,7 @@ USUAL_CLAIM = {
 #: of these a shift begins with one unit and grows; of memory with what its fetch threads' shares
 #: take; of all others but STAGED it needs the whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
-#: what a shift asks for once it has a document that needs it; it asks so for memory beyond the
+#: classes that a shift requests once a document needs them; it asks so for memory beyond the
 #: shares, too
 STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
@@ -97,7 +97,7 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
 
 
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
-    """What a shift of this claim asks for at once, all or nothing."""
+    """The start request of a shift of this claim, all or nothing."""
     return {
         key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED
     }

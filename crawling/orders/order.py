@@ -65,8 +65,8 @@ class CrawlOrder(
     BudgetPart,
     FiltersPart,
 ):
-    """A checked order. `None` as a limit means no limit. Most fields are those of its parts, of
-    which the last comes first.
+    """A checked order. `None` as a limit means no limit. Most fields are those of its parts; the
+    last part comes first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -227,8 +227,8 @@ class CrawlOrder(
         )
 
 
-#: the parts of an order that a column of the crawl keeps each as they are; what asks hosts holds
-#: secrets, and is kept by `crawling.crawls.fetching_section`
+#: the parts of an order that a column of the crawl keeps each as they are; the section about
+#: requests contains secrets, and is stored by `crawling.crawls.fetching_section`
 PARTS: dict[str, type[BaseModel]] = {
     "filters": FiltersPart,
     "budget": BudgetPart,

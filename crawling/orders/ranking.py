@@ -40,18 +40,18 @@ class LambdaPage:
     """The page that is nowhere and leads everywhere."""
 
     credit: float = 0.0
-    #: what it has given so far to a page that has waited from the start. A page's credit is the
-    #: level less its rank, so to give every waiting page the same is to raise one number, and no
-    #: row has to be written
+    #: its total so far for a page that has waited from the start. A page's credit is the level less
+    #: its rank, so to give every waiting page the same is to raise one number, and no row has to be
+    #: written
     level: float = 0.0
 
     def spread(self, pages: int) -> None:
-        """Be crawled: share all out among the pages that wait, which are so many."""
+        """Share all credit among the waiting pages, which are so many."""
         self.level += self.credit / pages
         self.credit = 0.0
 
     def spend(self, credit: float, links: int) -> float:
-        """Take what a crawled page pays, and return what each of its links gets.
+        """Take a crawled page's credit, and return the share of each of its links.
 
         A page without links leaves all to Lambda.
         """
@@ -108,5 +108,5 @@ class Ranking:
 
 
 def importance_of(url: str, weights: Mapping[str, float]) -> float:
-    """SEEDS B4's IL: what the URL alone says of its page."""
+    """SEEDS B4's IL: the rank by the URL alone."""
     return sum(weight for text, weight in weights.items() if read_expression(text).search(url))

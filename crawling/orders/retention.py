@@ -56,7 +56,7 @@ class RetainedRun:
 
 @dataclass(frozen=True)
 class RunFate:
-    """What becomes of a run."""
+    """The decision on a run."""
 
     number: int
     #: the moment by which it goes if nothing else happens, past if it goes now; None: it stays

@@ -157,7 +157,7 @@ def settle(
 
 
 def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:
-    """Return the schedule, or None and a sentence by field; what is wrong with the whole stands at
+    """Return the schedule, or None and a sentence by field; mistakes of the whole stand at
     `cron`.
     """
     try:

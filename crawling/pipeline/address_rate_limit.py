@@ -9,7 +9,7 @@ from crawling.frontier.address_clock import AddressTurn, take_turn
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 
-#: where turns could not be asked for, or had all been given out, chance spreads those who come back
+#: where turns could not be read, or had all been given out, a random delay spreads the retries
 LATER_SECONDS = 1.0
 
 

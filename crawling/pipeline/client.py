@@ -31,7 +31,7 @@ from crawling.web.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve
 
 NOT_ASKED = "The server says that the document has not changed (304), which nobody asked."
-#: what an answer may have beside its document: headers, the marks between chunks
+#: the allowance of an answer beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
 
 
@@ -141,7 +141,7 @@ class Client:
         return self.policy.fetching
 
     def asks_like_others(self, host_key: str) -> bool:
-        """Whether what a host answers to this crawl is what it answers to every other."""
+        """Whether a host's answers to this crawl are the same as to every other."""
         asks = self.fetching
         return not (
             self.egress.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials

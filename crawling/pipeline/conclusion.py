@@ -1,4 +1,4 @@
-"""Extract and conclude: what the answer says, where it leads, and what that makes of the URL."""
+"""Extract and conclude: the answer, its links, and the outcome of the URL."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _links(
     target: Address | None,
     judge: LinkJudge,
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """What the frontier gets of a page, and what the rules keep out."""
+    """The links of a page for the frontier, and those that the rules exclude."""
     depth = claimed.depth + 1
     gate = _Gate(claimed, judge)
     scheme = claimed.url.partition(":")[0]
@@ -200,7 +200,7 @@ def _links(
 
 
 class _Gate:
-    """Asks the rules of each link of a page, and keeps what they refuse."""
+    """Judges each link of a page by the rules, and collects the refusals."""
 
     def __init__(self, claimed: ClaimedUrl, judge: LinkJudge) -> None:
         self._claimed, self._judge = claimed, judge

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class ShiftPort:
-    """What a fetch thread asks of its shift, and what it hands over.
+    """A fetch thread's requests to its shift, and its results.
 
     As it is here, there is no shift around: a test fetch.
     """
@@ -116,7 +116,7 @@ class LinkJudge:
     """Which of a page's links the crawl follows. The shift's own thread alone changes its rules."""
 
     filters: UrlFilters
-    #: what is read of documents
+    #: the settings for reading documents
     reading: ReadingRules = field(default_factory=ReadingRules)
     #: the frontier gets every link, even to known URLs
     counts_links: bool = False

@@ -1,5 +1,5 @@
 """Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and
-what is answered is archived.
+the answers are archived.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _hop(
 ) -> Fetched | None:
     """The answer of one hop; None: its host cannot be asked now.
 
-    What was answered on the way is not asked for again.
+    Answers on the way are not requested again.
     """
     if hop.url in visit.robots.hops:
         return visit.robots.hops[hop.url]

@@ -28,7 +28,7 @@ from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 
 #: a host at which so many requests in a row timed out (or got 429 or 503) is asked for robots.txt
-#: before the next page: where that cannot be had either, the host answers nobody, and its URLs wait
+#: before the next page: where that gets no answer either, the host is down, and its URLs wait
 SILENT_AFTER = 2
 
 
@@ -141,8 +141,8 @@ def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome
 def _fetched(
     visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext
 ) -> Fetched | None:
-    """What an earlier fetch has of the URL, or what the host answers in the visit's turn; None:
-    nothing that settles it yet.
+    """The earlier answer for the URL, or the host's answer in the visit's turn; None: nothing that
+    settles it yet.
     """
     offered = context.offers.take(
         claimed.id,

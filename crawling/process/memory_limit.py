@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 MIB = 1024 * 1024
-#: beside what a process has from its worker: its own code and connections, and what is made of
-#: documents
+#: beside the memory that a process inherits from its worker: its own code and connections, and what
+#: is made of documents
 BESIDE_BYTES = 150 * MIB
 #: the system's 8 MiB for each thread would be most of what a limit allows
 STACK_BYTES = 2 * MIB
@@ -47,8 +47,8 @@ class MemoryLimit:
             _libc.mallopt(M_ARENA_MAX, ARENAS)
 
     def allow(self, held_bytes: int) -> None:
-        """Let the process have so much for documents, as the pool granted it; an allocation beyond
-        that raises MemoryError.
+        """Set the limit to the granted memory for documents; an allocation beyond that raises
+        MemoryError.
         """
         wanted = (
             self._begins_with + BESIDE_BYTES + threading.active_count() * STACK_BYTES + held_bytes
@@ -62,7 +62,7 @@ class MemoryLimit:
             self._set = wanted
 
     def end(self) -> None:
-        """Let this process have what the system lets it have."""
+        """Remove this process's limit."""
         if self._set:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
             resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))

@@ -9,7 +9,7 @@ from crawling.web.statuses import OUTAGES, THROTTLES, explain, may_pass
 
 #: a shift that has written nothing for so long, though a host is free, is stuck
 QUIET_SECONDS = 300.0
-#: what should follow within a second or two and has not after so long is stuck
+#: a step that normally takes a second or two is stuck after so long
 OVERDUE_SECONDS = 60.0
 #: a rest shorter than this is none
 NO_REST_SECONDS = 1.0
@@ -61,7 +61,7 @@ class RunFacts:
     """What is known of a run that has not ended."""
 
     state: str
-    #: who or what paused it, in a sentence
+    #: the cause of its pause, in a sentence
     paused: str = ""
     #: why its request for resources waits, and what ends that
     wait: str = ""

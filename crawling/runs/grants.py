@@ -152,8 +152,8 @@ def request_start(process: RunProcess) -> None:
             kind=RequestKind.START,
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
-        # another was faster, and asked for what is wanted; a pool that is busy is asked again by
-        # the scheduler
+        # another was faster, and made the request; a pool that is busy is asked again by the
+        # scheduler
         return
     if not outcome.granted:
         write(run.pk, f"Waiting for resources: {outcome.reason}")

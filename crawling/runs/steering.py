@@ -34,8 +34,8 @@ MOVED = (
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
     """Pause the crawl after the fetches under way; its frontier stays, and its units are released.
 
-    With `keep_seconds` what it holds stays reserved so long, if the state is safe then when its
-    shift ends; otherwise it is released after all, and the run's log says why. Raises WrongState,
+    With `keep_seconds` its units stay reserved so long, if the state is safe then when its shift
+    ends; otherwise it is released after all, and the run's log says why. Raises WrongState,
     BadKeepTime.
     """
     if keep_seconds is not None:

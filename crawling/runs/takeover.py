@@ -55,7 +55,7 @@ def _take_over(run: Run, number: int) -> None:
 
 
 def rejoin(run: Run, process: RunProcess) -> None:
-    """A process has a shift again: what belongs to it comes back.
+    """A process has a shift again: its hosts come back.
 
     The caller holds the run's lock.
     """

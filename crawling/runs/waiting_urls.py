@@ -1,5 +1,5 @@
-"""A run's frontier, to be looked through: what waits, host by host in the order of visits, and what
-is out of it.
+"""A run's frontier, to be looked through: waiting URLs, host by host in the order of visits, and
+those that were taken out.
 """
 
 from __future__ import annotations

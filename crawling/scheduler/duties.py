@@ -1,5 +1,5 @@
-"""What the scheduler does about runs: starts what is due, settles what a crash left unsettled,
-counts the workers.
+"""What the scheduler does about runs: starts what is due, repairs what a crash left, counts the
+workers.
 """
 
 from __future__ import annotations

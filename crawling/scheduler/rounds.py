@@ -127,7 +127,7 @@ def run_scheduler(ending: threading.Event) -> None:
                 ending.wait(2 * FLOOR_SECONDS)
         leadership.close()
         connections.close_all()
-        duties_done.result()  # raises what was a fault of ours
+        duties_done.result()  # raises faults of our own
 
 
 def _do_duties(leads: threading.Event, ending: threading.Event) -> None:

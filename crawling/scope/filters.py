@@ -46,7 +46,7 @@ OF_THE_URL = frozenset({Rule.BLOCKLIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE}
 
 
 class Ruling(NamedTuple):
-    """What the deciding rule says."""
+    """The sentence of the deciding rule."""
 
     admits: bool
     rule: Rule

@@ -33,7 +33,7 @@ class Scope:
     """
 
     reach: Reach
-    #: what the seeds stand for, by reach: their host keys; their directories, like
+    #: the range of the seeds, by reach: their host keys; their directories, like
     #: `example.org/manual/`; or their domains under the public suffix list, so that
     #: `docs.example.org` takes in `www.example.org`. A literal address has no domain and stands for
     #: its host key alone. Anywhere, domains are where counts of links off site begin

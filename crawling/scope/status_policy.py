@@ -1,4 +1,4 @@
-"""What is done about each status, beside what table 1.1 of the book chapter does (SEEDS B2)."""
+"""The action for each status, beside that of table 1.1 of the book chapter (SEEDS B2)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Makes what the fetch threads of a shift share, from the crawl's order and what the shift
-holds."""
+"""Builds the shared state of a shift's fetch threads, from the crawl's order and the shift's
+units.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: in
 def make_context(
     shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort
 ) -> FetchContext:
-    """What fetch threads share, from the crawl's order and what the shift holds."""
+    """The shared state of fetch threads, from the crawl's order and the shift's units."""
     run, who, now = shift.process.run, identity(), timezone.now()
     crawl, politeness = run.crawl, PolitenessPart(**run.crawl.politeness)
     pace = CrawlPace(crawl.delay_seconds, politeness, shared_networks())

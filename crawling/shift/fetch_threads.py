@@ -117,7 +117,7 @@ class FetchThreadPool:
         return [claimed for claimed, _ in self._in_hand.copy().values()]
 
     def asked_for(self) -> list[ClaimedUrl]:
-        """Those of them that were asked for themselves."""
+        """The requested ones among them."""
         return [
             claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls
         ]

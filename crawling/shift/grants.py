@@ -46,8 +46,9 @@ class ShiftGrants:
 
     def obey(self, claim: Mapping[str, int], threads: int) -> None:
         """Follow an order whose Max was edited, against Max in the pool as it was last read: give
-        back what is above it, but no slot that one of the `threads` still at work uses, and
-        lower Max in the pool when that is done. What was raised is asked for as it is needed."""
+        back what is above it, but no slot that one of the `threads` still at work uses, and lower
+        Max in the pool when that is done. Raised amounts are requested when they are needed.
+        """
         self.claim = dict(claim)
         # A raise reaches the pool before the order is written: a shift that obeyed the old order
         # has lowered Max again.
@@ -166,7 +167,7 @@ class ShiftGrants:
         """Raise StaleEpoch if another worker has the shift of this epoch.
 
         After a failover that lost commits an epoch comes again, and the pool compares no more than
-        that: what this shift asks for or gives back would be its successor's.
+        that: its requests and releases would be its successor's.
         """
         epoch, worker = self._shift.epoch, self._shift.worker
         if not is_holder(process=self._process, epoch=epoch, worker=worker):

@@ -119,8 +119,8 @@ class HostLeases:
             self._drained += self._bench.withdraw(self._moved)
 
     def refill(self) -> None:
-        """Claim more URLs for drained hosts, and for those that will be soon; let go what has no
-        more or had its turn.
+        """Claim more URLs for drained hosts, and for those that will be soon; release hosts that
+        have no more URLs or had their turn.
 
         To be called when all outcomes are written: their links are what a host goes on with.
         """
@@ -250,8 +250,8 @@ class HostLeases:
         return bool(opened)
 
     def _bring_to_the_bench(self, visits: list[Visit]) -> None:
-        """Answers are read for all at once; a name that is not settled is asked for beside, and its
-        host comes later.
+        """Answers are read for all at once; an unsettled name is looked up meanwhile, and its host
+        comes later.
         """
         now = time.monotonic()
         outdated = {
@@ -338,8 +338,9 @@ class HostLeases:
             count_requests(self._shift, asked)
 
     def close(self, *, still_fetching: bool) -> None:
-        """Let every host go; where a fetch thread may still be fetching, a whole delay after
-        now."""
+        """Release every host; where a fetch thread may still be fetching, a whole delay after
+        now.
+        """
         self._names.close()
         self._names.counter.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 #: it goes on while a machine sleeps, as PostgreSQL's does, where the system has such a clock
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-#: of a lease: past so much of it nothing is asked of a site any more
+#: of a lease: after this part of it no request is made any more
 SAFE_PART = 5 / 6
 
 

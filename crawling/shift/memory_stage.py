@@ -1,5 +1,5 @@
-"""Memory for documents whose reading takes much: asked of the pool as a stage while one waits, and
-given back when none needs it any more.
+"""Memory for documents whose reading takes much: requested from the pool as a stage while one
+waits, and released when none needs it any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from crawling.web.fetch.memory_budget import DEADLINE_SECONDS, MemoryBudget
 
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
-#: memory that no document used for so long goes back
+#: memory without use for so long is released
 IDLE_SECONDS = 5.0
 
 
@@ -34,15 +34,15 @@ class MemoryStage:
         self._looked_at = self._used_at = time.monotonic()
 
     def set_limit(self) -> None:
-        """Let this process have what is held, and no more."""
+        """Limit this process to the held memory."""
         self._limit.allow(self._buyer.held["memory"] * MIB)
 
     def end(self) -> None:
-        """Let this process have what the system lets it have."""
+        """Remove this process's limit."""
         self._limit.end()
 
     def units_for(self, threads: int) -> int:
-        """MiB that the shares of so many fetch threads take."""
+        """MiB of the shares of so many fetch threads."""
         return -(-self._share * threads // MIB)
 
     def most_threads(self) -> int:
@@ -61,8 +61,8 @@ class MemoryStage:
         )
 
     def tend(self) -> None:
-        """Ask for what the document whose turn it is lacks; look after what was asked for; give
-        back what is idle.
+        """Ask for what the document whose turn it is lacks; check the request; give back what is
+        idle.
 
         A document that lacks something keeps a fetch thread meanwhile, so that is asked for at
         once.

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 Request = tuple[Visit, float]
 
 WAIT_SECONDS = 0.02
-#: what is learnt is written so much later: a statement for each answer would cost more than the
+#: seconds after which answers are written: a statement for each answer would cost more than the
 #: answers
 WRITE_SECONDS = 0.25
 #: names handed to the look-ups for each that may be in flight: silent ones that wait there must not

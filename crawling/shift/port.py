@@ -1,4 +1,4 @@
-"""What fetch threads ask of their shift, and what they hand to it."""
+"""The requests of fetch threads to their shift, and their results."""
 
 from __future__ import annotations
 

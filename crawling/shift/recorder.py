@@ -1,4 +1,4 @@
-"""What a shift writes down: what became of URLs, and what was met on the way."""
+"""A shift's records: the outcomes of URLs, and refused links."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class OutcomeRecorder:
         self._write(is_ending=False)
 
     def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
-        """The same at the end, with all that the fetch threads have handed in; `cut`: what becomes
+        """The same at the end, with all that the fetch threads have handed in; `cut`: the outcome
         of those that they have not.
         """
         while not self._threads.outcomes.empty():

@@ -27,8 +27,8 @@ class HostRefill:
         self._crawl = shift.process.run.crawl
 
     def give(self, wanted: Mapping[Visit, int]) -> None:
-        """Claim for each visit so many URLs more, or as many as there are, with what earlier runs
-        have of them.
+        """Claim so many more URLs for each visit, or all that there are, with earlier runs'
+        answers.
         """
         if not wanted:
             return

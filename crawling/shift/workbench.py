@@ -19,7 +19,7 @@ from crawling.pipeline.visit import Visit
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better
 #: given back
 LONG_REST_SECONDS = 15.0
-#: a host with so many documents that fetch threads still read is not asked for another
+#: a host with so many documents that are still being parsed gets no further request
 MOST_UNREAD = 4
 
 

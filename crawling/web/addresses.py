@@ -40,8 +40,8 @@ class Address(NamedTuple):
 
     @property
     def host_key(self) -> str:
-        """The name, with the port where it is not the scheme's own: what one politeness clock
-        counts. A name that is written with the root's dot is the same host.
+        """The name, with the port where it is not the scheme's own: the key of a politeness clock.
+        A name that is written with the root's dot is the same host.
         """
         return (
             LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port

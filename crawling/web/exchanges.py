@@ -9,8 +9,8 @@ from typing import IO
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What went over the wire: the request and the answer's status line and headers as they were,
-    and the payload as it was encoded.
+    """The bytes on the wire: the request and the answer's status line and headers as they were, and
+    the payload as it was encoded.
 
     Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its
     header line stays. A header that was folded is on one line. Of a document that came by another

@@ -73,8 +73,7 @@ SHORT_SECONDS = 2.0
 
 
 def penalty_seconds(held: float, threads: int) -> float:
-    """For how long a host that has kept one of so many fetch threads for so long lets others go
-    first."""
+    """The penalty of a host that has kept one of so many fetch threads for so long."""
     if held <= SHORT_SECONDS:
         return 0.0
     return held * max(0.0, 1 / (LARGEST_SHARE * max(1, threads)) - 1)

@@ -103,7 +103,7 @@ SENTENCES = {
     "crawl's log.",
 }
 
-#: what may be different in a moment, beside a failure of the server's own
+#: failures that may pass in a moment, beside the server's own
 TRANSIENT = frozenset(
     {
         FetchStatus.TIMED_OUT,

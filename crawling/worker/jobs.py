@@ -1,4 +1,4 @@
-"""What RQ runs, one shift a job, and what a worker loads once before it forks for jobs."""
+"""The job of RQ, one shift each, and the modules that a worker loads once before it forks."""
 
 from __future__ import annotations
 

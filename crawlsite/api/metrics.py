@@ -17,7 +17,7 @@ from crawlsite.api.auth import Token
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Loopback is no proof of who asks, since a proxy asks from there too: a token is, or the
+    """Loopback does not identify the client, since a proxy asks from there too: a token is, or the
     dashboard's session.
     """
     try:

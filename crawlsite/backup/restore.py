@@ -95,8 +95,7 @@ def _copy(source: Path, name: str) -> Path:
 
 def _load(folder: Path, manifest: BackupManifest) -> None:
     with connection.cursor() as cursor:
-        # What a new installation makes by itself (roles, permissions, a pool, an administrator)
-        # gives way to what was.
+        # Rows of a new installation (roles, permissions, a pool, an administrator) are replaced.
         cursor.execute(
             sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(map(sql.Identifier, manifest.tables)))
         )

@@ -21,7 +21,7 @@ from crawling.rq_jobs import RUN_SHIFT, SHIFTS
 
 @dataclass(frozen=True)
 class CurrentTask:
-    """What a worker has in hand: a crawl's shift, or another job by what it does."""
+    """A worker's job: a crawl's shift, or another job by what it does."""
 
     what: str
     crawl: int | None

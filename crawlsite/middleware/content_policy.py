@@ -1,4 +1,4 @@
-"""What a page of ours may load and run: files of ours and nothing else, so that markup that slipped
+"""The content security policy of pages: files of ours and nothing else, so that markup that slipped
 in could do nothing.
 """
 

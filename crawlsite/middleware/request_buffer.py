@@ -1,5 +1,5 @@
-"""What the web server grants a client before a page is asked for: time to send its request, room
-for it, and a thread.
+"""The web server's limits for a client before it reaches a page: time to send its request, room for
+it, and a thread.
 
 A client has REQUEST_SECONDS for a whole request, and PIECE_SECONDS to take each piece of an answer;
 then its connection is closed. So no client holds one of the few threads for long, whether it is
@@ -29,7 +29,7 @@ MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
 PROGRAM_PATHS = ("/api/", "/metrics")
 #: threads for programs beside those that answer them: these have only refusals to send
 REFUSING_THREADS = 2
-#: of a request that has come in, enough to see what it asks for
+#: bytes of a request that show its target
 LOOK_BYTES = 64
 #: connections on which a request is still coming in, and until when it may
 _until: dict[socket.socket, float] = {}
@@ -60,8 +60,8 @@ class RequestThreads:
 
 
 def is_of_program(connection: socket.socket) -> bool:
-    """Whether the request that comes in asks for what programs ask for, as far as can be seen: that
-    decides which threads answer it, and nothing else.
+    """Whether the incoming request is a program's, as far as its first bytes show: that decides
+    which threads answer it, and nothing else.
     """
     try:
         head = connection.recv(LOOK_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)

@@ -1,5 +1,5 @@
-"""What is asked while something else holds what it needs is to be asked again in a moment: 503, and
-no fault of ours.
+"""A request that waits too long for a row lock is answered with 503 and Retry-After: 503, and no
+fault of ours.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ FIRST_STEPS = "hides_first_steps"
 
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 def page(request: AuthenticatedRequest) -> HttpResponse:
-    """Show all of them; a POST keeps them all, or says beside each field what is wrong."""
+    """Show all of them; a POST stores them all, or shows the mistakes beside the fields."""
     kept, errors = preference_of(request.user), {}
     values = {
         name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)

@@ -14,7 +14,7 @@ from dnscache.preresolver.gate import ALIVE_SECONDS
 from dnscache.preresolver.preresolver import LaneState
 
 EVERY_SECONDS = 1.0
-#: who is silent for so long is gone for good
+#: a machine without heartbeat for so long is deleted
 KEPT = timedelta(days=1)
 
 

@@ -32,7 +32,7 @@ class Lane:
         self._change = threading.Condition()
 
     def resize(self, size: int) -> None:
-        """Let so many threads work at a time; those at work finish their jobs."""
+        """Set the number of threads; those at work finish their jobs."""
         with self._change:
             self._size = size
             self._hire()

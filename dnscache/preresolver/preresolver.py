@@ -49,7 +49,7 @@ Deliver = Callable[[dict[str, Resolution]], None]
 
 @dataclass(frozen=True, slots=True)
 class LaneState:
-    """How things stand: threads and names of both lanes, and what became of names so far."""
+    """How things stand: threads and names of both lanes, and the results so far."""
 
     main_threads: int
     main_depth: int
@@ -93,8 +93,8 @@ class PreResolver:
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
-        """Read who is due, start look-ups, and deliver what is known and what comes back; if
-        nothing does, wait so long.
+        """Read the due names, start lookups, and deliver known answers and new ones; if nothing
+        does, wait so long.
         """
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))

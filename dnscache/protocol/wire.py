@@ -1,5 +1,5 @@
 """DNS packets of the usual kind, written and read without dnspython, which takes ten times as long;
-and what a response says of the one name and type that was asked for.
+and a response's answer for the one name and type of the query.
 
 Pure, but for the chance in a query.
 

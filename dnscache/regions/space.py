@@ -20,7 +20,8 @@ from dnscache.regions.reverse import ReverseRegion
 
 #: how many answers are compared to find one to evict
 SAMPLE = 16
-#: the purge deletes what is idle for so long among this lightest share of the conflict area
+#: the purge deletes entries that are idle for so long among this lightest share of the conflict
+#: area
 PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
 #: third-level names may take this share of the capacity
 THIRD_LEVEL_SHARE = 0.25
@@ -71,7 +72,7 @@ class CacheSpace:
         return entry
 
     def find(self, name: str) -> CachedAnswer | None:
-        """Return what is kept of a name: through table 2 if it lies in the forward region, else
+        """Return the entry of a name: through table 2 if it lies in the forward region, else
         through table 3 and its pointer into the conflict area.
         """
         entry = self.forward.table2.get(name)

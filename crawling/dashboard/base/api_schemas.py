@@ -61,7 +61,7 @@ class HoldingOut(Schema):
 
 
 class ProcessHoldingsOut(Schema):
-    """What one of a run's processes holds of its pool, and what it waits for there."""
+    """The units and requests of one of a run's processes."""
 
     number: int = Field(description="of the process in its run, from 0")
     process: int = Field(description="its id in the pool")

@@ -26,7 +26,7 @@ from serving.access import require
 
 #: of each kind, the latest
 SHOWN = 200
-#: what restoring a thing needs: the permission that deleting it does
+#: the permission for restoring each kind: the permission that deleting it does
 PERMISSIONS: Mapping[str, str] = {
     DeletedKind.CRAWL: "crawling.delete_crawljob",
     DeletedKind.RUN: "crawling.delete_crawljob",

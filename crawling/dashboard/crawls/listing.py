@@ -137,7 +137,7 @@ class Listing:
 
 
 def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
-    """Find what is wanted, so many of it, in a fixed number of queries."""
+    """Find a page of crawls in a fixed number of queries."""
     waiting = waiting_runs()
     states = _states(wanted, waiting)
     found = sum(states.values())
@@ -164,7 +164,7 @@ def page_of(
     waiting: the runs that wait.
     """
     rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
-    # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
+    # Their ids first: the sorted rows are then narrow, whatever the length of the lists of seeds.
     ids, following = cut(list(rows.values_list("pk", flat=True)[: most + 1]), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]

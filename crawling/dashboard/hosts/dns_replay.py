@@ -1,4 +1,4 @@
-"""What a run asked of DNS, for a replay under other caches."""
+"""A run's DNS requests, for a replay under other caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/v1/url-history`: what became of a URL."""
+"""`/api/v1/url-history`: the outcome of a URL."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.

@@ -23,7 +23,7 @@ from crawling.rq_jobs import live_workers
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn what may go wrong into a CommandError that says what to do."""
+    """Turn expected errors into a CommandError with a remedy."""
     try:
         yield
     except (CrawlError, AllocationError) as error:

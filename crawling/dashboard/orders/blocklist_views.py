@@ -77,7 +77,7 @@ def remove(request: AuthenticatedRequest, number: int) -> HttpResponse:
 
 @authenticated(needs="crawling.view_crawljob")
 def url(request: AuthenticatedRequest) -> HttpResponse:
-    """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
+    """The facts of the address `?u=`, and the verdict of each crawl, or of that of `?crawl=`."""
     text, number = (
         asked_text(request.GET, "u", most=MAX_URL_LENGTH),
         asked_number(request, "crawl"),

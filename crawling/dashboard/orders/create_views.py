@@ -151,8 +151,8 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
 @authenticated(needs="crawling.add_crawljob", methods=("POST",))
 @needs_pool
 def check(request: AuthenticatedRequest) -> JsonResponse:
-    """What is wrong with the form as it stands, what is set in its sections, and what the crawl
-    will ask of hosts.
+    """The mistakes in the form, the settings of its sections, and the estimate of the crawl's
+    requests.
     """
     form = form_of(request)
     foreseen: list[str] = []

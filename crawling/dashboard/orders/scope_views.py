@@ -71,7 +71,7 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: EditForm) -> Htt
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
 def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """What is wrong with the rules as the form has them, and what the crawl would ask of hosts."""
+    """The mistakes in the form's rules, and the estimate of the crawl's requests."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     form = EditForm(request.POST)
     form.is_valid()

@@ -1,4 +1,4 @@
-"""What a crawl took out of its pages, and the word on what looks like a trap."""
+"""A crawl's extracted rows, and the decisions on possible traps."""
 
 from __future__ import annotations
 

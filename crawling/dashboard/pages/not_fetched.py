@@ -49,7 +49,7 @@ class NotFetchedReason:
 class NotFetched:
     """An address that was not fetched."""
 
-    #: what a list goes on after
+    #: the place after which a list continues
     id: int
     url: str
     #: why it was not fetched
@@ -87,7 +87,7 @@ def reasons_of(run: Run) -> list[NotFetchedReason]:
 
 
 def _by_status(run: Run) -> list[NotFetchedReason]:
-    """What failed or was excluded."""
+    """Failed and excluded URLs."""
     return [
         NotFetchedReason(
             f"{cause.state}{cause.status}",

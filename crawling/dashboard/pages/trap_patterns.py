@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class TrapView:
-    """A pattern, what was found of it, and what is thought of it."""
+    """A pattern, its counts, and the suspicion."""
 
     key: int
     pattern: str

@@ -1,4 +1,4 @@
-"""A run's hosts: what waits on each, what is done, and why the next fetch is not now."""
+"""A run's hosts: waiting and done URLs of each, and the reason why the next fetch is not now."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
     """Those with most to do.
 
-    Their ids first: what is sorted is then narrow, however many hosts there are.
+    Their ids first: the sorted rows are then narrow, whatever the number of hosts.
     """
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
     return list(hosts_of(run).filter(pk__in=ids))

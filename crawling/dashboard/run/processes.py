@@ -1,5 +1,5 @@
-"""What a run's processes have now: what they hold of the pool, what they wait for there, and what
-their fetch threads are doing.
+"""What a run's processes have now: their units, their requests, and the steps of their fetch
+threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawling.models import Run, RunProcess, Shift
 
 @dataclass(frozen=True)
 class ResourceHolder:
-    """Who holds what is short."""
+    """The holders of the scarce class."""
 
     label: str
     #: id of its crawl; None: no crawl, such as the DNS resolver

@@ -143,7 +143,7 @@ def approve_pattern(run: Run, pattern: TrapPattern) -> int:
 
 
 def ban_pattern(run: Run, pattern: TrapPattern) -> int:
-    """Exclude what is held and what waits of a pattern, and drop its links from now on.
+    """Exclude the held and waiting URLs of a pattern, and drop its links from now on.
 
     The caller holds the run's lock.
     """

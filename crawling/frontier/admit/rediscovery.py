@@ -28,7 +28,7 @@ WHERE u.run_id = %s AND u.fingerprint = more.fingerprint
 """
 
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
-#: what is being fetched may yet be tried again, and OPIC has it spend what it has when it is done
+#: a URL in process may be tried again, and OPIC spends its credit when it is done
 UNFINISHED = WAITING | {UrlState.IN_PROCESS}
 
 

@@ -15,7 +15,7 @@ from crawling.scope.filters import Rule
 
 
 def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
-    """The links that may be let in, and what keeps the others out.
+    """The admitted links, and the limit that excludes the others.
 
     The caller holds the run's lock.
     """

@@ -271,12 +271,12 @@ def _next(mark: int) -> int:
     return signed((mark + 1) % (1 << 64))
 
 
-#: what a rule or a hand kept out comes back when it is asked for by name
+#: URLs that a rule or an operator excluded come back when they are added as seeds
 KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
 
 
 def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
-    """Those that the run has met, with what became of them so far."""
+    """The known URLs of the run, with their state so far."""
     marks = [fingerprint(address.url) for address in addresses]
     wanted = {address.url for address in addresses}
     rows = Url.objects.filter(run=run, fingerprint__in=marks).values_list("url", "state")
@@ -284,8 +284,7 @@ def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
 
 
 def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
-    """Queue those that the run has not met, and those that rules or hands have kept out; returns
-    how many.
+    """Queue new URLs, and those that rules or operators have excluded; returns how many.
 
     What waits already waits as a seed from now on. The caller holds the run's lock.
     """

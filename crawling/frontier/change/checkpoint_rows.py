@@ -1,5 +1,5 @@
-"""A run's part of the frontier's tables as rows of JSON: what a checkpoint holds, and which ids in
-it stand for rows.
+"""A run's part of the frontier's tables as rows of JSON: the rows of a checkpoint, and which ids in
+them are references.
 """
 
 from __future__ import annotations

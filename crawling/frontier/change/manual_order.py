@@ -34,7 +34,7 @@ def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
     """Do it to those of the run's URLs that it fits: whatever waits, or, for PUT_BACK, whatever a
     hand took out; returns how many.
 
-    The caller holds the run's lock. What a fetch thread has in hand by then is fetched.
+    The caller holds the run's lock. URLs in process are still fetched.
     """
     if deed is UrlAction.TAKE_OUT:
         return exclude(

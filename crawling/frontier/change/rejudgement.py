@@ -73,7 +73,7 @@ def rejudge_urls(
 def rejudge_verdicts(
     run: Run, filters: UrlFilters, *, numbers: Sequence[int], after: int
 ) -> RejudgedBatch:
-    """Let in what was kept out when it was met, and passes now. The caller holds the run's lock."""
+    """Admit URLs that were excluded and pass now. The caller holds the run's lock."""
     rows = list(
         Verdict.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH]
     )

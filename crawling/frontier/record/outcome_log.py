@@ -62,8 +62,7 @@ class OutcomeLog:
 
 
 def _describe_outcome(outcome: UrlOutcome) -> str:
-    """What happened in a sentence, and then what the machine said of it, if it said something
-    else."""
+    """The reason in a sentence, and then the system's own message, if it differs."""
     sentence = explain(outcome.status)
     if outcome.error.startswith(sentence):
         return outcome.error

@@ -40,7 +40,7 @@ from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-#: how often a batch is written while others are in the way, which is most of a minute
+#: tries to write a batch while others hold its locks, most of a minute in all
 ATTEMPTS = 5
 
 SETTLE_URLS = f"""
@@ -171,7 +171,7 @@ def _admit_links(
     settled: Mapping[int, SettledUrl],
     numbers: Sequence[int],
 ) -> LinkAdmission:
-    """Queue what the pages lead to, and note what the rules or the budget keep out."""
+    """Queue the links of the pages, and record links that rules or the budget exclude."""
     links, refusals = within_budget(run, [link for outcome in outcomes for link in outcome.links])
     refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
     if refusals:

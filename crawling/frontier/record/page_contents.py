@@ -29,7 +29,7 @@ class KnownContents:
     def __getitem__(self, digest: bytes) -> int | None:
         url_id = self._urls.pop(digest, None)
         if url_id is not None:
-            self._urls[digest] = url_id  # put back at the end: what is copied often stays
+            self._urls[digest] = url_id  # put back at the end: often copied contents stay
         return url_id
 
     def learn(self, originals: Mapping[bytes, int]) -> None:

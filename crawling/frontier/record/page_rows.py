@@ -1,4 +1,4 @@
-"""The rows of what came: an answer's page, and what was taken out of it."""
+"""The rows of answers: an answer's page, and what was taken out of it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SampleShare:
         n, p, z = self.looked_at, self.hits / self.looked_at, SURE**2
         middle, half = p + z / (2 * n), SURE * sqrt(p * (1 - p) / n + z / (4 * n * n))
         least, most = ((middle + side * half) / (1 + z / n) for side in (-1, 1))
-        # What was seen is sure, and so is what was seen not to be one.
+        # Hits in the sample are certain, and so are the others in it.
         return max(self.hits, floor(least * self.total)), min(
             self.total - (n - self.hits), ceil(most * self.total)
         )

@@ -356,5 +356,5 @@ SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
 
 
 def shows_itself(fetching: Mapping[str, Any]) -> bool:
-    """Whether what a site answers to a crawl that asks so may be meant for it alone."""
+    """Whether a site's answer to such a request may be meant for this crawl alone."""
     return any(fetching.get(name) for name in SHOWING)

@@ -1,4 +1,4 @@
-"""What an order says of how pages are read, and of what is kept of them."""
+"""An order's settings for reading pages and storing results."""
 
 from __future__ import annotations
 

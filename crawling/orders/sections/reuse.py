@@ -1,5 +1,5 @@
-"""What an order says of pages that need not be asked for: another crawl has fetched them lately, or
-they stay as they were.
+"""An order's settings for reusing pages: another crawl has fetched them lately, or they stay as
+they were.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes into every content module, and what comes out of it."""
+"""The input and the output of every content module."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class ReaderMemory(Protocol):
         ...
 
     def reserve(self, size: int) -> bool:
-        """Whether the thread that asks has so many bytes now; it may have to wait for them."""
+        """Whether the calling thread gets so many bytes now; it may have to wait for them."""
         ...
 
     def release(self) -> None:
-        """Give back what the thread that asks has."""
+        """Release the bytes of the calling thread."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Feeds: RSS, RDF and Atom. Their entries, the pages they stand for, and what is enclosed."""
+"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures."""
 
 from __future__ import annotations
 

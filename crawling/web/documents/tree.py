@@ -26,7 +26,7 @@ SMALL_BYTES = 8192
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
-#: so much processor time later memory is looked at again; most pages take less
+#: processor seconds between two looks at memory; most pages take less
 LOOK_SECONDS = 0.002
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024

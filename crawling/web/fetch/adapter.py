@@ -153,7 +153,7 @@ class PinnedSession(BaseAdapter):
 def _prepared(
     request: PinnedRequest, proxies: Mapping[str, str]
 ) -> tuple[ConnectionSite, str, list[bytes]]:
-    """Where it goes, what it asks for, and its header lines."""
+    """Its address, its target, and its header lines."""
     url = request.url or ""
     if not url.startswith(("http://", "https://")) or ":///" in url[:9]:
         raise InvalidURL(f"{url!r} is no http or https URL")

@@ -1,6 +1,4 @@
-"""The cookies of one host: what it asks to be sent back, by the rules that browsers keep (RFC
-6265).
-"""
+"""The cookies of one host: its cookies, by the rules of browsers (RFC 6265)."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ class Cookies:
         return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
     def take(self, url: str, headers: HTTPHeaderDict) -> None:
-        """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
+        """Store the answer's cookies, and delete those that it expires."""
         if "Set-Cookie" not in headers:
             return
         self._jar.extract_cookies(MockResponse(_readable(headers)), MockRequest(_request(url)))  # type: ignore[arg-type]

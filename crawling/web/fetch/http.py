@@ -26,9 +26,8 @@ from crawling.web.proxies import ProxyRoute
 from crawling.web.secret_headers import masked_request
 from crawling.web.statuses import FetchStatus
 
-#: A document of which more comes, or is unpacked, than this is unpacked alone in a process: a
-#: decoder remembers up to 16 MiB of what it has unpacked. With one interpreter lock this costs no
-#: time.
+#: A larger document, compressed or not, is unpacked alone in a process: a decoder remembers up to
+#: 16 MiB of what it has unpacked. With one interpreter lock this costs no time.
 MOST_BESIDE = 256 * 1024
 UNPACKING = Lock()
 CUT_SHORT = "The packed document breaks off; what had come of it was read."
@@ -124,7 +123,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What a request is beside its URL and headers.
+    """A request's method, form and further options.
 
     The defaults are those of every request that an order says nothing of.
     """
@@ -258,8 +257,7 @@ def _read(
 def _document(body: ResponseBody, most: int) -> tuple[DocumentStream, FetchStatus | str]:
     """The body unpacked; or its beginning and why there is no more of it.
 
-    A sentence: what came is all there is, but not whole. Of what is packed and too big, nothing is
-    shown.
+    A sentence: the body ended early. Of what is packed and too big, nothing is shown.
     """
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:

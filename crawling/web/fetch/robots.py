@@ -16,8 +16,8 @@ NO_REDIRECTS = frozenset({300, 305, 306})
 
 
 def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
-    """Return the last answer on the way: its status says what may be fetched, its body what
-    exactly.
+    """Return the last answer on the way: its status decides what may be fetched, and its body has
+    the rules.
 
     `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay
     between hops. None: it can't go on now. Too many redirects count as no robots.txt at all

@@ -1,4 +1,4 @@
-"""One transfer by libcurl: its callbacks keep what comes, and end what goes on for too long."""
+"""One transfer by libcurl: its callbacks store the bytes, and end transfers that take too long."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TransferLimits(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class TransferWatch:
-    """Counts what comes, and ends what goes on for too long or without end."""
+    """Counts the bytes, and ends transfers that take too long or never end."""
 
     limits: TransferLimits
     #: whether everything is to end
@@ -146,7 +146,7 @@ class ConnectionGate:
             each.close()  # libcurl has duplicated it
 
     def is_left_over(self) -> bool:
-        """Whether what comes now came before the request.
+        """Whether the bytes came before the request.
 
         TLS had read it with the end of the answer before, and nothing has come since but, perhaps,
         the server's close, which the kernel counts as a byte.

@@ -12,9 +12,9 @@ from requests import exceptions as requests
 
 from crawling.web.statuses import FetchStatus
 
-#: OpenSSL's words for what stays as it is: no protocol or cipher in common, or no TLS at all. Any
-#: other end of a handshake is a fault of a moment: a server that restarts, a full queue, a
-#: middlebox (RFC 8446, section 6)
+#: OpenSSL's words for lasting faults: no protocol or cipher in common, or no TLS at all. Any other
+#: end of a handshake is a fault of a moment: a server that restarts, a full queue, a middlebox (RFC
+#: 8446, section 6)
 FINAL_TLS = re.compile(
     r"wrong version number|unsupported protocol|protocol version|no protocols available|no "
     r"shared cipher|handshake failure"

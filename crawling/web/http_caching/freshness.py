@@ -17,7 +17,7 @@ LONGEST_SECONDS = 366 * 24 * 3600
 FORBIDDING = frozenset({"no-store", "no-cache", "private", "must-revalidate"})
 #: what every crawl sends alike; an answer that varies by anything else may be another one's alone
 SENT_ALIKE = frozenset({"accept", "accept-encoding"})
-#: who sends one of these may be given what others are not
+#: a client that sends one of these may get another answer
 PERSONAL = re.compile(
     rb"^(?:cookie|authorization|proxy-authorization)[ \t]*:", re.IGNORECASE | re.MULTILINE
 )

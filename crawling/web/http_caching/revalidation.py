@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from email.utils import format_datetime
 
-#: what may be sent back as it came; longer ones are no validators but a way to follow readers
+#: headers that may be sent back as they came; longer ones are no validators but a way to follow
+#: readers
 ETAG = re.compile(r"[\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff]{0,500}")
 #: they are about the one answer that had them, not about the document
 OF_THE_ANSWER = frozenset(

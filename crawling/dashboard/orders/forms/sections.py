@@ -22,7 +22,7 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
 CLAIM = "claim_"
-#: the width of what stands alone in its row
+#: the width of a field alone in its row
 ALONE = "alone"
 QUESTIONS = {one.input: one.question for one in FIELDS}
 

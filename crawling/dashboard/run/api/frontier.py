@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/frontier`: what waits, and what an operator's hand does to it."""
+"""`/api/v1/crawls/{id}/frontier`: waiting URLs, and an operator's changes to them."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -179,8 +179,8 @@ def change_frontier_urls(
 ) -> dict[str, Any]:
     """Of the latest run.
 
-    `put_back` fits what is `taken out`, the others what waits; what an action doesn't fit is left
-    alone.
+    `put_back` applies to URLs that are `taken out`, the others to waiting URLs; URLs that an action
+    does not apply to are skipped.
     """
     run = get_run(crawl_id, None)
     if wanted.ids is not None:

@@ -22,7 +22,7 @@ DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
 def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
-    """Say what goes with the crawl, then delete it."""
+    """Show what is removed with the crawl, then delete it."""
     job = get_object_or_404(CrawlJob, pk=crawl)
     error = ""
     if request.method == "POST":

@@ -29,7 +29,7 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send, text_file
 
 SHOWN = 100
-#: what may be done to what is in each place, and the words on its button
+#: the actions for the URLs of each place, and the words on their buttons
 DEEDS = {
     WAITING: {
         UrlAction.FIRST: "Fetch first",

@@ -1,4 +1,4 @@
-"""The runs of a crawl: what each takes, what becomes of it, and the rules for that."""
+"""The runs of a crawl: the size of each, its removal, and the rules for that."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LONGEST_PATH = 2000
 
 @authenticated(needs="crawling.view_crawljob")
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Directories of the hosts with their counts and sizes; `?path=` shows what stands in one."""
+    """Directories of the hosts with their counts and sizes; `?path=` shows the contents of one."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     tree = site_tree(run, _path(request)) if run else None

@@ -5,6 +5,7 @@ Limits alone can be edited, through services that check them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from django.utils.html import format_html_join
 
 from allocation.limits_pages import POOL_PAGES, PROCESS_PAGES, LimitsPage, answer_limits
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
+from allocation.wording import UnitWords
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -98,20 +100,43 @@ class PoolAdmin(LimitsAdmin):
     fields = [
         "name",
         "policy",
-        "capacity",
-        "available",
-        "reserved",
+        "capacity_by_class",
+        "available_by_class",
+        "reserved_by_class",
         "is_safe",
         "version",
         "bypass_limit",
         "updated_at",
         "edit_limits",
     ]
-    readonly_fields = ["edit_limits"]
+    readonly_fields = [
+        "capacity_by_class",
+        "available_by_class",
+        "reserved_by_class",
+        "edit_limits",
+    ]
+
+    @admin.display(description="capacity")
+    def capacity_by_class(self, pool: Pool) -> str:
+        return _by_class(pool, pool.capacity)
+
+    @admin.display(description="available")
+    def available_by_class(self, pool: Pool) -> str:
+        return _by_class(pool, pool.available)
+
+    @admin.display(description="reserved for urgent starts")
+    def reserved_by_class(self, pool: Pool) -> str:
+        return _by_class(pool, pool.reserved)
 
     @admin.display(description="limits")
     def edit_limits(self, pool: Pool) -> str:
         return self.links(pool)
+
+
+def _by_class(pool: Pool, units: Sequence[int]) -> str:
+    """Units by class, each with its name: `worker 4, memory 3,013`."""
+    named = [(UnitWords(one.key, one.unit), units[one.ordinal]) for one in pool.classes.all()]
+    return ", ".join(f"{words.name} {count:,}" for words, count in named)
 
 
 @admin.register(ResourceClass)

@@ -56,7 +56,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "ninja",
-    "django_rq",
+    "crawlsite.apps.QueuesConfig",
     "axes",
     "allocation",
     "dnscache",

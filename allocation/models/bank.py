@@ -76,10 +76,11 @@ class ResourceClass(models.Model):
 
     pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="classes")
     ordinal = models.PositiveSmallIntegerField(
-        help_text="place in every array of this pool; never used again"
+        "position",
+        help_text="among the classes of the pool, from 0; fixed, and never used again",
     )
     key = models.SlugField(max_length=40)
-    unit = models.CharField(max_length=40, help_text="what one of it is, such as `MiB`")
+    unit = models.CharField(max_length=40, help_text="what one of it is, such as MiB")
     sentence = models.CharField(max_length=300, help_text="what it is for, in a sentence")
 
     class Meta:

@@ -179,6 +179,8 @@ class MatrixCell(models.Model):
         managed = False
         db_table = "matrix_cell"
         ordering = ["process", "ordinal"]
+        verbose_name = "limit of a process"
+        verbose_name_plural = "limits of processes"
 
     def __str__(self) -> str:
         return f"{self.process_id} {self.key}"

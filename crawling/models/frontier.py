@@ -219,6 +219,7 @@ class Url(models.Model):
     error = models.TextField(blank=True, db_default="")
 
     class Meta:
+        verbose_name = "URL"
         constraints = [
             models.UniqueConstraint(fields=["run", "fingerprint"], name="a_url_is_seen_once_a_run")
         ]

@@ -276,3 +276,16 @@ def test_rows_cannot_be_changed_by_hand(bank):
 
     assert page.status_code == 200
     assert b'name="capacity"' not in page.content
+
+
+def test_a_pool_tells_its_units_by_the_names_of_their_classes(bank):
+    page = log_in("administrator").get(reverse("admin:allocation_pool_change", args=[bank.pk]))
+
+    assert "a 10, b 5" in page.content.decode()
+
+
+def test_the_admin_site_names_things_as_the_product_does(bank):
+    page = log_in("administrator").get(reverse("admin:index")).content.decode()
+
+    assert all(f">{name}<" in page for name in ("Resources", "Crawls", "DNS", "Queues and workers"))
+    assert not any(name in page for name in ("Django_Rq", "Matrix cells", "Allocation<", "Urls"))

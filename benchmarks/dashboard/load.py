@@ -135,6 +135,7 @@ def fill(size: Size) -> Filled:
         cursor.execute(HOSTS, {"hosts": size.hosts})
         cursor.execute(CRAWLS, {"crawls": size.crawls})
         for statement in (RUNS, OLD_COUNTS):
+            cursor.execute("ANALYZE")  # or each row may be looked for among all those before it
             cursor.execute(statement, {})
         for statement in (QUEUES, *PLACES.split(";")):
             cursor.execute(statement, {"runs": runs})

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import islice
 
 from dnscache.protocol.answers import DnsAnswer
 from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.packed import first_of, region_of, unpack
 from dnscache.regions.space import CacheSpace, EvictedAnswer
+from dnscache.regions.tree import TreeNode
 
 PURGE_EVERY_SECONDS = 60.0
 
@@ -90,6 +92,39 @@ class AnswerCache:
         with self._lock:
             self._attic = attic
         return len(attic)
+
+    def unpack(self, most: int, now: float) -> None:
+        """Unpack up to `most` rows that nobody has asked for yet, so that tables and trees get
+        them, too.
+        """
+        with self._lock:
+            for name in list(islice(self._attic, most)):
+                self._fetch_down(name, now)
+
+    @property
+    def packed(self) -> int:
+        """How many rows of earlier processes are not unpacked yet."""
+        return len(self._attic)
+
+    def domains(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
+        """Return up to `most` registered names of table 1 behind `after` that have `text` in them,
+        by the alphabet, each with how many names its tree has.
+        """
+        with self._lock:
+            forward = self.space.forward
+            found = (first for first in forward.table1 if first > after and text in first)
+            return [(first, len(forward.names_of(first))) for first in nsmallest(most, found)]
+
+    def tree_of(
+        self, first: str
+    ) -> tuple[list[tuple[TreeNode, list[CachedAnswer]]], list[CachedAnswer]]:
+        """Return the branches of a registered name's tree, and the answers under it in the conflict
+        area, in its order.
+        """
+        with self._lock:
+            reverse = self.space.reverse
+            hard = [row.entry for name in reverse.names_of(first) if (row := reverse.find(name))]
+            return list(self.space.forward.branches(first)), hard
 
     def board(self, names: Collection[str], now: float) -> CacheLookup:
         """Serve, lead or join each name."""

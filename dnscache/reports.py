@@ -15,8 +15,13 @@ from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
+from serving.paging import cut
 
 reports = Router()
+Machine = Annotated[
+    str,
+    Query(max_length=253, pattern=TEXT, description="whose cache; of several, else the first"),
+]
 ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "error")
 ROW_FIELDS = ("reason", "tries_left", "is_pinned")
 
@@ -102,9 +107,9 @@ class NameLeafOut(Schema):
     name: str
     addresses: list[str]
     status: str
-    region: int
+    ttl: int
     expires_at: datetime
-    last_access: datetime | None
+    last_access: datetime
 
 
 class NameBranchOut(Schema):
@@ -117,8 +122,23 @@ class NameBranchOut(Schema):
     below: list[NameLeafOut]
 
 
-class NameBranchList(Schema):
-    items: list[NameBranchOut]
+class CacheViewOut(Schema):
+    """Whose cache it is; `machine` is null while no pre-resolver is running, and then nothing is
+    listed.
+    """
+
+    machine: str | None
+    machines: list[str]
+
+
+class DomainTreeOut(CacheViewOut):
+    """The tree of a registered name in the forward region, its failing or slow names in the reverse
+    region, and how many names are left out of a long answer.
+    """
+
+    branches: list[NameBranchOut]
+    reverse: list[NameLeafOut]
+    not_shown: int
 
 
 class EvictedOut(Schema):
@@ -150,15 +170,16 @@ class FlushedOut(Schema):
 
 
 class DomainOut(Schema):
-    """A registered name, with how many names of it are known, and how many of them answer
-    quickly."""
+    """A registered name, with how many names its tree has."""
 
     registrable: str
     names: int
-    forward: int
 
 
-class DomainPage(Schema):
+class DomainPage(CacheViewOut):
+    """`packed`: answers of earlier processes that are not in the tables yet."""
+
+    packed: int
     items: list[DomainOut]
     next: str | None
 
@@ -206,33 +227,44 @@ def list_failing_names(
     }
 
 
-@reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
+@reports.get(
+    "/domains",
+    response=DomainPage,
+    summary="Registered names of a living cache, by the alphabet: table 1",
+)
 @needs("dnscache.view_dnsentry")
 def list_dns_domains(
     request: AuthenticatedRequest,
     q: Annotated[
         str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")
     ] = "",
+    machine: Machine = "",
     cursor: Annotated[
         str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
     ] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
-    rows = selectors.domains(text=q, after=cursor, most=limit + 1)
+    found = selectors.domains(text=q, after=cursor, most=limit + 1, machine=machine)
+    items, following = cut(found.domains, limit, lambda domain: domain.registrable)
     return {
-        "items": rows[:limit],
-        "next": rows[limit - 1]["registrable"] if len(rows) > limit else None,
+        "machine": found.machine,
+        "machines": found.machines,
+        "packed": found.packed,
+        "items": items,
+        "next": following,
     }
 
 
 @reports.get(
     "/domains/{name}",
-    response=NameBranchList,
-    summary="The names of a registered name, by their levels",
+    response=DomainTreeOut,
+    summary="The tree of a registered name in a living cache, by levels",
 )
 @needs("dnscache.view_dnsentry")
-def get_dns_domain(request: AuthenticatedRequest, name: Name) -> dict[str, Any]:
-    return {"items": selectors.tree_of(read_host(name).text)}
+def get_dns_domain(
+    request: AuthenticatedRequest, name: Name, machine: Machine = ""
+) -> selectors.DomainTree:
+    return selectors.tree_of(read_host(name).text, machine=machine)
 
 
 @reports.get(

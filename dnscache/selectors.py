@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from dnscache.cache_reads import ask_caches
 from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
 from dnscache.preresolver.heartbeat import living
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
-from dnscache.protocol.names import levels_of
 from dnscache.records import WAITS
 from dnscache.regions.entry import Region
-from dnscache.regions.reverse import reason_of
+from dnscache.regions.reverse import REASONS, reason_of
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
@@ -223,13 +223,51 @@ def pinned_names(among: Sequence[str] | None = None) -> set[str]:
     return set(pins.values_list("name", flat=True))
 
 
-def domains(*, text: str = "", after: str = "", most: int = 100) -> Sequence[Mapping[str, Any]]:
-    """Return registered names with how many names of theirs are known: table 1."""
-    found = DnsEntry.objects.filter(registrable__gt=after, registrable__contains=text).order_by()
-    counted = found.values("registrable").annotate(
-        names=Count("pk"), forward=Count("pk", filter=Q(region=Region.FORWARD))
-    )
-    return _rows(counted.order_by("registrable")[:most])
+@dataclass(frozen=True)
+class CacheView:
+    """What one living cache has; `machine` None: no pre-resolver is running."""
+
+    machine: str | None
+    machines: list[str]
+
+
+@dataclass(frozen=True)
+class DomainCount:
+    registrable: str
+    #: with an answer in the forward region
+    names: int
+
+
+@dataclass(frozen=True)
+class DomainList(CacheView):
+    """Registered names of table 1."""
+
+    #: answers of earlier processes that are not in the tables yet
+    packed: int
+    domains: list[DomainCount]
+
+
+@dataclass(frozen=True)
+class NameLeaf:
+    """An answer in a living cache."""
+
+    name: str
+    status: str
+    addresses: list[str]
+    ttl: int
+    expires_at: datetime
+    last_access: datetime
+
+    @property
+    def life_left(self) -> int:
+        """How much of its TTL the answer has left, of a hundred."""
+        left = (self.expires_at - timezone.now()).total_seconds()
+        return max(0, min(100, round(100 * left / self.ttl))) if self.ttl else 0
+
+    @property
+    def reason(self) -> str:
+        """Why the name is hard, if it is."""
+        return REASONS[DnsStatus(self.status)]
 
 
 @dataclass(frozen=True)
@@ -238,22 +276,50 @@ class NameBranch:
 
     name: str
     #: None if only those below are known
-    entry: DnsEntry | None
-    below: list[DnsEntry]
+    entry: NameLeaf | None
+    below: list[NameLeaf]
 
 
-def tree_of(registrable: str) -> list[NameBranch]:
-    """Return the names of a registered name as the patent's tree has them: second level, and the
-    third below it.
+@dataclass(frozen=True)
+class DomainTree(CacheView):
+    """The tree of a registered name, and its names in the conflict area."""
+
+    branches: list[NameBranch]
+    reverse: list[NameLeaf]
+    not_shown: int
+
+
+def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = "") -> DomainList:
+    """Return registered names from table 1 of a living cache, with how many names each tree has."""
+    told, machines = _one_of(ask_caches(text=text, after=after, most=most), machine)
+    if told is None:
+        return DomainList(None, machines, 0, [])
+    found = [DomainCount(*row) for row in told["domains"]]
+    return DomainList(told["machine"], machines, told["packed"], found)
+
+
+def tree_of(registrable: str, *, machine: str = "") -> DomainTree:
+    """Return the tree of a registered name as a living cache has it: second level, and the third
+    below it.
     """
-    rows = {
-        row.name: row for row in DnsEntry.objects.filter(registrable=registrable).order_by("name")
-    }
-    seconds: dict[str, list[DnsEntry]] = {}
-    for name, row in rows.items():
-        levels = levels_of(name)
-        below = seconds.setdefault(levels.second or levels.first, [])
-        if levels.third:
-            below.append(row)
-    in_order = sorted(seconds.items(), key=lambda item: (item[0] != registrable, item[0]))
-    return [NameBranch(name, rows.get(name), below) for name, below in in_order]
+    told, machines = _one_of(ask_caches(domain=registrable), machine)
+    if told is None:
+        return DomainTree(None, machines, [], [], 0)
+    branches = [
+        NameBranch(one["name"], one["entry"] and _leaf(one["entry"]), [*map(_leaf, one["below"])])
+        for one in told["branches"]
+    ]
+    reverse = [_leaf(one) for one in told["reverse"]]
+    return DomainTree(told["machine"], machines, branches, reverse, told["not_shown"])
+
+
+def _one_of(told: list[dict[str, Any]], machine: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """The machine that was asked for, or else the first."""
+    machines = [one["machine"] for one in told]
+    chosen = [one for one in told if one["machine"] == machine] or told
+    return (chosen[0] if chosen else None), machines
+
+
+def _leaf(told: dict[str, Any]) -> NameLeaf:
+    times = {key: datetime.fromtimestamp(told[key], UTC) for key in ("expires_at", "last_access")}
+    return NameLeaf(**{**told, **times})

@@ -22,6 +22,7 @@ from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live
+from serving.paging import cut
 from serving.requests import asked_text
 
 WIDTH, HEIGHT = 600, 60
@@ -102,21 +103,19 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="dnscache.view_dnsentry")
 def tree(request: AuthenticatedRequest) -> HttpResponse:
-    """List registered names after `?after=` that hold `?q=`, or show the tree of `?domain=`."""
-    text, after, domain = (
-        asked_text(request.GET, "q", most=LONGEST_NAME),
-        asked_text(request.GET, "after", most=LONGEST_NAME),
-        asked_text(request.GET, "domain", most=LONGEST_NAME),
+    """List registered names after `?after=` that have `?q=` in them, or show the tree of
+    `?domain=`, as the cache of `?machine=` has them.
+    """
+    text, after, domain, machine = (
+        asked_text(request.GET, name, most=LONGEST_NAME)
+        for name in ("q", "after", "domain", "machine")
     )
-    context: dict[str, object] = {"text": text, "domain": domain}
     if domain:
-        context["branches"] = selectors.tree_of(domain)
-    else:
-        found = selectors.domains(text=text, after=after, most=ROWS + 1)
-        context |= {
-            "domains": found[:ROWS],
-            "next": found[ROWS - 1]["registrable"] if len(found) > ROWS else "",
-        }
+        found = selectors.tree_of(domain, machine=machine)
+        return render(request, "dnscache/domain.html", {"domain": domain, "view": found})
+    view = selectors.domains(text=text, after=after, most=ROWS + 1, machine=machine)
+    rows, following = cut(view.domains, ROWS, lambda row: row.registrable)
+    context = {"view": view, "domains": rows, "next": following, "text": text}
     return render(request, "dnscache/tree.html", context)
 
 

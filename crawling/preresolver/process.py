@@ -19,6 +19,7 @@ from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.preresolver.machine_lock import MachineLock
 from crawling.preresolver.slots import LookupSlots
+from dnscache.cache_reads import CacheReadServer
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.preresolver import heartbeat
 from dnscache.preresolver.preresolver import PreResolver
@@ -35,6 +36,8 @@ TICK_SECONDS = 0.2
 WRITE_SECONDS = 0.1
 #: the sum of all weights walks through the memory, which is not worth it every second
 WEIGH_SECONDS = 30.0
+#: rows of earlier processes that are unpacked in a look, so that the tables get all of them
+UNPACKED_A_LOOK = 1000
 #: what may pass by itself; anything else is a fault of ours and ends the process, which the
 #: supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
@@ -62,6 +65,7 @@ class PreResolverProcess:
         self._due: list[tuple[str, float]] = []
         self._place, self._machines = 0, 1
         self._look_at = self._read_at = self._weigh_at = self._saved = 0.0
+        self._reads = CacheReadServer(machine, self._resolver.memory)
         self._began = False
 
     def work(self, ending: threading.Event) -> None:
@@ -103,7 +107,9 @@ class PreResolverProcess:
                 "resolving ahead",
                 extra={"machine": self._machine, "answers": self._resolver.warm_start()},
             )
+            self._reads.start()
             self._began = True
+        self._resolver.memory.unpack(UNPACKED_A_LOOK, self._resolver.clock())
         held = self._slots.held
         self._slots.look(wanted=Run.objects.filter(state__in=WORKING_STATES).exists())
         if self._slots.held:
@@ -147,6 +153,7 @@ class PreResolverProcess:
             if self._slots.held:
                 self._slots.hand_in("it was told to end")
             if self._began:
+                self._reads.close()
                 self._slots.settle()
                 heartbeat.rest(self._machine)
         except PASSING as error:

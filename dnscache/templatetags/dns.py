@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from django import template
-from django.utils import timezone
 
-from dnscache.models import DnsEntry
 from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.reverse import REASONS
 
@@ -30,13 +28,6 @@ def threads(weight: float) -> str:
 def reason(status: str) -> str:
     """Why names of this status are hard."""
     return REASONS[DnsStatus(status)]
-
-
-@register.filter
-def life_left(entry: DnsEntry) -> int:
-    """How much of its TTL an answer has left, of a hundred."""
-    left = (entry.expires_at - timezone.now()).total_seconds()
-    return max(0, min(100, round(100 * left / entry.ttl))) if entry.ttl else 0
 
 
 @register.filter

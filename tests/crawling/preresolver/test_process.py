@@ -19,8 +19,11 @@ from crawling.preresolver.slots import LookupSlots
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
 from crawlsite.health.probes import dns_resolver
+from dnscache import store
 from dnscache.preresolver.heartbeat import living
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import Resolver, forget
+from dnscache.selectors import domains
 from tests.stack import running_stack
 
 #: of the test's pool of 64 look-ups in flight
@@ -71,6 +74,16 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
         )
 
     assert held() == 0
+
+
+def test_its_cache_has_all_that_was_stored_and_can_be_read(pool):
+    now = time.time()
+    reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 10)
+    store.write([DnsAnswer("www.stored.test", reply, now, now + 300)])
+    with resolving_ahead():
+        until(lambda: [one.registrable for one in domains().domains] == ["stored.test"])
+
+    assert domains().machine is None
 
 
 def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):

@@ -1,0 +1,145 @@
+"""Reads of the living cache: pages and programs ask the pre-resolvers, over Redis, what their
+tables have.
+
+A cache lives in the memory of a process that resolves ahead, one a machine. A question is published
+to all of them; each walks its own table 1 and trees, and puts what it finds into a list that only
+this question knows. Nothing is kept: an answer that nobody takes up expires.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from typing import Any
+from uuid import uuid4
+
+import django_rq
+from redis import Redis
+from redis.client import PubSub
+from redis.exceptions import RedisError
+
+from dnscache.answer_cache import AnswerCache
+from dnscache.regions.entry import CachedAnswer
+
+logger = logging.getLogger(__name__)
+
+#: how long a page waits for caches that are slow, or were cut off without a word
+PATIENCE_SECONDS = 2.0
+#: an answer that comes later is nobody's
+KEPT_SECONDS = 10
+#: how soon a cache notices that it is to end, and tries again after Redis was gone
+LOOK_SECONDS = 0.2
+#: names of a domain in an answer; a domain with a wildcard can have any number
+MOST_NAMES = 1000
+
+
+class CacheReadServer:
+    """Answers reads of one process's cache, in a thread of its own."""
+
+    def __init__(self, machine: str, memory: AnswerCache) -> None:
+        self._machine, self._memory = machine, memory
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="cache-reads", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._ending.is_set():
+            try:
+                redis = _redis()
+                # redis-py has no types for it
+                with redis.pubsub(ignore_subscribe_messages=True) as questions:  # type: ignore[no-untyped-call]
+                    questions.subscribe(_channel(redis))
+                    self._serve(redis, questions)
+            except RedisError as error:
+                logger.warning("nobody can read the cache", extra={"error": str(error)})
+                self._ending.wait(LOOK_SECONDS)
+
+    def _serve(self, redis: Redis, questions: PubSub) -> None:
+        while not self._ending.is_set():
+            message = questions.get_message(timeout=LOOK_SECONDS)
+            if message is None:
+                continue
+            question = json.loads(message["data"])
+            key = question.pop("reply_to")
+            told = {"machine": self._machine, **self._answer(**question)}
+            with redis.pipeline() as pipe:
+                pipe.rpush(key, json.dumps(told))
+                pipe.expire(key, KEPT_SECONDS)
+                pipe.execute()
+
+    def _answer(
+        self, *, domain: str = "", text: str = "", after: str = "", most: int = 0
+    ) -> dict[str, Any]:
+        if domain:
+            return _domain(self._memory, domain)
+        found = self._memory.domains(text=text, after=after, most=most)
+        return {"packed": self._memory.packed, "domains": found}
+
+
+def ask_caches(**question: str | int) -> list[dict[str, Any]]:
+    """Return what each living cache has, by the alphabet of machines: the tree of a `domain`, or up
+    to `most` registered names behind `after` that have `text` in them.
+
+    Empty: no pre-resolver is running, or Redis is away.
+    """
+    key = f"dns/reads/{uuid4().hex}"
+    told: list[dict[str, Any]] = []
+    until = time.monotonic() + PATIENCE_SECONDS
+    try:
+        redis = _redis()
+        living = redis.publish(_channel(redis), json.dumps({"reply_to": key, **question}))
+        while len(told) < living and (left := until - time.monotonic()) > 0:
+            if answer := redis.blpop([key], timeout=left):
+                told.append(json.loads(answer[1]))
+    except RedisError as error:
+        logger.warning("the caches cannot be asked", extra={"error": str(error)})
+    return sorted(told, key=lambda one: str(one["machine"]))
+
+
+def _domain(memory: AnswerCache, first: str) -> dict[str, Any]:
+    """The tree under a registered name, the registered name itself before its second level; and its
+    names in the reverse region, the heaviest first.
+    """
+    branches, hard = memory.tree_of(first)
+    branches.sort(key=lambda branch: (branch[0].name != first, branch[0].name))
+    told: list[dict[str, Any]] = []
+    left = MOST_NAMES
+    for second, below in branches:
+        if left == 0:
+            break
+        entry = _leaf(second) if isinstance(second, CachedAnswer) else None
+        shown = sorted(below, key=lambda node: node.name)[: left - 1]
+        told.append({"name": second.name, "entry": entry, "below": [*map(_leaf, shown)]})
+        left -= 1 + len(shown)
+    known = sum(1 + len(below) for _, below in branches) + len(hard)
+    reverse = [_leaf(entry) for entry in hard[:MOST_NAMES]]
+    not_shown = known - (MOST_NAMES - left) - len(reverse)
+    return {"branches": told, "reverse": reverse, "not_shown": not_shown}
+
+
+def _leaf(entry: CachedAnswer) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "status": entry.status,
+        "addresses": entry.addresses,
+        "ttl": entry.ttl,
+        "expires_at": entry.fresh_until,
+        "last_access": entry.last_access,
+    }
+
+
+def _redis() -> Redis:
+    return django_rq.get_connection("background")
+
+
+def _channel(redis: Redis) -> str:
+    """A channel is one for all databases of a Redis, but a database is one installation's."""
+    return f"dns/reads/{redis.connection_pool.connection_kwargs.get('db', 0)}"

@@ -37,6 +37,7 @@ ADMINISTER = (
     "crawling.change_listener",
     "crawling.delete_listener",
     "dnscache.delete_dnsentry",
+    "dnscache.change_dnsserver",
     "auth.add_user",
     "auth.change_user",
     "auth.view_group",

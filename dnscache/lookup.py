@@ -22,6 +22,7 @@ import dns.rdatatype
 import dns.resolver
 from django.conf import settings
 
+from dnscache.exchange_counts import ExchangeCounter, ExchangeOutcome, Server
 from dnscache.protocol import wire
 from dnscache.protocol.answers import DnsStatus, Reply
 from dnscache.protocol.question import DnsQuery, QueryStep, merged
@@ -34,8 +35,8 @@ LARGEST_PACKET_BYTES = 65535
 #: the number of dropped packets with other answers before TCP is used
 MOST_STRAYS = 50
 
-Server = tuple[str, int]
-
+#: what came of asking each server
+exchanges = ExchangeCounter()
 #: servers that do not repeat a question's letters as they are; there are no more than are
 #: configured
 _folding: set[Server] = set()
@@ -62,9 +63,10 @@ def ask(
     seconds: float,
     servers: tuple[Server, ...] | None = None,
     tries: tuple[float, ...] = TRY_SECONDS,
+    is_paid: bool = False,
 ) -> Reply:
     """Ask for all addresses of a canonical name, for at most `seconds`; the reply contains
-    failures, too.
+    failures, too. `is_paid`: a token of the first server was taken for the first try.
 
     IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try
     after the others; one that fails gets none; `tries` says how long each one waits. A family that
@@ -82,13 +84,22 @@ def ask(
         if now >= started + seconds or not _worth_asking(questions, unsettled):
             break
         _exchange(unsettled, waiting[0], min(now + tries[silences], started + seconds) - now)
-        steps = {question.step for question in unsettled}
-        if QueryStep.FAILED in steps:
+        outcome = _outcome_of({question.step for question in unsettled})
+        took = round(1000 * (time.monotonic() - now))
+        exchanges.note(waiting[0], outcome, took, is_paid=is_paid)
+        is_paid = False
+        if outcome is ExchangeOutcome.FAILED:
             waiting.pop(0)
-        elif QueryStep.SILENT in steps:
+        elif outcome is ExchangeOutcome.SILENT:
             waiting.append(waiting.pop(0))
             silences += 1
     return merged(questions, resolve_ms=round(1000 * (time.monotonic() - started)))
+
+
+def _outcome_of(steps: set[QueryStep]) -> ExchangeOutcome:
+    if QueryStep.FAILED in steps:
+        return ExchangeOutcome.FAILED
+    return ExchangeOutcome.SILENT if QueryStep.SILENT in steps else ExchangeOutcome.ANSWERED
 
 
 def _worth_asking(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
@@ -114,7 +125,7 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
                 sock.connect(address)
                 sock.send(query)
             except OSError as error:
-                question.fail(f"{type(error).__name__}: {error}", _text(server))
+                question.fail(f"{type(error).__name__}: {error}", server_text(server))
             else:
                 sent.append((question, query, sock))
         # addresses of IPv4 first: a silent other family must leave them time for TCP
@@ -139,9 +150,9 @@ def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, unt
     except (TimeoutError, dns.exception.Timeout):
         return
     except (OSError, EOFError, dns.exception.DNSException) as error:
-        question.fail(f"{type(error).__name__}: {error}", _text(server))
+        question.fail(f"{type(error).__name__}: {error}", server_text(server))
     else:
-        question.take(heard, _text(server))
+        question.take(heard, server_text(server))
 
 
 def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
@@ -190,6 +201,7 @@ def _try_tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryM
 
 def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage:
     address, port = server
+    exchanges.note_tcp(server)
     asked = dns.message.from_wire(query)
     told = dns.query.tcp(asked, address, timeout=seconds, port=port)
     return cast(dns.message.QueryMessage, told)  # what has the query's opcode is one
@@ -201,6 +213,7 @@ def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
     return bool(told.question) and told.question[0].name.labels == asked.labels
 
 
-def _text(server: Server) -> str:
+def server_text(server: Server) -> str:
+    """The server as settings have it."""
     address, port = server
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

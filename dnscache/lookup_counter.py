@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from dnscache.answer_cache import AnswerCache
 from dnscache.protocol.answers import DnsStatus
-from dnscache.records import SUMS, WAITS, DnsDropped, DnsMinute
+from dnscache.records import SUMS, WAITS, DnsDropped, DnsMinute, DnsServerMinute
 from dnscache.resolution import AnswerSource, Resolution
 
 _ADD = f"""
@@ -97,4 +97,5 @@ def keep_history(memory: AnswerCache) -> None:
         )
         if last:
             DnsDropped.objects.filter(pk__lt=last).delete()
-    DnsMinute.objects.filter(minute__lt=Now() - MINUTES_KEPT).delete()
+    for minutes in (DnsMinute, DnsServerMinute):
+        minutes.objects.filter(minute__lt=Now() - MINUTES_KEPT).delete()

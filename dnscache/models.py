@@ -12,9 +12,18 @@ from django.db.models.functions import Now
 from dnscache.protocol import answers
 from dnscache.protocol.addresses import AddressClass
 from dnscache.protocol.question import MOST_ADDRESSES
-from dnscache.records import DnsDropped, DnsMinute, DnsPin
+from dnscache.records import DnsDropped, DnsMinute, DnsPin, DnsServer, DnsServerMinute
 
-__all__ = ["DnsDropped", "DnsEntry", "DnsFlush", "DnsMinute", "DnsPin", "DnsPreResolver"]
+__all__ = [
+    "DnsDropped",
+    "DnsEntry",
+    "DnsFlush",
+    "DnsMinute",
+    "DnsPin",
+    "DnsPreResolver",
+    "DnsServer",
+    "DnsServerMinute",
+]
 
 
 class DnsEntry(models.Model):

@@ -11,6 +11,8 @@ from django.db.models.functions import Now
 
 #: upper ends, in seconds, of the classes that waits are counted in; the last class has none
 WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: look-ups a second: the usual limit of a name server, and the highest
+DEFAULT_PER_SECOND, MOST_PER_SECOND = 200, 100_000
 
 
 #: columns of `DnsMinute` that are summed up
@@ -60,6 +62,59 @@ class DnsMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.minute:%Y-%m-%d %H:%M}"
+
+
+class DnsServer(models.Model):
+    """A name server that was asked, with its limit, which is a token bucket for all processes.
+
+    Only `dnscache.name_servers` and `services` write here.
+    """
+
+    server = models.CharField(primary_key=True, max_length=64)
+    per_second = models.PositiveIntegerField(
+        db_default=DEFAULT_PER_SECOND, help_text="look-ups a second, by all processes together"
+    )
+    tokens = models.FloatField(
+        db_default=DEFAULT_PER_SECOND,
+        help_text="look-ups that may begin at once; below 0: asked too much",
+    )
+    taken_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name = "name server"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(per_second__range=(1, MOST_PER_SECOND)),
+                name="dns_server_may_be_asked",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.server
+
+
+class DnsServerMinute(models.Model):
+    """What a name server was asked in one minute, by all processes.
+
+    Only `dnscache.name_servers` writes here.
+    """
+
+    pk = models.CompositePrimaryKey("minute", "server")
+    minute = models.DateTimeField()
+    server = models.CharField(max_length=64)
+    asked = models.PositiveIntegerField(help_text="look-ups and further tries")
+    answered = models.PositiveIntegerField(help_text="of these, answered")
+    failed = models.PositiveIntegerField(help_text="answered with an error, or nobody listened")
+    silent = models.PositiveIntegerField(help_text="not answered within the time of a try")
+    over_tcp = models.PositiveIntegerField(help_text="questions repeated over TCP")
+    milliseconds = models.PositiveBigIntegerField(help_text="all answers took together")
+    longest_ms = models.PositiveIntegerField(help_text="the longest answer")
+
+    class Meta:
+        verbose_name = "name server minute"
+
+    def __str__(self) -> str:
+        return f"{self.server} {self.minute:%Y-%m-%d %H:%M}"
 
 
 class DnsDropped(models.Model):

@@ -6,13 +6,14 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Query, Router, Schema
+from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
 from dnscache import selectors, services
 from dnscache.api import TEXT, EntryStatus, Name
 from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
+from dnscache.records import MOST_PER_SECOND
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import cut
@@ -59,6 +60,37 @@ class PreResolverOut(Schema):
     counts: dict[str, int]
 
 
+class NameServerOut(Schema):
+    """A name server in the last hour. `per_second` is its limit, in look-ups a second of all
+    processes together; `most_per_second` what its busiest minute had. Of `asked`, which counts
+    look-ups and further tries, `failed` had an error and `silent` no answer in time.
+    """
+
+    server: str
+    per_second: int
+    asked: int
+    answered: int
+    failed: int
+    silent: int
+    over_tcp: int
+    mean_ms: float | None
+    longest_ms: int | None
+    most_per_second: float
+
+
+class NameServerList(Schema):
+    items: list[NameServerOut]
+
+
+class LimitIn(Schema):
+    model_config = {
+        "json_schema_extra": {"examples": [{"per_second": 100}]},
+        "extra": "forbid",
+    }
+
+    per_second: Annotated[int, Field(ge=1, le=MOST_PER_SECOND, strict=True)]
+
+
 class DnsStatsOut(Schema):
     """The last hour. A percentile of null is longer than three seconds.
 
@@ -78,7 +110,7 @@ class DnsStatsOut(Schema):
     cut: int
     is_silent: bool
     regions: list[dict[str, int | str]]
-    upstreams: list[dict[str, float | str]]
+    servers: list[NameServerOut]
     pre_resolvers: list[PreResolverOut]
     minutes: list[DnsMinuteOut]
 
@@ -133,7 +165,7 @@ class CacheViewOut(Schema):
 
 class DomainTreeOut(CacheViewOut):
     """The tree of a registered name in the forward region, its failing or slow names in the reverse
-    region, and how many names are left out of a long answer.
+    region, and how many names of a large domain are not listed.
     """
 
     branches: list[NameBranchOut]
@@ -265,6 +297,32 @@ def get_dns_domain(
     request: AuthenticatedRequest, name: Name, machine: Machine = ""
 ) -> selectors.DomainTree:
     return selectors.tree_of(read_host(name).text, machine=machine)
+
+
+@reports.get(
+    "/servers",
+    response=NameServerList,
+    summary="Name servers, with their limits and what they were asked in the last hour",
+)
+@needs("dnscache.view_dnsentry")
+def list_name_servers(request: AuthenticatedRequest) -> dict[str, Any]:
+    return {"items": selectors.name_servers()}
+
+
+@reports.patch(
+    "/servers/{name}",
+    response=NameServerOut,
+    summary="Limit what a name server is asked",
+)
+@needs("dnscache.change_dnsserver")
+def update_name_server(
+    request: AuthenticatedRequest,
+    name: Annotated[str, Path(max_length=64, description="as listed", examples=["192.0.2.53:53"])],
+    limit: LimitIn,
+) -> selectors.ServerFigures:
+    services.set_limit(name, limit.per_second)
+    log(request.user, [name], f"limit of {limit.per_second} look-ups a second")
+    return next(one for one in selectors.name_servers() if one.server == name)
 
 
 @reports.get(

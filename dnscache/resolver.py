@@ -17,8 +17,9 @@ from typing import Protocol
 
 from dnscache import store
 from dnscache.answer_cache import AnswerCache, PendingLookup
+from dnscache.exchange_counts import Server
 from dnscache.flushes import FlushWatch, apply
-from dnscache.lookup import TRY_SECONDS, Server, ask
+from dnscache.lookup import TRY_SECONDS, ask
 from dnscache.models import DnsFlush
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply, answer_from
 from dnscache.protocol.names import DnsCacheError, levels_of, read_host

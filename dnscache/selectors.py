@@ -7,22 +7,51 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Avg, Count, Max, Min, Q, Sum
+from django.db.models import Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from dnscache.cache_reads import ask_caches
-from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
+from dnscache.lookup import configured_servers, server_text
+from dnscache.models import (
+    DnsEntry,
+    DnsMinute,
+    DnsPin,
+    DnsPreResolver,
+    DnsServer,
+    DnsServerMinute,
+)
 from dnscache.preresolver.heartbeat import living
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
-from dnscache.records import WAITS
+from dnscache.records import DEFAULT_PER_SECOND, WAITS
 from dnscache.regions.entry import Region
 from dnscache.regions.reverse import REASONS, reason_of
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
+SERVER_SUMS = ("asked", "answered", "failed", "silent", "over_tcp")
 #: so many look-ups without an answer say nothing of name servers
 DEAD_BY_THEMSELVES = 3
+
+
+@dataclass(frozen=True)
+class ServerFigures:
+    """A name server in the last hour."""
+
+    server: str
+    #: its limit
+    per_second: int
+    #: look-ups and further tries
+    asked: int
+    answered: int
+    failed: int
+    silent: int
+    over_tcp: int
+    #: of the answers; None: there was none
+    mean_ms: float | None
+    longest_ms: int | None
+    #: in its busiest minute
+    most_per_second: float
 
 
 @dataclass(frozen=True)
@@ -44,7 +73,7 @@ class CacheOverview:
     cut: int
     is_silent: bool
     regions: Sequence[Mapping[str, Any]]
-    upstreams: Sequence[Mapping[str, Any]]
+    servers: list[ServerFigures]
     pre_resolvers: list[DnsPreResolver]
 
 
@@ -82,7 +111,7 @@ def overview() -> CacheOverview:
             .values("region", "status")
             .annotate(names=Count("pk"))
         ),
-        upstreams=_upstreams(),
+        servers=name_servers(),
         pre_resolvers=list(living().order_by("machine")),
     )
 
@@ -109,17 +138,40 @@ def _seconds_counted() -> float:
     )
 
 
-def _upstreams() -> Sequence[Mapping[str, Any]]:
-    recent = (
-        DnsEntry.objects.filter(resolved_at__gt=Now() - HOUR)
-        .exclude(upstream="")
+def name_servers() -> list[ServerFigures]:
+    """Return the name servers that are set, or were asked in the last hour: with their limits, and
+    what they were asked in the hour.
+    """
+    figures = {
+        row["server"]: row
+        for row in DnsServerMinute.objects.filter(minute__gt=Now() - HOUR)
         .order_by()
-        .values("upstream")
-    )
-    return _rows(
-        recent.annotate(names=Count("pk"), ms=Avg("resolve_ms"), worst=Max("resolve_ms")).order_by(
-            "-names"
-        )[:20]
+        .values("server")
+        .annotate(
+            **{f"sum_{key}": Sum(key) for key in SERVER_SUMS},
+            took=Sum("milliseconds"),
+            longest=Max("longest_ms"),
+            busiest=Max("asked"),
+        )
+    }
+    limits = dict(DnsServer.objects.values_list("server", "per_second"))
+    configured = [server_text(server) for server in configured_servers()]
+    return [
+        _figures(server, limits.get(server, DEFAULT_PER_SECOND), figures.get(server, {}))
+        for server in dict.fromkeys([*configured, *sorted(figures)])
+    ]
+
+
+def _figures(server: str, per_second: int, row: Mapping[str, Any]) -> ServerFigures:
+    counts = {key: row.get(f"sum_{key}", 0) for key in SERVER_SUMS}
+    answered = counts["answered"]
+    return ServerFigures(
+        server,
+        per_second,
+        **counts,
+        mean_ms=row["took"] / answered if answered else None,
+        longest_ms=row["longest"] if answered else None,
+        most_per_second=row.get("busiest", 0) / 60,
     )
 
 
@@ -225,9 +277,11 @@ def pinned_names(among: Sequence[str] | None = None) -> set[str]:
 
 @dataclass(frozen=True)
 class CacheView:
-    """What one living cache has; `machine` None: no pre-resolver is running."""
+    """What one living cache has."""
 
+    #: whose it is; None: no pre-resolver is running
     machine: str | None
+    #: of all living caches
     machines: list[str]
 
 

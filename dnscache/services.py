@@ -13,13 +13,23 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from dnscache import resolver
-from dnscache.models import DnsEntry, DnsFlush, DnsPin
-from dnscache.protocol.names import BadName, levels_of, read_host
+from dnscache.lookup import configured_servers, server_text
+from dnscache.models import DnsEntry, DnsFlush, DnsPin, DnsServer, DnsServerMinute
+from dnscache.protocol.names import BadName, DnsCacheError, levels_of, read_host
+from dnscache.records import MOST_PER_SECOND
 from dnscache.regions.entry import Region
 
 #: a flush is kept longer than any process goes without looking for one
 FLUSHES_KEPT = timedelta(days=2)
 FORGETS = {"retry", "flush"}
+
+
+class BadLimit(DnsCacheError):
+    """Not the limit of a name server."""
+
+
+class UnknownServer(DnsCacheError):
+    """No name server of this installation."""
 
 
 def flush(names: Collection[str]) -> int:
@@ -51,6 +61,19 @@ def act_on(text: str, verb: str) -> str:
     else:
         DnsPin.objects.filter(name=host.text).delete()
     return host.text
+
+
+def set_limit(server: str, per_second: int) -> None:
+    """Let a name server be asked so many names a second, by all processes together.
+
+    Raises UnknownServer for one that is not asked here, BadLimit for a limit that makes no sense.
+    """
+    configured = {server_text(one) for one in configured_servers()}
+    if server not in configured and not DnsServerMinute.objects.filter(server=server).exists():
+        raise UnknownServer(f"{server[:80]!r} is no name server of this installation")
+    if not 1 <= per_second <= MOST_PER_SECOND:
+        raise BadLimit(f"the limit must be from 1 to {MOST_PER_SECOND:,} look-ups a second")
+    DnsServer.objects.update_or_create(server=server, defaults={"per_second": per_second})
 
 
 def flush_domain(registrable: str) -> int:

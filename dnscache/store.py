@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from django.db import connection
 
+from dnscache import name_servers
 from dnscache.models import DnsEntry
 from dnscache.protocol.addresses import classify
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
@@ -79,13 +80,16 @@ def write(answers: Collection[DnsAnswer]) -> None:
 
 
 def write_entries(entries: Collection[CachedAnswer]) -> None:
-    """Keep the entries by one statement, but where a newer one is kept already."""
+    """Keep the entries by one statement, but where a newer one is kept already; and tell what
+    their name servers were asked.
+    """
     if not entries:
         return
     # Sorted: two workers that write the same names must lock them in the same order.
     rows = [_row(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
     with connection.cursor() as cursor:
         cursor.execute(_UPSERT, [json.dumps(rows)])
+    name_servers.tell()
 
 
 def _row(entry: CachedAnswer) -> dict[str, object]:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("hard/", views.hard, name="hard"),
     path("evictions/", views.evictions, name="evictions"),
     path("minutes.csv", views.minutes, name="minutes"),
+    path("limit/", views.limit, name="limit"),
     path("flush/", views.flush, name="flush"),
     re_path(r"^(?P<deed>retry|pin|unpin)/$", views.act, name="act"),
     re_path(r"^export\.(?P<kind>csv|json|txt)$", views.export, name="export"),

@@ -17,7 +17,7 @@ from dnscache import selectors, services
 from dnscache.export import cache_file, minutes_file
 from dnscache.models import DnsDropped, DnsEntry
 from dnscache.protocol.names import LONGEST_NAME, DnsCacheError
-from dnscache.records import DnsMinute
+from dnscache.records import MOST_PER_SECOND, DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
@@ -97,7 +97,12 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     servers.
     """
     told = selectors.overview()
-    context = {"told": told, "bars": bars_of(told.minutes), "gate": settings.DNS_AHEAD == "gate"}
+    context = {
+        "told": told,
+        "bars": bars_of(told.minutes),
+        "gate": settings.DNS_AHEAD == "gate",
+        "most_per_second": MOST_PER_SECOND,
+    }
     return render_live(request, "dnscache/overview.html", "dnscache/_overview.html", context)
 
 
@@ -202,6 +207,21 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
         return _back(request)
     log(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
+    return _back(request)
+
+
+@authenticated(needs="dnscache.change_dnsserver", methods=("POST",))
+def limit(request: AuthenticatedRequest) -> HttpResponse:
+    """Let the name server `server` be asked `per_second` names a second."""
+    server, text = request.POST.get("server", ""), request.POST.get("per_second", "")
+    try:
+        per_second = int(text) if text.isascii() and text.isdigit() else 0
+        services.set_limit(server, per_second)
+    except DnsCacheError as error:
+        messages.error(request, f"The limit is as it was: {error}.")
+        return _back(request)
+    log(request.user, [server], f"limit of {per_second} look-ups a second")
+    messages.success(request, f"{server} is asked {per_second:,} names a second at most.")
     return _back(request)
 
 

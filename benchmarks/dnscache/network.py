@@ -25,7 +25,9 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
-from dnscache.lookup import Server, ask
+from dnscache.exchange_counts import Server
+from dnscache.lookup import ask, server_text
+from dnscache.models import DnsServer
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.protocol.names import levels_of
 from dnscache.resolution import Resolution
@@ -44,6 +46,7 @@ Fetched = tuple[float, float]
 
 def main() -> None:
     with empty_database(), name_server() as server:
+        DnsServer.objects.create(server=server_text(server), per_second=1000)
         cold(server)
         crawls(server)
 
@@ -185,7 +188,6 @@ def ours(zone: str, server: Server, *, ahead: bool, gate: bool) -> list[Fetched]
         candidates=lambda until: dues.items(),
         deliver=ready.put,
         slots=lambda: 64,
-        per_second=1000.0,
         ramp_seconds=0.0,
     )
     thread = threading.Thread(target=resolve_ahead, args=[pre, stop])

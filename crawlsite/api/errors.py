@@ -40,6 +40,7 @@ from crawlsite.api.auth import LOG_IN
 from crawlsite.middleware.request_ids import current_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.protocol.names import DnsCacheError
+from dnscache.services import UnknownServer
 
 #: the first that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
@@ -54,6 +55,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownEvent, 404),
     (LedgerUnreadable, 500),
     (RequestDataTooBig, 413),
+    (UnknownServer, 404),
     (BadUrl, 422),
     (DnsCacheError, 422),
     (BadAmount, 422),

@@ -1,4 +1,4 @@
-"""Threads that look names up, the earliest due first."""
+"""Threads that look names up, the lowest rank first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 class LookupJob:
     """A name to look up."""
 
-    #: when it will be needed
-    due: float
+    #: its place in line: when it will be needed, unless links found last go first
+    rank: float
     name: str = field(compare=False)
+    #: when it will be needed
+    due: float = field(compare=False)
 
 
 class Lane:

@@ -115,29 +115,3 @@ class MadeUpNameDetector:
         first = levels_of(name).first
         self._counts[first] += 1
         return self._counts[first] > NEW_NAMES_A_MINUTE
-
-
-class TokenBucket:
-    """Spares name servers: so many look-ups a second, a burst of one second's worth, and a slow
-    start.
-    """
-
-    def __init__(self, per_second: float, *, now: float, ramp_seconds: float = 0.0) -> None:
-        self._per_second, self._started, self._ramp_seconds = per_second, now, ramp_seconds
-        self._tokens, self._at = max(1.0, self._rate(now)), now
-
-    def take(self, now: float) -> float:
-        """Take a token; return the seconds to wait before using it."""
-        rate = self._rate(now)
-        self._tokens = min(max(1.0, rate), self._tokens + max(0.0, now - self._at) * rate)
-        self._at = max(now, self._at)
-        self._tokens -= 1
-        return max(0.0, -self._tokens / rate)
-
-    def _rate(self, now: float) -> float:
-        """From a tenth of the full rate to all of it."""
-        if not self._ramp_seconds:
-            return self._per_second
-        return self._per_second * min(
-            1.0, 0.1 + 0.9 * max(0.0, now - self._started) / self._ramp_seconds
-        )

@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Event, Lock
 
-from dnscache.lookup import ask
+from dnscache.exchange_counts import Server
+from dnscache.lookup import ask, configured_servers
+from dnscache.name_servers import LookupBudget
 from dnscache.preresolver.agenda import Agenda
 from dnscache.preresolver.lanes import Lane, LookupJob
 from dnscache.preresolver.plan import (
@@ -24,7 +25,6 @@ from dnscache.preresolver.plan import (
     MOST_THREADS,
     LookupRate,
     MadeUpNameDetector,
-    TokenBucket,
     must_ask,
     threads_for,
 )
@@ -35,13 +35,16 @@ from dnscache.resolver import Resolver
 
 #: how long the tries of each lane wait; a name cut in the main lane goes on in the slow one
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
-LOOKUPS_PER_SECOND, RAMP_SECONDS = 200.0, 10.0
+#: how long a pre-resolver that starts keeps below the servers' limits
+RAMP_SECONDS = 10.0
 #: how long a lane's threads may take to end; one that waits for a silent server is left behind, it
 #: touches nothing but a socket
 CLOSING_SECONDS = 1.0
 
 #: the hosts that come due before the given moment, with that moment: `candidates(until)`
 Candidates = Callable[[float], Iterable[tuple[str, float]]]
+#: which name goes first, the lowest: `rank(name, due)`
+Rank = Callable[[str, float], float]
 #: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the
 #: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
@@ -71,17 +74,15 @@ class PreResolver:
         candidates: Candidates,
         deliver: Deliver,
         slots: Callable[[], int],
-        per_second: float = LOOKUPS_PER_SECOND,
         ramp_seconds: float = RAMP_SECONDS,
+        rank: Rank = lambda name, due: due,
     ) -> None:
         self._resolver, self._memory = resolver, resolver.memory
         self._candidates, self._deliver, self._slots = candidates, deliver, slots
+        self._rank = rank
         now = time.monotonic()
-        self._pace, self._bucket, self._bucket_lock = (
-            LookupRate(now),
-            TokenBucket(per_second, now=now, ramp_seconds=ramp_seconds),
-            Lock(),
-        )
+        self._pace = LookupRate(now)
+        self._budget = LookupBudget(self._servers, ramp_seconds=ramp_seconds)
         self._main = Lane("main", lambda job: self._look_up(job, MAIN_TRIES))
         self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
@@ -89,7 +90,6 @@ class PreResolver:
         self._queued: set[str] = set()  # in a lane, waiting or under way
         self._led: set[str] = set()  # of these, the flights that are ours
         self._crowds = MadeUpNameDetector(now)
-        self._stopped = Event()
         self.counts: Counter[str] = Counter()
 
     def turn(self, *, wait: float) -> None:
@@ -109,6 +109,7 @@ class PreResolver:
                     resolution(entry, AnswerSource.MEMORY, now=now, waited=0)
                 )
         self._resize()
+        self._budget.refill(min(len(self._queued), self._slots()))
         self._tell(self._agenda.news(found))
         self._tell(self._take_in(wait))
 
@@ -120,7 +121,7 @@ class PreResolver:
 
     def close(self) -> None:
         """Give up the lookups in flight; callers that joined them get no answer."""
-        self._stopped.set()
+        self._budget.close()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
         for name in self._led:
@@ -143,7 +144,7 @@ class PreResolver:
         now = time.monotonic()
         self._pace.begin(1, now)
         lane = self._slow if is_new and self._crowds.is_one_too_many(name, now) else self._main
-        lane.put(LookupJob(due, name))
+        lane.put(LookupJob(self._rank(name, due), name, due))
         self.counts["queued"] += 1
 
     def _resize(self) -> None:
@@ -160,15 +161,20 @@ class PreResolver:
         self._slow.resize(min(slow, slots - self._main.busy))
 
     def _look_up(self, job: LookupJob, tries: tuple[float, ...]) -> None:
-        """In a lane's thread: ask, no faster than the bucket allows."""
-        with self._bucket_lock:
-            pause = self._bucket.take(time.monotonic())
-        if self._stopped.wait(pause):
+        """In a lane's thread: ask, no faster than the servers' limits allow."""
+        servers = self._budget.take()
+        if servers is None:
             return
         reply = None
         if job.name in self._led or self._takes_off(job):
-            reply = ask(job.name, seconds=sum(tries), servers=self._resolver.servers, tries=tries)
+            reply = ask(job.name, seconds=sum(tries), servers=servers, tries=tries, is_paid=True)
+        elif servers:
+            self._budget.give_back(servers[0])
+        self._budget.done()
         self._replies.put((job, reply, tries is SLOW_TRIES))
+
+    def _servers(self) -> tuple[Server, ...]:
+        return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
     def _takes_off(self, job: LookupJob) -> bool:
         """Lead the lookup, unless another thread has the answer by now, or is about to."""

@@ -66,6 +66,7 @@ SPECIAL = {
     ("delete", "/api/v1/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/v1/banker/check"): "allocation.view_pool",
     ("post", "/api/v1/dns/flush"): "dnscache.delete_dnsentry",
+    ("patch", "/api/v1/dns/servers/{name}"): "dnscache.change_dnsserver",
     ("post", "/api/v1/pools/{pool_id}/what-if"): "allocation.view_pool",
     ("get", "/api/v1/crawls/{crawl_id}/diagnosis/export"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
@@ -198,7 +199,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 38
+    assert len(bodies) == 39
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

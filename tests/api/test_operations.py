@@ -88,6 +88,7 @@ PARAMETERS = {
     "kind",
     "level",
     "limit",
+    "machine",
     "name",
     "names",
     "path",

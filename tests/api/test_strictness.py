@@ -33,6 +33,7 @@ def test_no_body_takes_a_truth_value_for_a_number(programs, settings, order):
         "pool_id": default_pool().pk,
         "process_id": 1,
         "listener_id": 1,
+        "name": "192.0.2.53:53",
     }
     description = api.get_openapi_schema()
     asked, taken = 0, []

@@ -11,8 +11,9 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
-from dnscache import store
+from dnscache import name_servers, store
 from dnscache.answer_cache import AnswerCache
+from dnscache.exchange_counts import ExchangeOutcome
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
@@ -153,6 +154,8 @@ def test_pages_show_what_is_there(page):
     know("www.example.com")
     know("sf.test", DnsStatus.SERVFAIL, fails=1)
     DnsDropped.objects.create(name="sf.test", region=2, weight=0.1, why="x")
+    name_servers.exchanges.note(("192.0.2.53", 53), ExchangeOutcome.ANSWERED, 20, is_paid=True)
+    name_servers.tell()
     word = {"overview": "192.0.2.53:53", "tree": "example.com"}.get(page, "sf.test")
 
     with living_cache():

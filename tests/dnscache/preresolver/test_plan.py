@@ -6,7 +6,6 @@ from dnscache.preresolver.plan import (
     NEW_NAMES_A_MINUTE,
     LookupRate,
     MadeUpNameDetector,
-    TokenBucket,
     must_ask,
     threads_for,
 )
@@ -124,32 +123,6 @@ def test_the_pace_is_that_of_the_last_half_minute():
     pace.end(0.2, 31)
 
     assert (pace.per_second(31), pace.seconds(31)) == (2, 0.2)
-
-
-def test_a_bucket_lets_a_burst_through_then_so_many_a_second():
-    bucket = TokenBucket(10, now=0)
-
-    waits = [bucket.take(0) for _ in range(13)]
-
-    assert waits == pytest.approx([0] * 10 + [0.1, 0.2, 0.3])
-    assert bucket.take(5) == 0
-
-
-@given(st.lists(st.floats(0, 0.5), min_size=1, max_size=200))
-def test_no_second_sees_more_than_the_rate_and_one_burst(pauses):
-    bucket, now, used = TokenBucket(20, now=0), 0.0, []
-    for pause in pauses:
-        now += pause
-        used.append(now + bucket.take(now))
-    assert all(sum(start <= at < start + 1 for at in used) <= 41 for start in used)
-
-
-def test_a_bucket_starts_slowly():
-    bucket = TokenBucket(100, now=0, ramp_seconds=10)
-    used = [bucket.take(0) for _ in range(20)]
-    assert used[9] == 0
-    assert used[10] > 0.05
-    assert bucket.take(20) == 0
 
 
 def test_names_that_somebody_makes_up_are_noticed():

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from dnscache import services
-from dnscache.models import DnsEntry
+from dnscache.models import DnsEntry, DnsServer
 from dnscache.preresolver.plan import NEW_NAMES_A_MINUTE
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.protocol.answers import DnsStatus
@@ -43,6 +43,10 @@ class Ahead:
 
     def all_delivered(self):
         self.until(lambda: self.delivered.keys() >= self.due.keys())
+
+
+def limit(dns_server, per_second):
+    DnsServer.objects.create(server="{}:{}".format(*dns_server.address), per_second=per_second)
 
 
 @pytest.fixture
@@ -206,8 +210,9 @@ def test_with_one_slot_the_lanes_take_turns_and_all_are_answered(make_ahead, dns
     assert dns_server.most_in_flight <= 2 + 2  # the server goes on with what was cut
 
 
-def test_look_ups_leave_no_faster_than_the_bucket_allows(make_ahead, dns_server):
-    ahead = make_ahead(per_second=20.0)
+def test_look_ups_leave_no_faster_than_the_server_s_limit(make_ahead, dns_server):
+    limit(dns_server, 20)
+    ahead = make_ahead()
     ahead.want(*[f"h{n}.test" for n in range(50)])
     begun = time.monotonic()
 
@@ -216,8 +221,20 @@ def test_look_ups_leave_no_faster_than_the_bucket_allows(make_ahead, dns_server)
     assert time.monotonic() - begun > 1.4  # thirty beyond the burst of twenty
 
 
-def test_names_that_somebody_makes_up_go_to_the_slow_lane(make_ahead):
-    ahead = make_ahead(slots=lambda: 2, per_second=0.1)
+def test_another_rank_than_the_due_time_may_say_who_goes_first(make_ahead, dns_server):
+    ahead = make_ahead(slots=lambda: 1, rank=lambda name, due: -int(name[1]))
+    for n in range(3):
+        ahead.want(f"h{n}.test", within=n)
+
+    ahead.all_delivered()
+
+    asked = [name for name, rdtype, _ in dns_server.queries if rdtype == "A"]
+    assert asked == ["h2.test", "h1.test", "h0.test"]
+
+
+def test_names_that_somebody_makes_up_go_to_the_slow_lane(make_ahead, dns_server):
+    limit(dns_server, 1)
+    ahead = make_ahead(slots=lambda: 2)
     # silent: none leaves its lane meanwhile
     ahead.want(*[f"to.{n}.spam.test" for n in range(NEW_NAMES_A_MINUTE + 30)], "to.good.test")
 
@@ -264,7 +281,8 @@ def test_a_look_up_that_somebody_began_is_not_begun_again(ahead, dns_server):
 
 
 def test_whoever_needs_a_name_that_only_queues_does_not_wait_for_its_turn(make_ahead, dns_server):
-    ahead = make_ahead(per_second=2.0)
+    limit(dns_server, 2)
+    ahead = make_ahead()
     ahead.want(*[f"h{n}.test" for n in range(20)])
     ahead.pre.turn(wait=0)
     begun = time.monotonic()

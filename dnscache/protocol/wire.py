@@ -3,8 +3,9 @@ and a response's answer for the one name and type of the query.
 
 Pure, but for the chance in a query.
 
-Whatever is unusual is left to dnspython: `read` answers None for it. What it does read, it reads as
-dnspython does; tests hold one against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
+Whatever is unusual is left to dnspython: `read` answers None for it (decision 26 has the bound).
+What it does read, it reads as dnspython does; tests hold one against the other. Sources: RFC 1035,
+3596 (AAAA), 6891 (EDNS).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ NXDOMAIN = 3
 #: FORMERR, SERVFAIL, NOTIMP and REFUSED may come as a header alone
 WITHOUT_QUESTION = (1, 2, 4, 5)
 MOST_ALIASES = 15
+#: pointers that a name may consist of; each of a packet's names could otherwise follow thousands
+MOST_POINTERS = 16
 _OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
 _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
 #: of the flags: a response to a standard query that isn't truncated, with its rcode
@@ -237,12 +240,13 @@ def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: 
 def _name(packet: bytes, at: int) -> tuple[str, int]:
     """Return the name at that place, as sent, and where what follows begins."""
     labels: list[bytes] = []
-    end, before = 0, at
+    end, before, pointers = 0, at, 0
     while length := packet[at]:
         if length >= 0xC0:
             end = end or at + 2
             at = (length & 0x3F) << 8 | packet[at + 1]
-            if at >= before:  # only backwards, so that it ends
+            pointers += 1
+            if at >= before or pointers > MOST_POINTERS:  # only backwards, so that it ends
                 raise _UnusualPacket
             before = at
             continue

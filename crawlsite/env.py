@@ -45,6 +45,7 @@ class Environment:
     demo_port: int
     dns_servers: tuple[tuple[str, int], ...]
     dns_ahead: str
+    dns_ahead_first: str
     bank_lease_seconds: float
     bank_pickup_seconds: float
     crawl_slice_seconds: float
@@ -132,6 +133,9 @@ def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
         "dns_servers": tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
         "dns_ahead": env.str(
             "DNS_AHEAD", "gate", validate=validate.OneOf(["gate", "ungated", "off"])
+        ),
+        "dns_ahead_first": env.str(
+            "DNS_AHEAD_FIRST", "due", validate=validate.OneOf(["due", "linked"])
         ),
         "mail_url": env.str(
             "MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]

@@ -226,6 +226,7 @@ CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
 CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept
 DNS_SERVERS = ENVIRONMENT.dns_servers
 DNS_AHEAD = ENVIRONMENT.dns_ahead
+DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
 #: our own web server, database and queue as they listen: never fetched, whatever networks are
 #: allowed
 OWN_SERVICES = own_services(ENVIRONMENT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -59,11 +60,11 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
 
 #: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a
 #: thousand dead names must not hide one that is alive. `share` are those of one machine of several.
-NAMES_DUE = f"""
-SELECT due.dns_name, extract(epoch FROM min(due.at))::float8
+_NAMES_DUE = f"""
+SELECT due.dns_name, extract(epoch FROM min(due.at))::float8, {{rank}}::float8
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 CROSS JOIN LATERAL (
-    SELECT h.dns_name, greatest(q.due_at, {FREE_AT}) AS at
+    SELECT h.dns_name, q.id, greatest(q.due_at, {FREE_AT}) AS at
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     LEFT JOIN dnscache_dnsentry d ON d.name = h.dns_name
     WHERE q.run_id = p.run_id AND q.process_number = p.number AND q.queued > 0
@@ -72,11 +73,24 @@ CROSS JOIN LATERAL (
       AND greatest(q.due_at, {FREE_AT}) <= to_timestamp(%(until)s)
       AND (d.name IS NULL OR (d.expires_at <= to_timestamp(%(until)s)
           AND coalesce(d.retry_at, '-infinity') <= clock_timestamp()))
-    ORDER BY q.due_at LIMIT {MOST_OF_A_PROCESS}
+    ORDER BY {{first}} LIMIT {MOST_OF_A_PROCESS}
 ) due
 WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN {WORKING_IN_SQL}
-GROUP BY 1 ORDER BY 2 LIMIT {MOST}
+GROUP BY 1 ORDER BY 3 LIMIT {MOST}
 """  # noqa: S608  # constants
+NAMES_DUE = _NAMES_DUE.format(rank="extract(epoch FROM min(due.at))", first="q.due_at")
+#: the patent's variant (SEEDS D1): a queue is made when a page's links first lead to its host, so
+#: the newest ones are those that the pages in hand link to
+NAMES_LINKED = _NAMES_DUE.format(rank="-max(due.id)", first="q.id DESC")
+
+
+class DueName(NamedTuple):
+    """A name that is needed soon."""
+
+    name: str
+    due: float
+    #: the lowest first: when it is due, or, of those that links were found to last, minus its queue
+    rank: float
 
 
 def gate_is_wanted() -> bool:
@@ -91,13 +105,14 @@ def held_at_gate(hosts: Collection[int]) -> set[int]:
         return {host for (host,) in cursor.fetchall()}
 
 
-def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[tuple[str, float]]:
-    """Return the names of hosts that are due before `until` and need a lookup, with the times, the
-    earliest first.
+def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[DueName]:
+    """Return the names of hosts that are due before `until` and need a lookup, in the order in
+    which they are resolved.
 
     `place` is this machine's among `machines` that share the names.
     """
     with connection.cursor() as cursor:
         values = {"until": until, "place": place, "machines": machines, "line": FIRST_IN_LINE}
-        cursor.execute(NAMES_DUE, values)
-        return list(cursor.fetchall())
+        linked_first = settings.DNS_AHEAD_FIRST == "linked"
+        cursor.execute(NAMES_LINKED if linked_first else NAMES_DUE, values)
+        return [DueName(*row) for row in cursor.fetchall()]

@@ -61,8 +61,10 @@ class PreResolverProcess:
             candidates=self._candidates,
             deliver=lambda found: None,
             slots=lambda: self._slots.held,
+            rank=lambda name, due: self._ranks.get(name, due),
         )
         self._due: list[tuple[str, float]] = []
+        self._ranks: dict[str, float] = {}
         self._place, self._machines = 0, 1
         self._look_at = self._read_at = self._weigh_at = self._saved = 0.0
         self._reads = CacheReadServer(machine, self._resolver.memory)
@@ -145,7 +147,9 @@ class PreResolverProcess:
                 if self._place == 0
                 else []
             )
-            self._due = [*pinned, *names_due(until, place=self._place, machines=self._machines)]
+            found = names_due(until, place=self._place, machines=self._machines)
+            self._due = [*pinned, *((one.name, one.due) for one in found)]
+            self._ranks = {one.name: one.rank for one in found}
         return self._due
 
     def _leave(self) -> None:

@@ -19,6 +19,7 @@ NONSENSE = [
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
     ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
     ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"),
+    ("DNS_AHEAD_FIRST", "links"),
     ("BANK_LEASE_SECONDS", "0"), ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"),
     ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"), ("ARCHIVE_DIR", "/dev/null/x"),
     ("ARCHIVE_FILE_BYTES", "0"), ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"),

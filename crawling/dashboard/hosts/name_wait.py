@@ -105,7 +105,7 @@ def _passed(found: Resolution) -> str:
 
 
 def _place(name: str) -> list[str]:
-    due = [other for other, _ in names_due(time.time() + 10)]
+    due = [other.name for other in names_due(time.time() + 10)]
     if name not in due:
         return [f"It is not among the first {MOST:,} names that are due within ten seconds."]
     before = due.index(name)

@@ -7,7 +7,7 @@ from django.db import connection
 
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.frontier.waiting_names import names_due
-from crawling.models import Host
+from crawling.models import Host, HostQueue
 from crawling.scheduler.duties import start_due_crawls
 from crawling.web.addresses import dns_name
 from dnscache import store
@@ -111,8 +111,23 @@ def test_names_to_ask_are_those_due_soon_and_unsettled_the_earliest_first(fronti
 
     due = names_due(time.time() + 10)
 
-    assert [name for name, _ in due] == ["b.test", "new.test"] or due[0][1] <= due[1][1]
-    assert {name for name, _ in due} == {"b.test", "new.test"}
+    assert [one.due for one in due] == sorted(one.due for one in due)
+    assert {one.name for one in due} == {"b.test", "new.test"}
+
+
+def test_names_that_links_were_found_to_last_may_go_first(frontier, settings):
+    """The patent's variant, whenever their hosts come due."""
+    frontier.sow("old.test/1", "older.test/1")
+    frontier.sow("linked.test/1", "old.test/2")
+    older = HostQueue.objects.filter(host__name="older.test")
+    older.update(due_at="2020-01-01T00:00Z")
+    Host.objects.filter(name="older.test").update(due_at="2020-01-01T00:00Z")
+    assert names_due(time.time() + 10)[0].name == "older.test"
+
+    settings.DNS_AHEAD_FIRST = "linked"
+    due = names_due(time.time() + 10)
+
+    assert (due[0].name, due[0].rank) == ("linked.test", min(one.rank for one in due))
 
 
 def test_machines_share_the_names_out(frontier):
@@ -121,7 +136,7 @@ def test_machines_share_the_names_out(frontier):
     assert live("n") == (1, 2)
 
     shares = [
-        {name for name, _ in names_due(time.time() + 10, place=place, machines=2)}
+        {one.name for one in names_due(time.time() + 10, place=place, machines=2)}
         for place in (0, 1)
     ]
 

@@ -203,7 +203,7 @@ def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(
 
     due = waiting_names.names_due(time.time() + 10)
 
-    assert {name for name, _ in due} == {"h1.test", "h2.test"}
+    assert {one.name for one in due} == {"h1.test", "h2.test"}
 
 
 def test_a_small_crawl_takes_few_statements_and_one_connection(order, make_site, work_off):

@@ -218,7 +218,9 @@ def starts() -> list[tuple[int, int]]:
 
 
 @contextmanager
-def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]:
+def resolving_ahead(
+    server: Server, ahead: str, *, first: str = "due"
+) -> Iterator[Callable[[], float]]:
     """Run the product's process beside the crawl, as if it had been there for long; yields what
     tells its processor time.
     """
@@ -229,6 +231,7 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[Callable[[], float]]
         {
             "DATABASE_URL": test_database_url(),
             "DNS_SERVERS": f"{server[0]}:{server[1]}",
+            "DNS_AHEAD_FIRST": first,
             "LOG_LEVEL": "WARNING",
         }
     )

@@ -66,7 +66,6 @@ def main() -> None:
 def measure(first: str, zone: str, port: int, server: Server, hosts: int) -> float:
     """Crawl once; returns pages a second."""
     forget()
-    os.environ["DNS_AHEAD_FIRST"] = first  # for the process that resolves ahead
     wanted = int(SHARE * sum(name_of(number, zone).startswith("web") for number in range(hosts)))
     crawl = create_crawl(
         {
@@ -78,7 +77,7 @@ def measure(first: str, zone: str, port: int, server: Server, hosts: int) -> flo
             "domain_max_hosts": 100_000,
         }
     )
-    with resolving_ahead(server, "gate"):
+    with resolving_ahead(server, "gate", first=first):
         began, over = time.perf_counter(), Event()
         ended: list[float] = []
         start_run(crawl)

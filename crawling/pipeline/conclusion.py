@@ -62,12 +62,10 @@ def conclude(
     document = _read(address, fetched, context)
     if document.lacks_memory and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
-    answer = _answer(
-        address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal
-    )
-    captured = _captured(
-        claimed, fetched, answer.digest, [*document.links, *([target] if target else [])]
-    )
+    is_personal = context.client.policy.is_personal
+    answer = _answer(address, dialled, fetched, document, target, is_personal=is_personal)
+    found = [*document.links, *([target] if target else [])]
+    captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, captured=captured

@@ -28,6 +28,18 @@ def robots_txt_comes_the_second_time(talk):
     )
 
 
+def falls_silent(talk):
+    """After its first page the host answers nothing until it is asked for robots.txt the third
+    time."""
+    asked = [asked.target for asked in talk.server.asked]
+    if len(asked) > 2 and asked.count("/robots.txt") < 3:
+        talk.wait_for_hang_up()
+        return None
+    if talk.path == "/robots.txt":
+        return answer("User-agent: *", kind="text/plain")
+    return answer(links("/a", "/b", "/c"))
+
+
 wishes_for_days = answer(status=503, headers={"Retry-After": "900000"})
 
 CASES: list[Case] = [
@@ -132,6 +144,14 @@ CASES: list[Case] = [
         "robots.txt the second time",
         {"/robots.txt": robots_txt_comes_the_second_time, "/": answer("x")},
         # one pause of 60 s; where a busy machine lets the second try time out, 120 s more
+        seconds=210,
+    ),
+    Case(
+        "a host that answers nothing for a while",
+        dict.fromkeys(("/robots.txt", "/", "/a", "/b", "/c"), falls_silent),
+        pages_end=dict.fromkeys(("/a", "/b", "/c"), ("s", 200)),
+        order={"read_seconds": 1},
+        # two rests of 5 and 10 s, and a pause of 60 s
         seconds=210,
     ),
 ]

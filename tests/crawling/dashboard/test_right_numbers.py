@@ -16,6 +16,7 @@ from allocation.selectors import pool_cards
 from allocation.services import create_pool
 from allocation.values import NewClass
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
@@ -24,6 +25,7 @@ from crawling.dashboard.templatetags.crawls import seconds
 from crawling.frontier.run_limits import limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
 from crawling.runs.counts import counts_of
+from crawling.runs.diagnosis import GRANTED
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontier.test_unchanged import versioned
 from tests.crawling.pages import browser, soup
@@ -208,3 +210,22 @@ def test_a_limit_is_told_with_separators_like_every_number(order, transactional_
     RunTotal.objects.filter(run=run).update(fetched=2000)
 
     assert limit_reached(run) == "The limit of 2,000 pages is reached; the frontier holds more."
+
+
+def test_a_run_without_a_single_success_is_failed_and_found_among_the_failed(
+    make_site, crawl_to_the_end
+):
+    run = crawl_to_the_end(f"{make_site({}).url}/gone", name="In vain")
+
+    assert run.state == "failed"
+    assert "In vain" in text_of(browser("viewer"), "crawling:crawls", state="failed")
+    assert [one.crawl.name for one in crawls_now().worries] == ["In vain"]
+
+
+def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, transactional_db):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Library")))
+
+    view = crawl_view(run.crawl)
+
+    assert (view.state, view.reason) == ("queued", GRANTED)
+    assert GRANTED in text_of(browser("viewer"), "crawling:crawls")

@@ -25,7 +25,7 @@ class ResourceRow:
     available: int
     #: units that are left to urgent starts
     reserved: int = 0
-    #: of those that are held, the units that are used at the moment; None: nobody measures it
+    #: of those that are held, the units that are used at the moment; None: not measured
     in_use: int | None = None
 
     @property

@@ -197,14 +197,13 @@ def talk_nonsense(connection):
     connection.sendall(b"nonsense\r\n\r\n")
 
 
-def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started):
+def test_a_server_that_talks_nonsense_is_not_called_one_that_does_not_answer(started):
     with serve_raw(talk_nonsense, talk_nonsense) as (url, _):
         Listener.objects.update(url=url)
         send_due()
 
-    assert (
-        Delivery.objects.get().outcome == "Not sent: The server's answer broke off or was not HTTP."
-    )
+    outcome = Delivery.objects.get().outcome
+    assert outcome == "Not sent: The server's answer breaks the rules of HTTP."
 
 
 def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(started):

@@ -149,6 +149,10 @@ class CrawlJob(models.Model):
                 condition=Q(removal_asked_at__isnull=False),
                 name="crawls_to_be_removed",
             ),
+            # every list counts them
+            models.Index(
+                fields=["id"], condition=Q(removal_asked_at__isnull=True), name="crawls_shown"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -31,7 +31,7 @@ TABLE_HEAD = "| field | default | form, option | meaning |\n|---|---|---|---|\n"
 IN_WORDS = {"name": "the first seed's host", "seeds": "required"}
 SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     (
-        "What to leave out",
+        "Filters",
         FiltersPart,
         "Seeds pass the filters for URLs, since they are asked for by name.",
     ),

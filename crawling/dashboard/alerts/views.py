@@ -58,13 +58,13 @@ class ListenerForm(forms.Form):
         help_text="Chats need their own format. E-mail ignores it.",
     )
     events = forms.MultipleChoiceField(
-        label="Tell it when",
+        label="Send when",
         required=False,
         choices=EVENTS,
         widget=forms.CheckboxSelectMultiple,
         initial=[AlertEvent.FAILED, AlertEvent.TROUBLE, AlertEvent.WAITING, AlertEvent.UNSAFE],
     )
-    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+    is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
 
 @authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))

@@ -16,7 +16,7 @@ from allocation.models import Pool
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
 from crawlsite.env import BASE_DIR
-from tests.browser.scene import fill, serving_town, values_of, working
+from tests.browser.gallery.scene import fill, serving_town, values_of, working
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses
 

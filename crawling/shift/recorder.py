@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from django.utils import timezone
 
+from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
 from crawling.frontier.cookie_jars import keep_jars
@@ -30,6 +32,9 @@ WRITE_AFTER_SECONDS = 0.5
 #: and when there are fewer URLs in hand: the frontier may have no more URLs before it gets the
 #: links of these
 DRY_BELOW = 50
+#: links to known URLs are counted when so much time has passed, or there are so many such URLs
+COUNT_AFTER_SECONDS = 30.0
+COUNT_AT = 50_000
 
 
 class OutcomeRecorder:
@@ -52,9 +57,9 @@ class OutcomeRecorder:
             port,
             threads,
         )
-        self._memory = RecordingState()
+        self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
-        self._oldest = time.monotonic()
+        self._oldest = self._counted_at = time.monotonic()
         self._shown: list[FetchThreadLine] = []
         #: of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
@@ -106,6 +111,7 @@ class OutcomeRecorder:
         if met := self._context.links.refusals.take():
             with locked_run(self._shift.process.run_id) as run:
                 keep_links(run.pk, met)
+        self._count_links()
 
     def _write(self, *, is_ending: bool) -> None:
         outcomes, self._outcomes = self._outcomes, []
@@ -123,6 +129,20 @@ class OutcomeRecorder:
             raise
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
+        is_late = time.monotonic() - self._counted_at > COUNT_AFTER_SECONDS
+        if is_late or len(self._memory.links) > COUNT_AT:
+            self._count_links()
+
+    def _count_links(self) -> None:
+        """Add up the links to known URLs. Most links of most pages are such: with a statement for
+        each batch they would cost more than the rest of it.
+        """
+        links, self._memory.links = self._memory.links, Counter()
+        links.update(self._context.links.seen.take_links())
+        if links:
+            with locked_run(self._shift.process.run_id) as run:
+                add_links(run.pk, links)
+        self._counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
         if jars := self._port.taken_jars():

@@ -237,6 +237,7 @@ class ShiftWork:
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
+        self._context.copies.is_on = crawl.filters.get("skip_copies", False)
         self._context.links.ascends = crawl.ordering.get("path_ascending", False)
         unbound = unbound_hosts(crawl, timezone.now())
         if unbound - self._context.robots.unbound:

@@ -66,6 +66,7 @@ SECTIONS = (
         "Order of visits",
         "Breadth first: near the start before far from it.",
         ("order", *_inputs(OrderingPart)),
+        note="crawling/sections/_ordering.html",
     ),
     FormSection(
         "politeness",

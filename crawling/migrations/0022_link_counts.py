@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0020_plain_names"),
+        ("crawling", "0021_crawls_shown"),
     ]
 
     operations = [

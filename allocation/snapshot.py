@@ -158,9 +158,13 @@ class Holding:
     since: datetime | None
 
     @property
+    def words(self) -> UnitWords:
+        return UnitWords(self.key, self.unit)
+
+    @property
     def amount(self) -> str:
         """In words: `8 fetch slots`."""
-        return UnitWords(self.key, self.unit).amount(self.units)
+        return self.words.amount(self.units)
 
 
 @dataclass(frozen=True)

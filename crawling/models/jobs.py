@@ -359,6 +359,11 @@ class Shift(models.Model):
         blank=True,
         help_text="what each fetch thread does: its number, step, URL, and since when",
     )
+    used = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="what it uses of each resource class, as it was last measured",
+    )
 
     class Meta:
         constraints = [

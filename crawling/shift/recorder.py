@@ -19,10 +19,11 @@ from crawling.frontier.robots_store import keep_all_robots
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
-from crawling.runs.shift_lifecycle import FetchThreadLine, note_fetch_threads
+from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
+from crawling.shift.resource_use import ResourceUse
 from crawling.web.statuses import FetchStatus
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
@@ -49,6 +50,7 @@ class OutcomeRecorder:
         archive: ArchiveStage,
         port: QueuedShiftPort,
         threads: FetchThreadPool,
+        use: ResourceUse,
     ) -> None:
         self._shift, self._context, self._archive, self._port, self._threads = (
             shift,
@@ -57,10 +59,11 @@ class OutcomeRecorder:
             port,
             threads,
         )
+        self._use = use
         self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
         self._oldest = self._counted_at = time.monotonic()
-        self._shown: list[FetchThreadLine] = []
+        self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
         #: of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
 
@@ -161,12 +164,13 @@ class OutcomeRecorder:
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
-    def show_fetch_threads(self) -> None:
-        """Write down what fetch threads do, where that has changed."""
+    def show_work(self) -> None:
+        """Write down what fetch threads do, and what the shift uses, where that has changed."""
         threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)
             for number, doing in self._threads.board.lines().items()
         ]
-        if threads != self._shown:
-            note_fetch_threads(self._shift, threads)
-            self._shown = threads
+        shown = threads, self._use.read()
+        if shown != self._shown:
+            note_work(self._shift, *shown)
+            self._shown = shown

@@ -25,7 +25,7 @@ class ResourceRow:
     available: int
     #: units that are left to urgent starts
     reserved: int = 0
-    #: of those that are held, the units that are used at the moment; None: not measured
+    #: of those that are held, the units that are used at the moment; None: nobody measures it
     in_use: int | None = None
 
     @property
@@ -158,13 +158,9 @@ class Holding:
     since: datetime | None
 
     @property
-    def words(self) -> UnitWords:
-        return UnitWords(self.key, self.unit)
-
-    @property
     def amount(self) -> str:
         """In words: `8 fetch slots`."""
-        return self.words.amount(self.units)
+        return UnitWords(self.key, self.unit).amount(self.units)
 
 
 @dataclass(frozen=True)

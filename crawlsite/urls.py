@@ -30,6 +30,7 @@ urlpatterns = [
     path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),
     path("experiments/", include("crawling.experiments.urls")),
+    path("capacity-planner/", include("crawling.dashboard.planner.urls")),
     path("alerts/", include("crawling.dashboard.alerts.urls")),
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),

@@ -17,7 +17,8 @@ from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
+from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.base import Document, DocumentSource, one_line
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching.freshness import fresh_until, read_date
@@ -37,7 +38,6 @@ from crawling.web.statuses import (
 )
 
 NOTHING = Document()
-COPY = Document(unread=TruncationReason.COPY)
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
 
@@ -59,12 +59,11 @@ def conclude(
     if outcome := _without_answer(claimed, fetched.status, error):
         return outcome
     target = _redirect_target(address, fetched)
-    marks = _digests(fetched)
-    document = _read(claimed, address, fetched, marks, context)
+    document = _read(address, fetched, context)
     if document.lacks_memory and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
     is_personal = context.client.policy.is_personal
-    answer = _answer(address, dialled, fetched, document, target, marks, is_personal=is_personal)
+    answer = _answer(address, dialled, fetched, document, target, is_personal=is_personal)
     found = [*document.links, *([target] if target else [])]
     captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
@@ -153,17 +152,9 @@ def _astray(
     return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
-def _read(
-    claimed: ClaimedUrl,
-    address: Address,
-    fetched: Fetched,
-    marks: tuple[int, bytes],
-    context: FetchContext,
-) -> Document:
+def _read(address: Address, fetched: Fetched, context: FetchContext) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
-    if context.copies.is_copy(claimed.id, *marks, context.port):
-        return COPY
     return read_document(
         DocumentSource(
             fetched.body,
@@ -197,7 +188,7 @@ def _links(
     if judge.ascends:
         links += [
             replace(candidate, is_link=False)
-            for candidate in gate.candidates(directories_above(address), depth, are_links=False)
+            for candidate in gate.candidates(directories_above(address), depth)
         ]
     if target and (candidate := gate.redirected(target)):
         links.append(candidate)
@@ -214,20 +205,14 @@ class _Gate:
         self.refusals: list[Refusal] = []
 
     def candidates(
-        self,
-        links: Iterable[Address],
-        depth: int,
-        *,
-        counts_all: bool = False,
-        are_links: bool = True,
+        self, links: Iterable[Address], depth: int, *, counts_all: bool = False
     ) -> list[Candidate]:
-        """The links of a page for the frontier; `counts_all`: known ones, too. `are_links`: they
-        count as links to their targets.
+        """The links of a page for the frontier; `counts_all`: known ones, too.
 
         Links of this shift's earlier pages are not judged again: most links of most pages were seen
         before.
         """
-        news = links if counts_all else self._judge.seen.unseen(links, depth, are_links=are_links)
+        news = links if counts_all else self._judge.seen.unseen(links, depth)
         admitted = {
             link: ruling.hops
             for link in news
@@ -302,13 +287,15 @@ def _answer(
     fetched: Fetched,
     document: Document,
     target: Address | None,
-    marks: tuple[int, bytes],
     *,
     is_personal: bool,
 ) -> ServerAnswer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
-    fingerprint, digest = marks
+    is_content = bool(fetched.body) and (
+        200 <= fetched.status < 300 or fetched.unchanged_since is not None
+    )
+    fingerprint, digest = _digests(fetched.body, is_content=is_content)
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -330,13 +317,10 @@ def _answer(
     )
 
 
-def _digests(fetched: Fetched) -> tuple[int, bytes]:
+def _digests(body: DocumentStream, *, is_content: bool) -> tuple[int, bytes]:
     """The fingerprint of a document, and its SHA-256 if it counts as content."""
-    is_content = bool(fetched.body) and (
-        200 <= fetched.status < 300 or fetched.unchanged_since is not None
-    )
     fingerprint, digest = xxh3_64(), sha256()
-    for piece in fetched.body.pieces():
+    for piece in body.pieces():
         fingerprint.update(piece)
         if is_content:
             digest.update(piece)

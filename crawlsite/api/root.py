@@ -22,6 +22,7 @@ from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
 from crawling.dashboard.pages.api_page_cache import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
+from crawling.dashboard.planner.api import planning
 from crawling.dashboard.run.api.archive import archive
 from crawling.dashboard.run.api.checkpoints import checkpoints
 from crawling.dashboard.run.api.disk import disk
@@ -133,6 +134,7 @@ api.add_router("/preferences", preferences, tags=["identity"])
 api.add_router("/disk", disk, tags=["maintenance"])
 api.add_router("/url-history", history, tags=["results"])
 api.add_router("/pools", pools, tags=["resources"])
+api.add_router("/capacity-plan", planning, tags=["resources"])
 api.add_router("/banker", banker, tags=["resources"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/dns", dns_reports, tags=["DNS cache"])

@@ -76,6 +76,7 @@ APPS = {
     **dict.fromkeys(
         (
             "crawls",
+            "capacity-plan",
             "experiments",
             "url-history",
             "pages",

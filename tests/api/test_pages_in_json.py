@@ -112,6 +112,7 @@ SHOWN = {
     "dns/replay/": "get_crawl_dns_replay",
     "dns/minutes.csv": "get_dns_stats",
     "dns/^export\\.(?P<kind>csv|json|txt)$": "list_dns_names",
+    "capacity-planner/": "get_capacity_plan",
     "experiments/": "list_experiments",
     "experiments/<int:pk>/": "get_experiment",
     "experiments/<int:pk>/tries.csv": "get_experiment",

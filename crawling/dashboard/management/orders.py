@@ -20,10 +20,10 @@ def add_order_arguments(parser: ArgumentParser) -> None:
         "--file", type=Path, help="a JSON file with the fields of an order; options given here win"
     )
     for one in OPTIONS:
-        parser.add_argument(one.question.option, dest=one.name, **_how(one))
+        parser.add_argument(one.question.option, dest=one.name, **option_of(one))
 
 
-def _how(one: OrderField) -> dict[str, Any]:
+def option_of(one: OrderField) -> dict[str, Any]:
     """What argparse is to do with a field's option. Numbers stay text: the order checks them."""
     question = one.question
     if one.kind is bool:

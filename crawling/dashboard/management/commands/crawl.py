@@ -15,6 +15,12 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import crawl_verbs
+from crawling.dashboard.management.capacity_plan import (
+    add_plan_arguments,
+    plan_from,
+    plan_json,
+    plan_table,
+)
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
 from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
@@ -40,6 +46,7 @@ EPILOG = """examples:
   ./crawl share NAME --days 7
   ./crawl delete NAME
   ./crawl restore NAME
+  ./crawl plan --pages 1000000 --days 7
 
 `./crawl COMMAND --help` lists the options of a command.
 All else that the dashboard does: manage.py api --help
@@ -74,10 +81,10 @@ class Command(BaseCommand):
         def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
             command: ArgumentParser = commands.add_parser(name, help=words, description=words)
             command.set_defaults(do=do, verb=name, wait=False)
-            command.add_argument("--json", action="store_true", help="print JSON")
+            command.add_argument("--json", action="store_true", help="print JSON for programs")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "list", "deleted"):
+            if name not in ("new", "list", "deleted", "plan"):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
@@ -98,6 +105,7 @@ class Command(BaseCommand):
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
+        add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
             "--for-good", action="store_true", help="remove it now; needs the whole name"
@@ -120,6 +128,13 @@ class Command(BaseCommand):
         else:
             example = "./crawl https://example.org/ --max-pages 100 --wait"
             self.stdout.write(f"No crawls yet. Create one: {example}")
+
+    def _plan(self, options: dict[str, Any]) -> None:
+        plan = plan_from(options)
+        if options["json"]:
+            self.stdout.write(plan_json(plan))
+        else:
+            Console(markup=False, emoji=False).print(plan_table(plan))
 
     def _create(self, options: dict[str, Any]) -> None:
         fields = order_fields(options["seeds"], options)

@@ -49,7 +49,7 @@ def _inputs(part: type[BaseModel]) -> tuple[str, ...]:
 SECTIONS = (
     FormSection(
         "filters",
-        "Filters",
+        "What to leave out",
         "Nothing that the scope lets in.",
         _inputs(FiltersPart),
         note="crawling/sections/_filters.html",
@@ -66,7 +66,6 @@ SECTIONS = (
         "Order of visits",
         "Breadth first: near the start before far from it.",
         ("order", *_inputs(OrderingPart)),
-        note="crawling/sections/_ordering.html",
     ),
     FormSection(
         "politeness",
@@ -76,27 +75,27 @@ SECTIONS = (
     ),
     FormSection(
         "claims",
-        "Resource limits and priority",
+        "Max per class, and priority",
         "As the choice above says; no priority.",
         ("batch_size", "priority"),
         CLAIM,
     ),
     FormSection(
         "fetching",
-        "Requests and log-in",
+        "How it asks",
         "Without cookies, log-in, proxy or headers of its own; waits 5 s at most.",
         _inputs(FetchingPart),
         note="crawling/sections/_fetching.html",
     ),
     FormSection(
         "reading",
-        "Content and archive",
+        "What is read and kept",
         "All links are followed; every answer is archived.",
         _inputs(ReadingPart),
     ),
     FormSection(
         "reuse",
-        "Reuse and revisits",
+        "Pages that need not be asked for",
         "Every page is asked for in every run.",
         _inputs(ReusePart),
     ),

@@ -1,0 +1,60 @@
+"""The rates and sizes of this installation, for a plan that does not rest on assumptions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from django.db import connection
+
+from crawling.models import ArchiveFile, RunTotal
+
+#: the fastest minute in twenty of a worker at work: slower ones wait for hosts, not for the worker
+FAST_MINUTE = """
+SELECT percentile_disc(0.95) WITHIN GROUP (ORDER BY fetched) FROM crawling_runcount
+WHERE minute >= now() - interval '25 hours' AND fetched > 0
+"""
+RECENT = "SELECT sum(fetched), sum(bytes) FROM crawling_minutetotal"
+ARCHIVED = f"""
+SELECT sum(bytes) FROM {RunTotal._meta.db_table} AS total
+WHERE EXISTS (SELECT FROM {ArchiveFile._meta.db_table} AS file WHERE file.run_id = total.run_id)
+"""  # noqa: S608  # names of tables
+STORED = f"SELECT sum(committed_length) FROM {ArchiveFile._meta.db_table}"  # noqa: S608  # likewise
+
+
+@dataclass(frozen=True)
+class InstallationRates:
+    """Under the names that `PlannedCrawl` has for them; None if nothing was measured yet."""
+
+    #: of the fastest minute in twenty
+    worker_pages_per_second: float | None
+    #: over the last day
+    page_kilobytes: float | None
+    #: of all runs that have an archive
+    stored_percent: float | None
+
+    def as_input(self) -> dict[str, float]:
+        """What was measured."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def measured_rates() -> InstallationRates:
+    """Read the counts of the last day, and the sizes of the archive. Three short queries."""
+    with connection.cursor() as cursor:
+
+        def numbers(query: str) -> list[float]:
+            cursor.execute(query)
+            return [float(value or 0) for value in cursor.fetchone() or ()]
+
+        (fast,) = numbers(FAST_MINUTE)
+        fetched, received = numbers(RECENT)
+        (archived,), (stored,) = numbers(ARCHIVED), numbers(STORED)
+    return InstallationRates(
+        worker_pages_per_second=_rounded(fast / 60),
+        page_kilobytes=_rounded(received / fetched / 1000 if fetched else 0),
+        stored_percent=_rounded(min(100.0, 100 * stored / archived) if archived else 0),
+    )
+
+
+def _rounded(value: float) -> float | None:
+    """To three digits; None for nothing."""
+    return float(f"{value:.3g}") if value > 0 else None

@@ -1,0 +1,303 @@
+"""What a crawl of a given size needs: pages a second, workers, machines, storage, DNS lookups,
+memory, cost. Pure arithmetic (SEEDS W16).
+
+The defaults are the case of the source document: 15 billion pages in four weeks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from crawling.orders.fields import NUMBER, OrderField, Question, fields_of
+from crawling.orders.order import sentence_for
+
+DAY_SECONDS = 86_400
+MONTH_DAYS = 30
+#: of a URL or a document
+CHECKSUM_BYTES = 8
+#: what the DNS cache takes for a name in use (`python -m benchmarks.dnscache.memory`)
+DNS_NAME_BYTES = 440
+ERRATUM = (
+    "The source document plans 2 bytes for the checksum of a URL, 30 GB in all. 2 bytes tell "
+    "65,536 URLs apart, and there are 15 billion. 8 bytes take 120 GB, as for documents. It rounds "
+    "1.51 PB to 1.5 PB before it divides by 70 %, and so has 2.14 PB where exact figures give "
+    "2.15 PB."
+)
+
+#: units that get a prefix, by what they are called with it
+PREFIXED = {"bytes": "B", "bits/s": "bit/s"}
+PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
+
+Whole = Annotated[int, Field(ge=1, le=10**15), NUMBER]
+Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False), NUMBER]
+NotNegative = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False), NUMBER]
+Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False), NUMBER]
+
+
+class PlannedCrawl(BaseModel):
+    """What is planned, and the rates and prices that the plan assumes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pages: Annotated[
+        Whole, Question(meaning="pages to fetch", label="Pages", option="--pages", metavar="N")
+    ] = 15_000_000_000
+    days: Annotated[
+        Positive,
+        Question(meaning="days the crawl may take", label="Days", option="--days", metavar="DAYS"),
+    ] = 28
+    hosts: Annotated[
+        Whole,
+        Question(
+            meaning="hosts that the pages are on; the source document names no number",
+            label="Hosts",
+            option="--hosts",
+            metavar="N",
+        ),
+    ] = 100_000_000
+    delay_seconds: Annotated[
+        NotNegative,
+        Question(
+            meaning="seconds between two requests to a host",
+            label="Delay per host, in seconds",
+            option="--delay",
+            metavar="SECONDS",
+        ),
+    ] = 1
+    page_kilobytes: Annotated[
+        Positive,
+        Question(
+            meaning="size of a page in kilobytes of 1,000 bytes, on average",
+            label="Page size, in KB",
+            option="--page-kilobytes",
+            metavar="KB",
+        ),
+    ] = 100
+    metadata_bytes: Annotated[
+        NotNegative,
+        Question(
+            meaning="bytes of metadata stored with a page",
+            label="Metadata per page, in bytes",
+            option="--metadata-bytes",
+            metavar="BYTES",
+        ),
+    ] = 500
+    stored_percent: Annotated[
+        Percent,
+        Question(
+            meaning="size of a page in the archive, compressed, in percent of the page",
+            label="Archive size, in % of the pages",
+            option="--stored-percent",
+            metavar="PERCENT",
+        ),
+    ] = 100
+    fill_percent: Annotated[
+        Percent,
+        Question(
+            meaning="how full a disk may become, in percent",
+            label="Disk fill, in %",
+            option="--fill-percent",
+            metavar="PERCENT",
+        ),
+    ] = 70
+    worker_pages_per_second: Annotated[
+        Positive,
+        Question(
+            meaning="pages a second of one worker",
+            label="Pages/s of a worker",
+            option="--worker-rate",
+            metavar="N",
+        ),
+    ] = 400
+    worker_mebibytes: Annotated[
+        Positive,
+        Question(
+            meaning="memory of one worker in MiB",
+            label="Memory of a worker, in MiB",
+            option="--worker-mebibytes",
+            metavar="MIB",
+        ),
+    ] = 320
+    machine_workers: Annotated[
+        Whole,
+        Question(
+            meaning="workers on one machine, about one a core",
+            label="Workers per machine",
+            option="--machine-workers",
+            metavar="N",
+        ),
+    ] = 8
+    machine_hour_price: Annotated[
+        NotNegative,
+        Question(
+            meaning="price of a machine for an hour",
+            label="Price of a machine per hour",
+            option="--machine-price",
+            metavar="PRICE",
+        ),
+    ] = 0
+    terabyte_month_price: Annotated[
+        NotNegative,
+        Question(
+            meaning="price of a terabyte of disk for 30 days",
+            label="Price of a TB per month",
+            option="--terabyte-price",
+            metavar="PRICE",
+        ),
+    ] = 0
+
+
+FIELDS: tuple[OrderField, ...] = fields_of(PlannedCrawl)
+
+
+def read_planned_crawl(
+    answers: Mapping[str, Any],
+) -> tuple[PlannedCrawl | None, dict[str, str]]:
+    """The input of a plan from text or numbers, or None and a sentence for each field."""
+    try:
+        return PlannedCrawl.model_validate(dict(answers)), {}
+    except ValidationError as error:
+        return None, {
+            str(mistake["loc"][0]): sentence_for(
+                mistake["type"], mistake.get("ctx", {}), mistake["msg"]
+            )
+            for mistake in error.errors()
+        }
+
+
+@dataclass(frozen=True)
+class PlannedNeed:
+    """One figure of a plan."""
+
+    key: str
+    label: str
+    value: float
+    #: `pages/s`, `bytes`, `bits/s`, `lookups/s`, or empty for a count or a price
+    unit: str
+    #: how it follows from the input
+    formula: str
+
+    @property
+    def amount(self) -> str:
+        """As people read it, in decimal units: `1.51 PB`, `6,200 pages/s`."""
+        if self.unit in PREFIXED:
+            value, place = self.value, 0
+            while value >= 999.5 and place < len(PREFIXES) - 1:
+                value, place = value / 1000, place + 1
+            return f"{value:.3g} {PREFIXES[place]}{PREFIXED[self.unit]}"
+        digits = 0 if self.value >= 100 or self.value == int(self.value) else 2
+        return f"{self.value:,.{digits}f} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class CapacityPlan:
+    """The figures, and what makes the plan impossible as it stands; empty if nothing does."""
+
+    needs: tuple[PlannedNeed, ...]
+    obstacle: str = ""
+
+    def value(self, key: str) -> float:
+        """Raises KeyError for a figure that no plan has."""
+        return {need.key: need.value for need in self.needs}[key]
+
+
+def plan_capacity(crawl: PlannedCrawl) -> CapacityPlan:
+    """The figures of the source document (W16), and what they ask of machines."""
+    seconds = crawl.days * DAY_SECONDS
+    rate = crawl.pages / seconds
+    workers = ceil(rate / crawl.worker_pages_per_second)
+    machines = ceil(workers / crawl.machine_workers)
+    disk = _stored(crawl) / (crawl.fill_percent / 100)
+    needs = (
+        PlannedNeed("pages_per_second", "Pages/s", rate, "pages/s", "pages ÷ seconds"),
+        PlannedNeed(
+            "bandwidth",
+            "Bandwidth",
+            rate * crawl.page_kilobytes * 8000,
+            "bits/s",
+            "pages/s x page size",
+        ),
+        PlannedNeed("workers", "Workers", workers, "", "pages/s ÷ pages/s of a worker"),
+        PlannedNeed("machines", "Machines", machines, "", "workers ÷ workers per machine"),
+        PlannedNeed(
+            "memory",
+            "Memory of all workers",
+            workers * crawl.worker_mebibytes * 1024**2,
+            "bytes",
+            "workers x memory of a worker",
+        ),
+        *_storage(crawl, disk),
+        *_names(crawl, seconds),
+        *_politeness(crawl),
+        *_cost(crawl, machines, disk),
+    )
+    return CapacityPlan(needs, _obstacle(crawl, rate))
+
+
+def _stored(crawl: PlannedCrawl) -> float:
+    page = crawl.page_kilobytes * 1000 * crawl.stored_percent / 100
+    return crawl.pages * (page + crawl.metadata_bytes)
+
+
+def _storage(crawl: PlannedCrawl, disk: float) -> Iterator[PlannedNeed]:
+    stored, checksums = _stored(crawl), crawl.pages * CHECKSUM_BYTES
+    yield PlannedNeed("stored", "Pages and metadata", stored, "bytes", "pages x size in archive")
+    yield PlannedNeed("disk", "Disk space", disk, "bytes", "pages and metadata ÷ disk fill")
+    how = f"pages x {CHECKSUM_BYTES} bytes"
+    yield PlannedNeed("url_checksums", "Checksums of URLs", checksums, "bytes", how)
+    yield PlannedNeed("document_checksums", "Checksums of documents", checksums, "bytes", how)
+
+
+def _names(crawl: PlannedCrawl, seconds: float) -> Iterator[PlannedNeed]:
+    yield PlannedNeed(
+        "dns_lookups",
+        "DNS lookups, at least",
+        crawl.hosts / seconds,
+        "lookups/s",
+        "hosts ÷ seconds, each name once",
+    )
+    yield PlannedNeed(
+        "dns_memory",
+        "DNS cache",
+        crawl.hosts * DNS_NAME_BYTES,
+        "bytes",
+        f"hosts x {DNS_NAME_BYTES} bytes",
+    )
+
+
+def _politeness(crawl: PlannedCrawl) -> Iterator[PlannedNeed]:
+    if crawl.delay_seconds:
+        yield PlannedNeed(
+            "polite_pages_per_second",
+            "Pages/s that the hosts allow",
+            crawl.hosts / crawl.delay_seconds,
+            "pages/s",
+            "hosts ÷ delay per host",
+        )
+
+
+def _cost(crawl: PlannedCrawl, machines: int, disk: float) -> Iterator[PlannedNeed]:
+    computing = machines * crawl.days * 24 * crawl.machine_hour_price
+    cost = computing + disk / 1e12 * crawl.terabyte_month_price * crawl.days / MONTH_DAYS
+    if cost:
+        how = "machines x hours x price + TB x months x price"
+        yield PlannedNeed("cost", "Cost", cost, "", how)
+        a_million = cost / crawl.pages * 1e6
+        how = "cost ÷ millions of pages"
+        yield PlannedNeed("cost_per_million", "Cost per million pages", a_million, "", how)
+
+
+def _obstacle(crawl: PlannedCrawl, rate: float) -> str:
+    if not crawl.delay_seconds or rate <= crawl.hosts / crawl.delay_seconds:
+        return ""
+    days = crawl.pages / crawl.hosts * crawl.delay_seconds / DAY_SECONDS
+    hosts = ceil(rate * crawl.delay_seconds)
+    return (
+        f"{crawl.hosts:,} hosts with a delay of {crawl.delay_seconds:g} s take at least "
+        f"{days:,.1f} days. Plan more days, a shorter delay, or at least {hosts:,} hosts."
+    )

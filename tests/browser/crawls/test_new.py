@@ -41,7 +41,7 @@ def seeds(page: Page):
 
 def test_mistakes_are_told_at_their_fields_and_nothing_typed_is_lost(form, web):
     seeds(form).fill(web.url)
-    form.get_by_text("Max per class").click()
+    form.get_by_text("Resource limits and priority").click()
     for label, (typed, _) in MISTAKES.items():
         form.get_by_label(label, exact=True).fill(typed)
     form.get_by_role("radio", name=re.compile("gentle")).check()

@@ -85,6 +85,6 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 	  --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in; done
 
 screenshots: setup browser ## renew the pictures in docs/screenshots
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/screenshots.py
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/gallery/screenshots.py
 
 .PHONY: help setup run password browser test quick bench drill lint check lock screenshots

@@ -25,7 +25,7 @@ class ResourceRow:
     available: int
     #: units that are left to urgent starts
     reserved: int = 0
-    #: of those that are held, the units that are used at the moment; None: nobody measures it
+    #: of those that are held, the units that are used at the moment; None: not measured
     in_use: int | None = None
 
     @property
@@ -158,9 +158,13 @@ class Holding:
     since: datetime | None
 
     @property
+    def words(self) -> UnitWords:
+        return UnitWords(self.key, self.unit)
+
+    @property
     def amount(self) -> str:
         """In words: `8 fetch slots`."""
-        return UnitWords(self.key, self.unit).amount(self.units)
+        return self.words.amount(self.units)
 
 
 @dataclass(frozen=True)

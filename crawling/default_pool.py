@@ -12,6 +12,11 @@ import psutil
 from allocation.services import NewClass
 
 MIB = 1024 * 1024
+#: a line of 100 MiB/s
+LINE_KIB_PER_SECOND = 102_400
+#: of it, what webhooks have for themselves: they must get through when nothing is free, so the pool
+#: never grants it
+WEBHOOK_KIB_PER_SECOND = 64
 
 
 def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
@@ -32,8 +37,9 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
         NewClass(
             "bandwidth",
             "KiB/s",
-            "Download rate; a shift's fetcher keeps to its share by a token bucket.",
-            102_400,
+            "Download rate; a shift's fetcher keeps to its share by a token bucket. "
+            f"{WEBHOOK_KIB_PER_SECOND} KiB/s beside it are for webhooks.",
+            LINE_KIB_PER_SECOND - WEBHOOK_KIB_PER_SECOND,
         ),
         NewClass(
             "memory",

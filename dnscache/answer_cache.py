@@ -94,8 +94,8 @@ class AnswerCache:
         return len(attic)
 
     def unpack(self, most: int, now: float) -> None:
-        """Unpack up to `most` rows that nobody has asked for yet, so that tables and trees get
-        them, too.
+        """Unpack up to `most` rows without an access so far, so that tables and trees get them,
+        too.
         """
         with self._lock:
             for name in list(islice(self._attic, most)):

@@ -3,7 +3,7 @@ tables have.
 
 A cache lives in the memory of a process that resolves ahead, one a machine. A question is published
 to all of them; each walks its own table 1 and trees, and puts what it finds into a list that only
-this question knows. Nothing is kept: an answer that nobody takes up expires.
+this question knows. Nothing is kept: an answer that is not read expires.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 #: how long a page waits for caches that are slow, or were cut off without a word
 PATIENCE_SECONDS = 2.0
-#: an answer that comes later is nobody's
+#: a later answer is dropped
 KEPT_SECONDS = 10
 #: how soon a cache notices that it is to end, and tries again after Redis was gone
 LOOK_SECONDS = 0.2

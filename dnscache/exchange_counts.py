@@ -1,4 +1,4 @@
-"""What came of asking name servers, counted in this process until somebody takes the counts."""
+"""What came of asking name servers, counted in this process until the counts are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ExchangeOutcome(Enum):
 
     #: all of them
     ANSWERED = "answered"
-    #: one or both with an error, or nobody listens there
+    #: one or both with an error, or without a listener
     FAILED = "failed"
     #: one or both not at all, in the time of a try
     SILENT = "silent"

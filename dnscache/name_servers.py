@@ -1,8 +1,8 @@
 """What each name server may be asked, by all processes together, and what it was asked.
 
-The row of a server is its token bucket. Who resolves ahead takes tokens before asking, by the
-batch, in the thread that keeps the database. A look-up that somebody waits for, or a further try,
-is not held back; it is taken off the bucket when it is told of.
+The row of a server is its token bucket. The pre-resolver takes tokens before asking, by the batch,
+in the thread that keeps the database. A lookup with a waiting caller, or a further try, is not held
+back; it is taken off the bucket when it is told of.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class LookupBudget:
             self._taken -= 1
 
     def close(self) -> None:
-        """Wake whoever waits for a token."""
+        """Wake the threads that wait for a token."""
         with self._change:
             self._is_closed = True
             self._change.notify_all()

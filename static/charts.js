@@ -71,7 +71,8 @@
   // A chart is no news to who cannot see it: its table has the same numbers.
   function draw(figure) {
     const table = figure.dataset.table ? document.getElementById(figure.dataset.table) : figure.querySelector("table");
-    if (!table || !table.querySelector("tbody tr:not([data-open])")) return;
+    const isEmpty = figure.querySelector(":scope > .empty");
+    if (!table || isEmpty || !table.querySelector("tbody tr:not([data-open])")) return;
     const place = document.createElement("div");
     place.className = "drawing";
     place.setAttribute("aria-hidden", "true");

@@ -14,7 +14,7 @@
   list.id = "keys";
   list.setAttribute("aria-labelledby", "keys-title");
   list.innerHTML = `<article>
-    <h2 id="keys-title">Keys</h2>
+    <h2 id="keys-title">Keyboard shortcuts</h2>
     <dl>
       <div><dt><kbd>/</kbd></dt><dd>search, on this page or everywhere</dd></div>
       <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row; <kbd>Enter</kbd> opens it</dd></div>

@@ -103,7 +103,7 @@ def furnish(site, *, by: User) -> dict[str, object]:
     pause(resting, by=by)
     gone = make_crawl("A mistake", f"{site.url}/", by=by)
     delete_crawl(gone, by=by)
-    return _others(crawl, resting, by) | {
+    return furnish_others(crawl, resting, by) | {
         "kind": "crawl",
         "deleted": gone.pk,
         "crawl": crawl.pk,
@@ -118,7 +118,8 @@ def _page(run: Run) -> int:
     return Page.objects.get(run=run, url__url__endswith="/a").pk
 
 
-def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
+def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
+    """One of whatever else there may be, of a crawl with runs and one that is not at work."""
     now = timezone.now()
     listener = Listener.objects.create(
         name="Chat", url="https://chat.example.org/", events=["failed"], secret="s" * 20

@@ -54,7 +54,15 @@ def main() -> None:
     reader.add_argument(
         "--width", type=int, default=300, help="of the synthetic web: pages a level and host"
     )
+    reader.add_argument(
+        "--copies",
+        type=int,
+        default=10,
+        help="of the synthetic web: pages of one text, in per cent",
+    )
+    reader.add_argument("--skip-copies", action="store_true", help="leave copies unread")
     asked = reader.parse_args()
+    fields = {"max_pages": asked.max_pages, "skip_copies": asked.skip_copies}
     make_ready()
     if not nothing_is_held():
         raise SystemExit(
@@ -62,15 +70,22 @@ def main() -> None:
             "begin with an empty state directory."
         )
     if asked.seeds:
-        measure(asked.seeds, asked.workers, asked.max_pages)
+        measure(asked.seeds, asked.workers, fields)
         return
     with serve_web(
-        SyntheticWeb(1, hosts=asked.workers, width=asked.width, error_percent=0, slow_percent=0)
+        SyntheticWeb(
+            1,
+            hosts=asked.workers,
+            width=asked.width,
+            error_percent=0,
+            slow_percent=0,
+            copy_percent=asked.copies,
+        )
     ) as served:
-        measure(served.seeds, asked.workers, asked.max_pages)
+        measure(served.seeds, asked.workers, fields)
 
 
-def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
+def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]) -> None:
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by
     what it was spent on.
     """
@@ -87,7 +102,7 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
                 "seeds": seeds,
                 "delay_seconds": 0,
                 "processes": workers,
-                "max_pages": max_pages,
+                **fields,
             }
         )
     )

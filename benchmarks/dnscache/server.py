@@ -67,7 +67,7 @@ def _serve(pipe: Connection) -> None:
                     query, client = sock.recvfrom(1500)
                 except BlockingIOError:
                     break
-                kind, _, delay = query[13 : 13 + query[12]].decode().partition("-")
+                kind, _, delay = query[13 : 13 + query[12]].decode().lower().partition("-")
                 count += 1
                 if kind != "to":
                     heapq.heappush(

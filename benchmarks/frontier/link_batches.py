@@ -13,12 +13,15 @@ from django.db import connection, transaction
 from benchmarks.frontier.bloom import Bloom
 from crawling.frontier.admit.schedule import FIND_SEEN, schedule_urls
 from crawling.frontier.admit.seen_urls import SeenUrls
+from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.types import Candidate
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.orders.ranking import Order
 from crawling.web.addresses import fingerprint, read_address
 
 Step = Callable[[], object]
+#: URLs that are copied in at a time
+COPIED = 20_000
 
 
 class Sowings:
@@ -33,17 +36,38 @@ class Sowings:
         )
         self._run = Run.objects.create(crawl=self._crawl, number=1)
         self._links = links
-        known = [page("directory", number) for number in range(urls)]
-        for start in range(0, urls, links):
-            schedule_urls(self._run, known[start : start + links], numbers=[0])
+        self._seen, self._bloom = SeenUrls(), Bloom(urls, 16)
+        schedule_urls(self._run, [page("directory", 0)], numbers=[0])
+        for start in range(1, urls, COPIED):
+            self._add(range(start, min(urls, start + COPIED)))
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE crawling_url")
-        self._known = known[:: max(1, urls // links)][:links]
+        step = max(1, urls // links)
+        self._known = [page("directory", number) for number in range(step, urls, step)][:links]
         self._numbers = count()
-        self._seen, self._bloom = SeenUrls(), Bloom(urls, 16)
         self._seen.remember((candidate.address for candidate in self._known), 1)
-        for candidate in known:
-            self._bloom.add(candidate.address.url)
+
+    def _add(self, numbers: range) -> None:
+        """Copy known URLs in, and tell the Bloom filter of them."""
+        queue = self._run.queues.get()
+        urls = [f"http://a.test/directory/page-{number}.html" for number in numbers]
+        copy_in(
+            Url,
+            [
+                {
+                    "run_id": self._run.pk,
+                    "queue_id": queue.pk,
+                    "fingerprint": fingerprint(url),
+                    "url": url,
+                    "depth": 1,
+                    "rank": 1.0,
+                    "state": UrlState.QUEUED.value,
+                }
+                for url in urls
+            ],
+        )
+        for url in urls:
+            self._bloom.add(url)
 
     def steps(self) -> Iterator[tuple[str, Callable[[], Step]]]:
         """Name of each step, and a function that prepares one round of it."""

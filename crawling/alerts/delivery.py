@@ -15,8 +15,10 @@ from django.utils import timezone
 from crawling.alerts.mail import mail
 from crawling.alerts.webhooks import ANSWER_BYTES, ANSWER_SECONDS, post
 from crawling.alerts.wording import is_mailbox, try_again_at
+from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.models import Delivery
 from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.bandwidth import Bandwidth
 
 logger = logging.getLogger(__name__)
 
@@ -41,11 +43,14 @@ def send_due() -> int:
     delay others.
     """
     count, troubled = 0, set[int]()
+    line = Bandwidth(1024 * WEBHOOK_KIB_PER_SECOND)
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
         while count < ROUND and (delivery := _take(troubled)):
             count += 1
             outcome, arrived = (
-                mail(delivery) if is_mailbox(delivery.listener.url) else post(session, delivery)
+                mail(delivery)
+                if is_mailbox(delivery.listener.url)
+                else post(session, delivery, line)
             )
             _note(delivery, outcome, arrived=arrived)
             if not arrived:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from django.conf import settings
 from django.utils import timezone
 from requests.exceptions import RequestException
@@ -13,6 +15,7 @@ from crawling.models import Delivery
 from crawling.sealed_text import SealBroken
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
+from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.transfer_errors import why_not
 from crawling.web.vetting import vet
 from dnscache.resolver import resolve
@@ -21,10 +24,11 @@ ANSWER_SECONDS = 10.0
 ANSWER_BYTES = 64 * 1024
 
 
-def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
+def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[str, bool]:
     """A sentence, and whether it has arrived.
 
-    Redirects are not followed: what is signed is meant for one address.
+    Redirects are not followed: what is signed is meant for one address. line: what is sent and
+    received keeps to it.
     """
     address = read_address(delivery.listener.url)
     resolution = resolve(address.hostname)
@@ -53,8 +57,14 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
     target = vetted.permitted[0]
     try:
         request = PinnedRequest(
-            address.url, address=target, headers=headers, method="POST", body=body
+            address.url,
+            address=target,
+            headers=headers,
+            method="POST",
+            body=body,
+            received=lambda count: time.sleep(line.take(count)),
         )
+        time.sleep(line.take(len(body)))
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:

@@ -81,6 +81,11 @@ class ArchiveWriter:
         """Whether an exchange waits because no file may be opened."""
         return self._mode is ArchiveMode.HOLD and self._has_captured
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a file is open."""
+        return self._volume is not None
+
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Hand in an exchange; waits while too many are there."""
         self._has_captured = True

@@ -184,8 +184,8 @@ class Url(models.Model):
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
     backlinks = models.IntegerField(
         null=True,
-        help_text="pages that were seen to link to it before it was fetched; best-first counts "
-        "them",
+        help_text="links to it from pages that were read, its hit count (SEEDS B6); a shift adds "
+        "them up every half minute, so one that is killed loses the last",
     )
     credit = models.FloatField(
         null=True, help_text="what it held when it was fetched; OPIC's measure of its importance"

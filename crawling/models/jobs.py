@@ -149,6 +149,10 @@ class CrawlJob(models.Model):
                 condition=Q(removal_asked_at__isnull=False),
                 name="crawls_to_be_removed",
             ),
+            # every list counts them
+            models.Index(
+                fields=["id"], condition=Q(removal_asked_at__isnull=True), name="crawls_shown"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -354,6 +358,11 @@ class Shift(models.Model):
         default=list,
         blank=True,
         help_text="what each fetch thread does: its number, step, URL, and since when",
+    )
+    used = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="what it uses of each resource class, as it was last measured",
     )
 
     class Meta:

@@ -83,7 +83,7 @@ class CrawlOrder(
         Reach,
         _words(Reach),
         Question(
-            label="Follow links to",
+            label="Scope",
             help="Where one of the addresses redirects to counts as one of them.",
             meaning="which links to follow: those to the seeds' host, path or domain, or anywhere",
             choices=(
@@ -148,7 +148,7 @@ class CrawlOrder(
         Field(ge=0, le=3600, allow_inf_nan=False),
         NUMBER,
         Question(
-            label="Seconds between two fetches from a host",
+            label="Seconds between fetches from a host",
             help="A site whose robots.txt asks for more gets more.",
             meaning="seconds between two fetches from a host",
             option="--delay",

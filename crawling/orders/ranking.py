@@ -89,12 +89,15 @@ class Ranking:
             case Order.DEPTH_FIRST:
                 return float(-depth)
             case Order.BEST_FIRST:
-                return -(
-                    self.links_weight * gain
-                    + self.url_weight * importance_of(url, self.importance or {})
-                )
+                return -self.weight(url, gain)
             case Order.OPIC:
                 return self.level - gain
+
+    def weight(self, url: str, links: float) -> float:
+        """SEEDS B4's I(P) of a URL that so many pages link to, whatever the order of visits."""
+        return self.links_weight * links + self.url_weight * importance_of(
+            url, self.importance or {}
+        )
 
     @property
     def step(self) -> float:

@@ -17,8 +17,7 @@ from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
-from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.base import Document, DocumentSource, one_line
+from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching.freshness import fresh_until, read_date
@@ -38,6 +37,7 @@ from crawling.web.statuses import (
 )
 
 NOTHING = Document()
+COPY = Document(unread=TruncationReason.COPY)
 MEMORY_BUSY = FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence
 ABSTRACT_LENGTH = 300
 
@@ -59,11 +59,12 @@ def conclude(
     if outcome := _without_answer(claimed, fetched.status, error):
         return outcome
     target = _redirect_target(address, fetched)
-    document = _read(address, fetched, context)
+    marks = _digests(fetched)
+    document = _read(claimed, address, fetched, marks, context)
     if document.lacks_memory and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
     is_personal = context.client.policy.is_personal
-    answer = _answer(address, dialled, fetched, document, target, is_personal=is_personal)
+    answer = _answer(address, dialled, fetched, document, target, marks, is_personal=is_personal)
     found = [*document.links, *([target] if target else [])]
     captured = _captured(claimed, fetched, answer.digest, found)
     if astray := _astray(claimed, address, fetched, target, document):
@@ -152,9 +153,17 @@ def _astray(
     return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
-def _read(address: Address, fetched: Fetched, context: FetchContext) -> Document:
+def _read(
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    marks: tuple[int, bytes],
+    context: FetchContext,
+) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
+    if context.copies.is_copy(claimed.id, *marks, context.port):
+        return COPY
     return read_document(
         DocumentSource(
             fetched.body,
@@ -188,7 +197,7 @@ def _links(
     if judge.ascends:
         links += [
             replace(candidate, is_link=False)
-            for candidate in gate.candidates(directories_above(address), depth)
+            for candidate in gate.candidates(directories_above(address), depth, are_links=False)
         ]
     if target and (candidate := gate.redirected(target)):
         links.append(candidate)
@@ -205,14 +214,20 @@ class _Gate:
         self.refusals: list[Refusal] = []
 
     def candidates(
-        self, links: Iterable[Address], depth: int, *, counts_all: bool = False
+        self,
+        links: Iterable[Address],
+        depth: int,
+        *,
+        counts_all: bool = False,
+        are_links: bool = True,
     ) -> list[Candidate]:
-        """The links of a page for the frontier; `counts_all`: known ones, too.
+        """The links of a page for the frontier; `counts_all`: known ones, too. `are_links`: they
+        count as links to their targets.
 
         Links of this shift's earlier pages are not judged again: most links of most pages were seen
         before.
         """
-        news = links if counts_all else self._judge.seen.unseen(links, depth)
+        news = links if counts_all else self._judge.seen.unseen(links, depth, are_links=are_links)
         admitted = {
             link: ruling.hops
             for link in news
@@ -287,15 +302,13 @@ def _answer(
     fetched: Fetched,
     document: Document,
     target: Address | None,
+    marks: tuple[int, bytes],
     *,
     is_personal: bool,
 ) -> ServerAnswer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
-    is_content = bool(fetched.body) and (
-        200 <= fetched.status < 300 or fetched.unchanged_since is not None
-    )
-    fingerprint, digest = _digests(fetched.body, is_content=is_content)
+    fingerprint, digest = marks
     return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -317,10 +330,13 @@ def _answer(
     )
 
 
-def _digests(body: DocumentStream, *, is_content: bool) -> tuple[int, bytes]:
+def _digests(fetched: Fetched) -> tuple[int, bytes]:
     """The fingerprint of a document, and its SHA-256 if it counts as content."""
+    is_content = bool(fetched.body) and (
+        200 <= fetched.status < 300 or fetched.unchanged_since is not None
+    )
     fingerprint, digest = xxh3_64(), sha256()
-    for piece in body.pieces():
+    for piece in fetched.body.pieces():
         fingerprint.update(piece)
         if is_content:
             digest.update(piece)

@@ -12,6 +12,7 @@ from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.change.rejudgement import describe_ruling
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
+from crawling.frontier.record.page_contents import KnownContents, original_url
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client
 from crawling.pipeline.reuse_offers import ReuseOffers
@@ -147,6 +148,27 @@ class LinkJudge:
         self.seen.forget()
 
 
+@dataclass
+class CopyPolicy:
+    """Whether pages with the content of an earlier page are read (SEEDS W8). The shift's own thread
+    alone changes it.
+    """
+
+    run_id: int = 0
+    is_on: bool = False
+    #: that the shift has met; the store has all
+    contents: KnownContents = field(default_factory=KnownContents)
+
+    def is_copy(self, url_id: int, fingerprint: int, digest: bytes, port: ShiftPort) -> bool:
+        """Whether another URL of the run is known to have had this content first."""
+        if not self.is_on or not digest:
+            return False
+        first = self.contents.peek(digest)
+        if first is None:
+            first = port.ask(lambda: original_url(self.run_id, fingerprint, digest))
+        return first is not None and first != url_id
+
+
 @dataclass(frozen=True)
 class FetchContext:
     client: Client
@@ -155,6 +177,7 @@ class FetchContext:
     pace: CrawlPace = field(default_factory=CrawlPace)
     port: ShiftPort = field(default_factory=ShiftPort)
     offers: ReuseOffers = field(default_factory=ReuseOffers)
+    copies: CopyPolicy = field(default_factory=CopyPolicy)
     #: documents' exchanges are kept
     archives: bool = False
 

@@ -124,8 +124,8 @@ def ask_for_shifts(run: Run) -> None:
 def ask_for_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has something due.
 
-    Asking twice does no harm. Nobody asks for one that is extra, beyond its first shift, or for one
-    that the order does not have any more.
+    Asking twice does no harm. No start is requested for an extra process beyond its first shift, or
+    for one that is no longer in the order.
     """
     if not (process.is_extra or process.is_retired or process.is_surplus(process.run.crawl)):
         request_start(process)

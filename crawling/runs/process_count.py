@@ -125,7 +125,7 @@ def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
 
 
 def _has_room(run: Run) -> bool:
-    """Whether one more process would find a worker, units that nobody waits for, and hosts."""
+    """Whether one more process would find a worker, units without a waiter, and hosts."""
     pool = default_pool()
     if Request.objects.filter(pool=pool, state=RequestState.WAITING).exists():
         return False

@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def units_in_use() -> dict[str, int]:
-    """By resource class; what nobody measures is left out.
+    """By resource class; unmeasured classes are left out.
 
     Threads as their shifts wrote them down a second ago at most, bandwidth over the last minute or
     two.

@@ -4,7 +4,7 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
@@ -84,10 +84,12 @@ def end_shift(shift: Shift, ending: str) -> None:
         _close(shift, ending)
 
 
-def note_fetch_threads(shift: Shift, threads: Sequence[FetchThreadLine]) -> None:
-    """Show what each fetch thread does; while the shift lives."""
+def note_work(shift: Shift, threads: Sequence[FetchThreadLine], used: Mapping[str, int]) -> None:
+    """Show what each fetch thread does, and what is used of each resource class; while the shift
+    lives.
+    """
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(
-        fetch_threads=[list(line) for line in threads]
+        fetch_threads=[list(line) for line in threads], used=dict(used)
     )
 
 
@@ -119,7 +121,7 @@ def lose_shift(
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
-        ended_at=Now(), ending=ending[:200], fetch_threads=[]
+        ended_at=Now(), ending=ending[:200], fetch_threads=[], used={}
     ):
         write(
             shift.process.run_id,

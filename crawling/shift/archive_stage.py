@@ -72,6 +72,11 @@ class ArchiveStage:
         return self._writer is not None
 
     @property
+    def has_file(self) -> bool:
+        """Whether a file is open."""
+        return self._writer is not None and self._writer.is_open
+
+    @property
     def trouble(self) -> str:
         """What keeps it from writing, if anything does."""
         return self._writer.trouble if self._writer else ""

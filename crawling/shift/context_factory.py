@@ -22,7 +22,14 @@ from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
-from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
+from crawling.pipeline.context import (
+    CopyPolicy,
+    CrawlPace,
+    FetchContext,
+    LinkJudge,
+    RobotsPolicy,
+    ShiftPort,
+)
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
 from crawling.web.addresses import read_address
@@ -72,4 +79,5 @@ def make_context(
         traps=TrapGate(now.year, states_of(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
-    return FetchContext(client, links, robots, pace, port, archives=crawl.archive)
+    copies = CopyPolicy(run.pk, crawl.filters.get("skip_copies", False))
+    return FetchContext(client, links, robots, pace, port, copies=copies, archives=crawl.archive)

@@ -100,6 +100,10 @@ class HostLeases:
         """How many hosts wait for their names here."""
         return self._names.waiting
 
+    def names_under_way(self) -> int:
+        """How many names of hosts are looked up at this moment."""
+        return self._names.under_way
+
     def tell(self) -> None:
         """Write down how names were come by."""
         self._names.counter.tell()

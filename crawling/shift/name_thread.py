@@ -90,6 +90,11 @@ class NameThread:
         )
 
     @property
+    def under_way(self) -> int:
+        """How many names are looked up at this moment."""
+        return self._pre.under_way
+
+    @property
     def is_alive(self) -> bool:
         """Whether the caller gets an answer."""
         return self._thread.ident is None or self._thread.is_alive()

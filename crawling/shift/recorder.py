@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from django.utils import timezone
 
+from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
 from crawling.frontier.cookie_jars import keep_jars
@@ -17,10 +19,11 @@ from crawling.frontier.robots_store import keep_all_robots
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
-from crawling.runs.shift_lifecycle import FetchThreadLine, note_fetch_threads
+from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
+from crawling.shift.resource_use import ResourceUse
 from crawling.web.statuses import FetchStatus
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the fetch
@@ -30,6 +33,9 @@ WRITE_AFTER_SECONDS = 0.5
 #: and when there are fewer URLs in hand: the frontier may have no more URLs before it gets the
 #: links of these
 DRY_BELOW = 50
+#: links to known URLs are counted when so much time has passed, or there are so many such URLs
+COUNT_AFTER_SECONDS = 30.0
+COUNT_AT = 50_000
 
 
 class OutcomeRecorder:
@@ -44,6 +50,7 @@ class OutcomeRecorder:
         archive: ArchiveStage,
         port: QueuedShiftPort,
         threads: FetchThreadPool,
+        use: ResourceUse,
     ) -> None:
         self._shift, self._context, self._archive, self._port, self._threads = (
             shift,
@@ -52,10 +59,11 @@ class OutcomeRecorder:
             port,
             threads,
         )
-        self._memory = RecordingState()
+        self._use = use
+        self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
-        self._oldest = time.monotonic()
-        self._shown: list[FetchThreadLine] = []
+        self._oldest = self._counted_at = time.monotonic()
+        self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
         #: of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
 
@@ -106,6 +114,7 @@ class OutcomeRecorder:
         if met := self._context.links.refusals.take():
             with locked_run(self._shift.process.run_id) as run:
                 keep_links(run.pk, met)
+        self._count_links()
 
     def _write(self, *, is_ending: bool) -> None:
         outcomes, self._outcomes = self._outcomes, []
@@ -123,6 +132,20 @@ class OutcomeRecorder:
             raise
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
+        is_late = time.monotonic() - self._counted_at > COUNT_AFTER_SECONDS
+        if is_late or len(self._memory.links) > COUNT_AT:
+            self._count_links()
+
+    def _count_links(self) -> None:
+        """Add up the links to known URLs. Most links of most pages are such: with a statement for
+        each batch they would cost more than the rest of it.
+        """
+        links, self._memory.links = self._memory.links, Counter()
+        links.update(self._context.links.seen.take_links())
+        if links:
+            with locked_run(self._shift.process.run_id) as run:
+                add_links(run.pk, links)
+        self._counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
         if jars := self._port.taken_jars():
@@ -141,12 +164,13 @@ class OutcomeRecorder:
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
-    def show_fetch_threads(self) -> None:
-        """Write down what fetch threads do, where that has changed."""
+    def show_work(self) -> None:
+        """Write down what fetch threads do, and what the shift uses, where that has changed."""
         threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)
             for number, doing in self._threads.board.lines().items()
         ]
-        if threads != self._shown:
-            note_fetch_threads(self._shift, threads)
-            self._shown = threads
+        shown = threads, self._use.read()
+        if shown != self._shown:
+            note_work(self._shift, *shown)
+            self._shown = shown

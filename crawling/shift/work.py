@@ -36,6 +36,7 @@ from crawling.shift.lease import LeaseThread
 from crawling.shift.memory_stage import MemoryStage
 from crawling.shift.port import QueuedShiftPort
 from crawling.shift.recorder import OutcomeRecorder
+from crawling.shift.resource_use import ResourceUse
 from crawling.shift.workbench import Workbench
 from crawling.web.politeness import MAX_ATTEMPTS
 from crawling.web.statuses import FetchStatus
@@ -89,8 +90,15 @@ class ShiftWork:
         self._bench = Workbench()
         self._threads = FetchThreadPool(self._bench, self._context)
         self._hosts = HostLeases(shift, self._context, self._bench, dns_slots=self._dns_slots)
+        use = ResourceUse(
+            self._threads.board,
+            self._context.client.bandwidth,
+            self._memory.room,
+            look_ups=lambda: self._port.names_at_work + self._hosts.names_under_way(),
+            has_archive=lambda: self._archive.has_file,
+        )
         self._recorder = OutcomeRecorder(
-            shift, self._context, self._archive, self._port, self._threads
+            shift, self._context, self._archive, self._port, self._threads, use
         )
 
     def _fetching(self) -> FetchingPart:
@@ -191,7 +199,7 @@ class ShiftWork:
             self._archive.is_alone = self._archive.is_alone and len(self._recorder.numbers) == 1
         self._hosts.tell()
         self._hosts.obey(run)
-        self._recorder.show_fetch_threads()
+        self._recorder.show_work()
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
@@ -222,7 +230,7 @@ class ShiftWork:
             self._memory.set_limit()
             if self._clock.is_time_to_look():
                 self._clock.note_look()
-                self._recorder.show_fetch_threads()
+                self._recorder.show_work()
                 self.stop(self._reason_to_hurry())
 
     def _reason_to_hurry(self) -> str:
@@ -237,6 +245,7 @@ class ShiftWork:
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
+        self._context.copies.is_on = crawl.filters.get("skip_copies", False)
         self._context.links.ascends = crawl.ordering.get("path_ascending", False)
         unbound = unbound_hosts(crawl, timezone.now())
         if unbound - self._context.robots.unbound:

@@ -113,6 +113,11 @@ class PreResolver:
         self._tell(self._agenda.news(found))
         self._tell(self._take_in(wait))
 
+    @property
+    def under_way(self) -> int:
+        """How many look-ups are under way."""
+        return self._main.busy + self._slow.busy
+
     def lanes(self) -> LaneState:
         """Write a heartbeat."""
         return LaneState(

@@ -81,10 +81,8 @@ def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_
 def test_what_the_first_urls_answer(page, make_web, background_worker):
     web = make_web()
     page.goto("/crawls/new/")
-    page.get_by_label("Start at these addresses").fill(
-        f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/"
-    )
-    page.get_by_role("button", name="Try the first 10 URLs").click()
+    page.get_by_label("Start URLs").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")
+    page.get_by_role("button", name="Test fetch").click()
     expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text(
         "404", timeout=SOON
     )

@@ -30,7 +30,7 @@ def clicks(page: Page) -> int:
 
 def test_a_public_site_takes_three_clicks_at_most(newcomer):
     newcomer.get_by_role("button", name="New crawl").click()
-    newcomer.get_by_label("Start at these addresses").press_sequentially("example.org")
+    newcomer.get_by_label("Start URLs").press_sequentially("example.org")
     newcomer.get_by_label("Contact").press_sequentially("mailto:ops@example.org")
     newcomer.get_by_role("button", name="Save and start").click()
 
@@ -43,7 +43,7 @@ def test_a_private_site_takes_five_clicks_at_most(newcomer, make_web):
     AllowedNetwork.objects.all().delete()
 
     newcomer.get_by_role("button", name="New crawl").click()
-    seeds = newcomer.get_by_label("Start at these addresses")
+    seeds = newcomer.get_by_label("Start URLs")
     seeds.press_sequentially(web.url.removeprefix("http://"))
     seeds.press("Tab")
     newcomer.get_by_role("button", name="Allow 127.0.0.1").click()
@@ -59,7 +59,7 @@ def test_a_private_site_takes_five_clicks_at_most(newcomer, make_web):
 
 def test_enter_in_a_field_saves_and_allows_nothing(newcomer):
     newcomer.goto("/crawls/new/")
-    newcomer.get_by_label("Start at these addresses").fill("127.0.0.1:8900")
+    newcomer.get_by_label("Start URLs").fill("127.0.0.1:8900")
     name = newcomer.get_by_label("Name", exact=True)
     name.fill("Intranet")
     expect(newcomer.get_by_role("button", name="Allow 127.0.0.1")).to_be_visible()

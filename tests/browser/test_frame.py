@@ -47,7 +47,7 @@ def answer(page: Page, label: str, text: str) -> None:
 
 def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator, make_web):
     operator.goto("/crawls/new/")
-    answer(operator, "Start at these addresses", make_web().url)
+    answer(operator, "Start URLs", make_web().url)
     answer(operator, "Pages", "many")
     pages = operator.get_by_label("Pages", exact=True)
     expect(pages).to_have_accessible_description(re.compile("whole number"))

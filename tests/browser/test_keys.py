@@ -47,7 +47,7 @@ def test_the_keys_are_listed_and_can_be_turned_off(operator, crawls):
     page = operator
     page.goto("/crawls/")
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(keys).to_contain_text("go to Crawls")
 
     keys.get_by_label("Use these keys in this browser").uncheck()

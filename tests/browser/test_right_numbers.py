@@ -84,7 +84,7 @@ def test_a_filled_form_warns_before_it_is_left(browse, pool):
         dialog.accept()
 
     page.on("dialog", answer)
-    page.get_by_label("Start at these addresses").type("https://example.org/")
+    page.get_by_label("Start URLs").type("https://example.org/")
 
     page.get_by_role("link", name="Crawls", exact=True).first.click()
     page.wait_for_url("**/crawls/")

@@ -22,9 +22,9 @@ def page(browse) -> Page:
 def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, background_worker):
     web = make_web()
     page.goto("/crawls/new/")
-    page.get_by_label("Start at these addresses").fill(web.url)
+    page.get_by_label("Start URLs").fill(web.url)
     page.get_by_label("Name", exact=True).fill("Library")
-    page.get_by_role("button", name="Try the first 10 URLs").click()
+    page.get_by_role("button", name="Test fetch").click()
     wait_until(lambda: Inquiry.objects.exclude(ended_at=None).exists())
     # the page asks again by itself
     expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("Page 0")
@@ -46,10 +46,10 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, backgr
 
 def test_mistakes_are_told_and_typed_text_is_kept(page, pool):
     page.goto("/crawls/new/")
-    page.get_by_label("Start at these addresses").fill("nonsense")
+    page.get_by_label("Start URLs").fill("nonsense")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    expect(page.get_by_label("Start at these addresses")).to_have_value("nonsense")
+    expect(page.get_by_label("Start URLs")).to_have_value("nonsense")
     expect(page.get_by_role("alert")).to_be_visible()
 
 

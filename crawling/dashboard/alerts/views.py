@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
 from crawling.alerts.message_formats import MessageFormat
 from crawling.alerts.wording import AlertEvent, is_mailbox
+from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener
 from crawling.sealed_text import SealBroken
@@ -58,13 +59,13 @@ class ListenerForm(forms.Form):
         help_text="Chats need their own format. E-mail ignores it.",
     )
     events = forms.MultipleChoiceField(
-        label="Tell it when",
+        label="Send when",
         required=False,
         choices=EVENTS,
         widget=forms.CheckboxSelectMultiple,
         initial=[AlertEvent.FAILED, AlertEvent.TROUBLE, AlertEvent.WAITING, AlertEvent.UNSAFE],
     )
-    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+    is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
 
 @authenticated(needs="crawling.change_listener", methods=("GET", "HEAD", "POST"))
@@ -78,6 +79,7 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
         request,
         "alerts/listeners.html",
         {
+            "kib_per_second": WEBHOOK_KIB_PER_SECOND,
             "listeners": Listener.objects.all(),
             "form": form,
             "has_mail_server": bool(settings.EMAIL_HOST),

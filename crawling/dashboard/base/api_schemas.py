@@ -57,6 +57,10 @@ class CrawlOut(UrlCountsOut):
 class HoldingOut(Schema):
     resource: str
     units: int
+    used: int | None = Field(
+        description="units in use when the shift last measured them; of memory what its work "
+        "process has grown by, with 150 MiB that each may have beside; null if nobody measured"
+    )
     since: datetime | None
 
 

@@ -52,7 +52,7 @@ def chosen(
             found = found.filter(last__state__in=_steered(action, wanted))
     crawls = list(found.order_by("-pk")[: MOST + 1])
     if not crawls:
-        raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")
+        raise CrawlError("No crawl is chosen: tick some, or choose all found.")
     if len(crawls) > MOST:
         raise CrawlError(
             f"More than {MOST} crawls are found; narrow the list down first, then continue with "

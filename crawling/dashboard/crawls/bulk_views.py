@@ -62,7 +62,7 @@ def bulk(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
-    """The crawls ticked, or all that are found."""
+    """The crawls ticked, or all found."""
     if request.POST.get("which") == "all":
         return chosen(
             action,

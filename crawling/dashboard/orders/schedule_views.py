@@ -57,7 +57,7 @@ class ScheduleForm(forms.Form):
         choices=CATCH_UP,
         help_text="If the scheduler was down for five minutes or longer.",
     )
-    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+    is_on = forms.BooleanField(label="Enabled", required=False, initial=True)
 
     def fields_of_schedule(self) -> dict[str, Any]:
         """Unchecked; what was left empty is left out."""

@@ -13,6 +13,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from crawling.archive.reader import original_of
 from crawling.archive.viewer import document_of, head_of
 from crawling.dashboard.base.requests import wanted_page
+from crawling.dashboard.pages.rows import weight_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.web.secret_headers import masked_head
@@ -37,6 +38,7 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         "run": found.run,
         "page": found,
         "original": original_of(found),
+        "weight": weight_of(found),
     }
     try:
         header, head = head_of(found)

@@ -88,7 +88,9 @@ def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
 
     By keys, so that a slow client keeps neither a transaction nor a cursor open.
     """
-    ordered = pages.select_related("url", "run", "archive_file").order_by("fetched_at", "url_id")
+    ordered = pages.select_related("url", "run__crawl", "archive_file").order_by(
+        "fetched_at", "url_id"
+    )
     chunk = list(ordered[:CHUNK])
     while chunk:
         yield from chunk

@@ -7,6 +7,8 @@ from operator import attrgetter
 from typing import Any
 
 from crawling.models import Page
+from crawling.orders.ranking import Order, Ranking
+from crawling.orders.sections.ordering import OrderingPart
 
 #: what is known of an answered fetch (SEEDS B6), in the order of the columns
 FACTS: dict[str, Callable[[Page], Any]] = {
@@ -42,7 +44,15 @@ FACTS: dict[str, Callable[[Page], Any]] = {
         name: attrgetter(f"url.{name}")
         for name in ("via", "rank", "backlinks", "credit", "attempts")
     },
+    "weight": lambda page: weight_of(page),
 }
+
+
+def weight_of(page: Page) -> float:
+    """SEEDS B4's I(P) with the weights of the crawl's order, whatever its order of visits."""
+    part = OrderingPart.model_validate(page.run.crawl.ordering)
+    ranking = Ranking(Order.BEST_FIRST, part.links_weight, part.url_weight, part.importance)
+    return ranking.weight(page.url.url, page.url.backlinks or 0)
 
 
 def row_of(page: Page) -> dict[str, Any]:

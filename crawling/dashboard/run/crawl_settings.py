@@ -48,7 +48,7 @@ class CrawlSettings:
 
     @property
     def asks(self) -> list[tuple[str, str]]:
-        """How it asks, where that is not as usual; secrets as they may be seen."""
+        """How requests are made, where that is not as usual; secrets as they may be seen."""
         return set_fields(FetchingPart, shown(self.crawl))
 
     @property

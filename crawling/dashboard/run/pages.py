@@ -56,5 +56,5 @@ def list_pages(
     run: Run, wanted: PageFilter, *, after: int = 0, limit: int
 ) -> tuple[Sequence[Page], int | None]:
     """Answered fetches in the order in which their URLs were found."""
-    found = wanted.of(run).select_related("url", "archive_file").filter(pk__gt=after)
+    found = wanted.of(run).select_related("url", "run__crawl", "archive_file").filter(pk__gt=after)
     return page_of(found.order_by("pk"), limit)

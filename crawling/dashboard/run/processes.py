@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from allocation.selectors import holdings_of, waits_of
 from allocation.snapshot import Holding, WaitRow
-from crawling.dashboard.run.rows import RunRows
+from crawling.dashboard.run.rows import RunRows, live_shifts
 from crawling.models import Run, RunProcess, Shift
 
 
@@ -35,8 +35,15 @@ class ProcessHoldings:
     bypass_limit: int
     holdings: list[Holding]
     wait: WaitRow | None
+    #: units by class that its shift used when it last measured them
+    used: Mapping[str, int]
     #: of what it waits for, each once
     holders: tuple[ResourceHolder, ...] = ()
+
+    @property
+    def uses(self) -> list[tuple[Holding, int | None]]:
+        """What it holds of each class, and what is used of that; None: nobody has measured it."""
+        return [(held, self.used.get(held.key)) for held in self.holdings]
 
 
 def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
@@ -51,6 +58,8 @@ def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
     holdings = holdings_of(holding) if holding else {}
     waits = waits_of(waiting) if waiting else {}
     holders = _holders(waits)
+    live = rows.live_shifts if rows else live_shifts(run) if holding else ()
+    used = {shift.process.number: shift.used for shift in live}
     return [
         ProcessHoldings(
             number,
@@ -59,6 +68,7 @@ def dealings_of(run: Run, rows: RunRows | None = None) -> list[ProcessHoldings]:
             process.pool.bypass_limit,
             holdings.get(process.pk, []),
             waits.get(process.pk),
+            used.get(number, {}),
             holders.get(process.pk, ()),
         )
         for number, process in sorted(enrolled, key=lambda one: one[0])

@@ -29,6 +29,10 @@ class RunRows:
         return [shift for shift in self.shifts if shift.ended_at is None]
 
 
+def live_shifts(run: Run) -> list[Shift]:
+    return list(Shift.objects.filter(process__run=run, ended_at=None).select_related("process"))
+
+
 def rows_of(run: Run) -> RunRows:
     """In three queries."""
     processes = list(run.processes.select_related("bank_process__pool").order_by("number"))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.types import Candidate
 from crawling.models import UrlState
-from crawling.orders.ranking import Ranking
+from crawling.orders.ranking import Order, Ranking
+from crawling.web.addresses import fingerprint
 
 #: it is now said to be found on the page from which the way to it is shortest
 SHORTEN = """
@@ -20,11 +22,19 @@ FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS s
 WHERE u.run_id = %s AND u.fingerprint = short.fingerprint
 """
 
-#: only best-first has back-links to add to; the sum with nothing is nothing
+#: in best-first what is gained are links
 GAIN = """
-UPDATE crawling_url u SET rank = u.rank - %s * more.gain, backlinks = u.backlinks + more.gain
+UPDATE crawling_url u SET rank = u.rank - %s * more.gain,
+    backlinks = u.backlinks + CASE WHEN %s THEN more.gain ELSE 0 END
 FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
 WHERE u.run_id = %s AND u.fingerprint = more.fingerprint
+"""
+
+#: of two URLs with one fingerprint only that at its own place is counted on
+ADD_LINKS = """
+UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
+FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS more(fingerprint, url, n)
+WHERE u.run_id = %s AND u.fingerprint = more.fingerprint AND u.url = more.url
 """
 
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
@@ -73,4 +83,16 @@ def update_known_urls(
         if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
     }
     if received:
-        cursor.execute(GAIN, [ranking.step, list(received), list(received.values()), run_id])
+        is_best_first = ranking.order is Order.BEST_FIRST
+        cursor.execute(
+            GAIN,
+            [ranking.step, is_best_first, list(received), list(received.values()), run_id],
+        )
+
+
+def add_links(run_id: int, links: Mapping[str, int]) -> None:
+    """Count links to URLs that the run has. The caller holds the run's lock."""
+    marks = {fingerprint(url): url for url in links}
+    counts = [links[url] for url in marks.values()]
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_LINKS, [list(marks), list(marks.values()), counts, run_id])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from crawling.frontier.rules.placement import place_each
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url, UrlState, Verdict
-from crawling.orders.ranking import Order, Ranking
+from crawling.orders.ranking import Ranking
 from crawling.scope.scope import domain_of
 from crawling.web.addresses import Address, fingerprint, signed
 from crawling.web.statuses import FetchStatus
@@ -93,7 +93,13 @@ def schedule_urls(
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, candidates, numbers)
         scheduler = _Scheduler(
-            cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains
+            cursor,
+            run.pk,
+            ranking_of(run),
+            queues,
+            state,
+            {} if gains is None else gains,
+            count_links(candidates),
         )
         left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
@@ -104,6 +110,11 @@ def schedule_urls(
         if state == UrlState.QUEUED:
             cursor.execute(COUNT_ADDED, [list(scheduler.added), list(scheduler.added.values())])
     return scheduler.added.total()
+
+
+def count_links(candidates: Iterable[Candidate]) -> Counter[str]:
+    """How many links of pages lead to each URL."""
+    return Counter(one.address.url for one in candidates if one.is_link and one.via is not None)
 
 
 def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
@@ -184,6 +195,7 @@ class _Scheduler:
     queues: dict[str, int]
     state: UrlState
     gains: dict[str, float]
+    links: Counter[str]
     #: new URLs by queue
     added: Counter[int] = field(default_factory=Counter)
     #: those that were known
@@ -240,7 +252,6 @@ class _Scheduler:
             self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0)
             for row in rows
         ]
-        counts_backlinks = self.ranking.order is Order.BEST_FIRST
         values: dict[str, Any] = {
             "run": self.run_id,
             "queues": [self.queues[row.address.host_key] for row in rows],
@@ -254,7 +265,7 @@ class _Scheduler:
             "vias": [row.via for row in rows],
             "redirects": [row.redirects for row in rows],
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
-            "backlinks": [int(gain) if counts_backlinks else None for gain in gained],
+            "backlinks": [self.links[row.address.url] for row in rows],
             "hops": [row.hops for row in rows],
             "nestings": [row.nesting for row in rows],
             "state": self.state.value,

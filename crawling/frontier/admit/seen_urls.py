@@ -6,6 +6,7 @@ Exact: it calls a URL seen only if it was added before.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 
 from crawling.web.addresses import Address
@@ -22,10 +23,15 @@ class SeenUrls:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._depths: dict[str, int] = {}
+        self._links: Counter[str] = Counter()
 
-    def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
+    def unseen(
+        self, addresses: Iterable[Address], depth: int, *, are_links: bool = True
+    ) -> list[Address]:
         """Return those not added before at this depth or a lesser one; one that is added again
         counts as fresh.
+
+        are_links: those of a page, of which each other one is a link that `take_links` counts.
         """
         new = []
         with self._lock:
@@ -36,6 +42,7 @@ class SeenUrls:
                 else:
                     # put back at the end: popular URLs stay
                     self._depths[address.url] = self._depths.pop(address.url)
+                    self._links[address.url] += are_links
         return new
 
     def remember(self, addresses: Iterable[Address], depth: int) -> None:
@@ -46,6 +53,14 @@ class SeenUrls:
                 self._depths[address.url] = min(known, depth)
             while len(self._depths) > self._capacity:
                 del self._depths[next(iter(self._depths))]
+
+    def take_links(self) -> Counter[str]:
+        """How many links there were since the last time to URLs that the frontier was not told of
+        again.
+        """
+        with self._lock:
+            taken, self._links = self._links, Counter()
+        return taken
 
     def forget(self) -> None:
         """Other rules hold from now on, so that each URL is to be judged again."""

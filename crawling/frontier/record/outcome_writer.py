@@ -5,6 +5,7 @@ transaction.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +21,7 @@ from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
 from crawling.frontier.admit.quarantine import catch
 from crawling.frontier.admit.refusals import keep_refusals
 from crawling.frontier.admit.run_budget import within_budget
-from crawling.frontier.admit.schedule import add_queues, schedule_urls
+from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.change.lost_redirects import fail_astray
 from crawling.frontier.outcomes import UrlOutcome
@@ -36,6 +37,7 @@ from crawling.frontier.record.page_rows import (
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Page, Run, Shift, UrlState
+from crawling.orders.ranking import Order
 from crawling.web.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
@@ -90,6 +92,8 @@ class RecordingState:
     outcome_log: OutcomeLog = field(default_factory=OutcomeLog)
     contents: KnownContents = field(default_factory=KnownContents)
     watch: PatternWatch = field(default_factory=PatternWatch)
+    #: links to URLs that the run had already, by URL, which no row counts yet
+    links: Counter[str] = field(default_factory=Counter)
 
 
 class SettledUrl(NamedTuple):
@@ -137,6 +141,7 @@ def record(
         fail_astray(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)
+    memory.links.update(found.links)
     return settled.keys()
 
 
@@ -157,11 +162,14 @@ def _write_pages(
 
 
 class LinkAdmission(NamedTuple):
-    """How many URLs are new, how many of them a trap caught, and which addresses were known."""
+    """How many URLs are new, how many of them a trap caught, which addresses were known, and how
+    many links to those are still to be counted.
+    """
 
     new: int
     caught: int
     known: set[str]
+    links: Mapping[str, int]
 
 
 def _admit_links(
@@ -184,8 +192,11 @@ def _admit_links(
     wanted = [link for link in links if not link.trap]
     discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
     caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+    # best-first has counted those to URLs that wait, and left the others
+    counted = gains if run.crawl.visit_order == Order.BEST_FIRST else count_links(wanted)
+    met = {url: int(counted[url]) for url in known if url in counted}
     return_unspent(run, gains)
-    return LinkAdmission(discovered + caught, caught, known)
+    return LinkAdmission(discovered + caught, caught, known, met)
 
 
 def record_all(

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.outcomes import UrlOutcome
 
 CAPACITY = 50_000
+
+FIND_ORIGINAL = """
+SELECT url_id FROM crawling_page
+WHERE run_id = %s AND fingerprint = %s AND digest = %s AND duplicate_of IS NULL
+"""
 
 FIND_ORIGINALS = """
 SELECT fingerprint, digest, url_id FROM crawling_page
@@ -22,8 +28,8 @@ class KnownContents:
     Exact; it only spares queries.
     """
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self._capacity = capacity
+    def __init__(self, capacity: int | None = None) -> None:
+        self._capacity = CAPACITY if capacity is None else capacity
         self._urls: dict[bytes, int] = {}
 
     def __getitem__(self, digest: bytes) -> int | None:
@@ -32,11 +38,23 @@ class KnownContents:
             self._urls[digest] = url_id  # put back at the end: often copied contents stay
         return url_id
 
+    def peek(self, digest: bytes) -> int | None:
+        """The same, for any thread."""
+        return self._urls.get(digest)
+
     def learn(self, originals: Mapping[bytes, int]) -> None:
         """Remember what a transaction that was committed found or made."""
         self._urls.update(originals)
         while len(self._urls) > self._capacity:
             del self._urls[next(iter(self._urls))]
+
+
+def original_url(run_id: int, fingerprint: int, digest: bytes) -> int | None:
+    """The id of the run's URL that had this content first, if a page of it is stored."""
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_ORIGINAL, [run_id, fingerprint, digest])
+        row = cursor.fetchone()
+    return row and int(row[0])
 
 
 def find_originals(

@@ -52,6 +52,18 @@ class FiltersPart(BaseModel):
             unit=MEGABYTES,
         ),
     ] = None
+    skip_copies: Annotated[
+        bool,
+        Question(
+            label="Leave copies unread",
+            help="A page with exactly the content of an earlier page of the run is kept, but not "
+            "parsed, and its links are not followed. Relative links of a copy may lead elsewhere "
+            "than those of the page that had the content first.",
+            meaning="do not parse a page with exactly the content of an earlier page of the run, "
+            "and follow none of its links",
+            option="--skip-copies",
+        ),
+    ] = False
     include: Annotated[
         Expressions,
         Question(

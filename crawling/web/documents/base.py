@@ -20,6 +20,7 @@ class TruncationReason(StrEnum):
     MEMORY = "memory"
     LINKS = "links"
     BROKEN = "broken"
+    COPY = "copy"
 
     @property
     def sentence(self) -> str:
@@ -33,6 +34,8 @@ SENTENCES = {
     TruncationReason.MEMORY: "It was read in part: reading it took too much memory.",
     TruncationReason.LINKS: "Not all of its links were taken: it has more than are taken of one "
     "document.",
+    TruncationReason.COPY: "It was not read: its content is that of an earlier page of the run, "
+    "and the order leaves copies unread.",
     TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a "
     "password.",
 }

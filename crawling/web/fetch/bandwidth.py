@@ -24,6 +24,8 @@ class Bandwidth:
         self._lock = threading.Lock()
         self._tokens = bytes_per_second * BURST_SECONDS
         self._filled_at = now()
+        #: bytes that were counted in all
+        self.taken = 0
 
     def set_rate(self, bytes_per_second: float) -> None:
         """Go on with another rate; what was taken too much is still paid for."""
@@ -37,4 +39,5 @@ class Bandwidth:
             full = self._rate * BURST_SECONDS
             self._tokens = min(full, self._tokens + (now - self._filled_at) * self._rate) - count
             self._filled_at = now
+            self.taken += count
             return max(0.0, -self._tokens / self._rate)

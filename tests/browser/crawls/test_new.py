@@ -36,7 +36,7 @@ def form(web, operator) -> Page:
 
 
 def seeds(page: Page):
-    return page.get_by_label("Start at these addresses")
+    return page.get_by_label("Start URLs")
 
 
 def test_mistakes_are_told_at_their_fields_and_nothing_typed_is_lost(form, web):
@@ -114,7 +114,7 @@ def test_seeds_come_from_a_file_too(form, web, tmp_path):
 
 def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, background_worker):
     seeds(form).fill(f"{web.url}\n{web.url}missing")
-    form.get_by_role("button", name="Try the first 10 URLs").click()
+    form.get_by_role("button", name="Test fetch").click()
 
     tried = form.get_by_role("region", name="What the first URLs answer")
     expect(tried).to_contain_text("Page 0", timeout=30_000)

@@ -33,7 +33,7 @@ def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, 
     )
     page.locator("[name=exclude]").fill("x")
 
-    page.get_by_role("button", name="Preview what saving removes").click()
+    page.get_by_role("button", name="Preview").click()
 
     expect(page.locator("#preview")).to_contain_text("This would remove 0 of 1 queued URLs.")
     assert page.evaluate("document.body.dataset.mark") == "not reloaded"
@@ -46,7 +46,7 @@ def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, scree
     page = browse("operator", f"/crawls/{crawl.pk}/frontier/", **SCREENS[screen])
     page.get_by_role("link", name="Add seeds").click()
     page.get_by_label("Addresses").fill("nonsense\nhttp://b.test/")
-    page.get_by_role("button", name="Add them").click()
+    page.get_by_role("button", name="Add seeds").click()
 
     expect(page.get_by_role("alert")).to_contain_text("'nonsense' is not a URL")
     assert page.get_by_label("Addresses").input_value() == "nonsense\nhttp://b.test/"
@@ -55,7 +55,7 @@ def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, scree
 
     page.get_by_label("Addresses").fill("http://b.test/")
     page.get_by_label("Widen the scope").check()
-    page.get_by_role("button", name="Add them").click()
+    page.get_by_role("button", name="Add seeds").click()
     expect(
         page.get_by_text("1 seed is added by revision 2; 1 queued in the active run.")
     ).to_be_visible()

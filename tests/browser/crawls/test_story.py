@@ -17,9 +17,9 @@ SOON = 30_000
 def make(page: Page, name: str, seed: str) -> None:
     page.goto("/crawls/")
     page.get_by_role("button", name="New crawl").click()
-    page.get_by_label("Start at these addresses").fill(seed)
+    page.get_by_label("Start URLs").fill(seed)
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Seconds between two fetches").fill("0.05")
+    page.get_by_label("Seconds between fetches").fill("0.05")
     page.get_by_text("Resource limits and priority").click()
     page.get_by_label("Max bandwidth").fill(MOST)
     page.get_by_label("URLs a host hands out at a time").fill("5")

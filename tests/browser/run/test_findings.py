@@ -131,7 +131,7 @@ def test_a_log_without_such_a_line_leads_back_to_all_lines(page):
     page.get_by_label("Text to look for").fill("nothing like it")
     page.get_by_label("Text to look for").press("Enter")
 
-    expect(page.get_by_role("region", name="Log")).to_contain_text("No line is like that.")
+    expect(page.get_by_role("region", name="Log")).to_contain_text("No lines match.")
     page.get_by_role("link", name="Show all lines.").click()
     expect(lines(page)).to_have_count(everything)
 
@@ -244,7 +244,7 @@ def test_hosts_are_found_by_name_and_sorted_by_a_click_on_a_head(many_hosts, pag
 def test_hosts_without_a_find_lead_back_to_all(page, crawl):
     page.goto(f"/crawls/{crawl.pk}/hosts/?q=nothing+like+it")
 
-    expect(page.get_by_role("main")).to_contain_text("No host is like that.")
+    expect(page.get_by_role("main")).to_contain_text("No hosts match.")
     page.get_by_role("link", name="Show all hosts.").click()
     expect(shown(page)).to_have_count(1)
 

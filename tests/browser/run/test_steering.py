@@ -99,7 +99,7 @@ def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
 def test_a_crawl_that_is_paused_gives_everything_back(page):
     click(page, "Pause")
     sees(page, "paused", why="everything it held is given back")
-    expect(at_the_bank(page)).to_contain_text("Holds nothing and waits for nothing")
+    expect(at_the_bank(page)).to_contain_text("No resources reserved")
 
     row = held_by(page, "Library")
     expect(row).to_contain_text("idle")

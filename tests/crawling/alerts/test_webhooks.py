@@ -20,6 +20,7 @@ from rq.executions import Execution
 from rq.job import JobStatus
 
 from crawling.alerts import delivery as sending
+from crawling.alerts import webhooks
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
 from crawling.alerts.notify import CRAWL_PAGE, POOL_PAGE
@@ -125,6 +126,25 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     assert "arrived" in soup(administrator.get(page)).get_text()
 
 
+def test_webhooks_keep_to_a_rate_of_their_own_in_both_directions(started, server, monkeypatch):
+    waits = []
+    monkeypatch.setattr(webhooks.time, "sleep", waits.append)
+    server.pages["/hook"] = (200, {}, "x" * 60_000)
+    first = Delivery.objects.get()
+    Delivery.objects.bulk_create(
+        Delivery(
+            listener=first.listener,
+            event=first.event,
+            body=first.body,
+            next_try_at=first.next_try_at,
+        )
+        for _ in range(3)
+    )
+
+    assert send_due() == 4
+    assert max(waits) > 2  # four answers take almost four seconds, and one of them was saved up
+
+
 def test_a_server_that_is_not_there_is_told_in_a_sentence(started):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # without a listener
@@ -197,14 +217,13 @@ def talk_nonsense(connection):
     connection.sendall(b"nonsense\r\n\r\n")
 
 
-def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started):
+def test_a_server_that_talks_nonsense_is_not_called_one_that_does_not_answer(started):
     with serve_raw(talk_nonsense, talk_nonsense) as (url, _):
         Listener.objects.update(url=url)
         send_due()
 
-    assert (
-        Delivery.objects.get().outcome == "Not sent: The server's answer broke off or was not HTTP."
-    )
+    outcome = Delivery.objects.get().outcome
+    assert outcome == "Not sent: The server's answer breaks the rules of HTTP."
 
 
 def test_the_scheduler_wakes_the_background_worker_again_once_it_was_killed(started):

@@ -8,10 +8,12 @@ from hashlib import sha256
 import pytest
 
 from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.record import page_contents
 from crawling.frontier.record.outcome_writer import RecordingState, record
 from crawling.frontier.record.page_contents import KnownContents
 from crawling.models import Page
 from tests.crawling.frontiers import Frontier, outcome
+from tests.crawling.pipeline.test_crawl_path import links
 
 
 def answer(content, fingerprint=7):
@@ -77,3 +79,20 @@ def test_what_was_met_lately_is_remembered_and_what_was_not_is_forgotten():
     contents.learn({b"c": 3})
 
     assert [contents[digest] for digest in (b"a", b"b", b"c")] == [1, None, 3]
+
+
+@pytest.mark.parametrize("capacity", [0, 9], ids=["read from the store", "remembered"])
+@pytest.mark.parametrize(("skips", "further"), [(False, ["/copy/deeper"]), (True, [])])
+def test_a_copy_is_left_unread_if_the_order_says_so(
+    make_site, crawl_to_the_end, monkeypatch, capacity, skips, further
+):
+    monkeypatch.setattr(page_contents, "CAPACITY", capacity)
+    same = links("deeper")
+    site = make_site({"/": links("/first", "/copy/"), "/first": same, "/copy/": same})
+
+    run = crawl_to_the_end(f"{site.url}/", skip_copies=skips, exact_order=True)
+
+    assert site.paths == ["/", "/first", "/copy/", "/deeper", *further]
+    copy = Page.objects.get(run=run, url__url__endswith="/copy/")
+    assert copy.duplicate_of == Page.objects.get(run=run, url__url__endswith="/first").url_id
+    assert (copy.unread, copy.links) == (("copy", 0) if skips else ("", 1))

@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from crawling.dashboard.pages.rows import row_of
+from crawling.models import Page
+from crawling.orders.ranking import Order
+
 #: SEEDS B3: A -> B C D E F; E -> H; F -> G; H -> I
 EDGES = {"A": "BCDEF", "B": "", "C": "", "D": "", "E": "H", "F": "G", "G": "", "H": "I", "I": ""}
 
@@ -143,3 +147,27 @@ def test_an_exact_order_is_kept_across_hosts_whatever_else_is_ordered(
     )
 
     assert "".join(log) == letters
+
+
+#: pages that are linked from several others, before and after they were read
+LINKED = {"A": "BCD", "B": "ACD", "C": "ABD", "D": "E", "E": "ABCD"}
+
+
+@pytest.mark.parametrize("visits", [*Order])
+def test_links_to_each_page_are_counted_whatever_the_order_of_visits(
+    visits, make_site, crawl_to_the_end
+):
+    site = make_site(web_of(LINKED))
+
+    run = crawl_to_the_end(
+        f"{site.url}/A", order=visits, batch_size=2, links_weight=2, importance={"/D": 5}
+    )
+
+    pages = Page.objects.filter(run=run).select_related("url", "run__crawl")
+    rows = {row["url"].rpartition("/")[2]: row for row in map(row_of, pages)}
+    assert {name: row["backlinks"] for name, row in rows.items()} == {
+        name: sum(name in targets for targets in LINKED.values()) for name in LINKED
+    }
+    assert {name: row["weight"] for name, row in rows.items()} == {
+        name: 2 * row["backlinks"] + 5 * (name == "D") for name, row in rows.items()
+    }

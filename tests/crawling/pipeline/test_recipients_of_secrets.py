@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -65,7 +66,8 @@ def test_secrets_for_https_are_not_sent_by_http_even_when_asked(make_site, schem
     address = read_address(f"{site.url}/")
 
     for _ in range(2):
-        assert client.get(address, "127.0.0.1").status == 401
+        with closing(client.get(address, "127.0.0.1")) as fetched:
+            assert fetched.status == 401
 
     assert [sent_secrets(request) for request in site.log] == [first, then]
 

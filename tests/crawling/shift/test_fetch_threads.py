@@ -9,6 +9,7 @@ import pytest
 
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
+from crawling.pipeline import stages
 from crawling.pipeline.client import Client
 from crawling.pipeline.visit import Visit
 from crawling.shift import fetch_threads
@@ -98,9 +99,11 @@ def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(
 def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(
     pool, bench, make_site, monkeypatch, caplog
 ):
-    site, read = make_site({"/0": "x", "/1": "x"}), fetch_threads.read
+    site, conclude = make_site({"/0": "x", "/1": "x"}), stages.conclude
     monkeypatch.setattr(
-        fetch_threads, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others)
+        stages,
+        "conclude",
+        lambda claimed, *others, **more: 1 / claimed.id and conclude(claimed, *others, **more),
     )
 
     pool.set_size(1)

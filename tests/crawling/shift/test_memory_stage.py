@@ -129,7 +129,7 @@ def test_each_fetch_threads_shows_its_step_and_since_when_until_its_shift_ends(
         return 200, {}, "x"
 
     site = make_site({"/": page})
-    crawl = create_crawl(order(f"{site.url}/"))
+    crawl = create_crawl(order(f"{site.url}/", first_byte_seconds=60))
     run = work_off(start_run(crawl))
 
     (number, step, url, since), html, answer = shown

@@ -81,7 +81,7 @@ class Command(BaseCommand):
         def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
             command: ArgumentParser = commands.add_parser(name, help=words, description=words)
             command.set_defaults(do=do, verb=name, wait=False)
-            command.add_argument("--json", action="store_true", help="print JSON for programs")
+            command.add_argument("--json", action="store_true", help="print JSON")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
             if name not in ("new", "list", "deleted", "plan"):

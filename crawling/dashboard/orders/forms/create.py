@@ -32,7 +32,7 @@ class CrawlForm(OrderForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
-        label="Start at these addresses",
+        label="Start URLs",
         required=False,
         help_text="One address a line, like example.org or https://example.org/news/; at most "
         f"{MAX_SEEDS:,}. Lines that begin with # are ignored.",

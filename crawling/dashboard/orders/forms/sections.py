@@ -49,7 +49,7 @@ def _inputs(part: type[BaseModel]) -> tuple[str, ...]:
 SECTIONS = (
     FormSection(
         "filters",
-        "What to leave out",
+        "Filters",
         "Nothing that the scope lets in.",
         _inputs(FiltersPart),
         note="crawling/sections/_filters.html",
@@ -66,6 +66,7 @@ SECTIONS = (
         "Order of visits",
         "Breadth first: near the start before far from it.",
         ("order", *_inputs(OrderingPart)),
+        note="crawling/sections/_ordering.html",
     ),
     FormSection(
         "politeness",
@@ -75,27 +76,27 @@ SECTIONS = (
     ),
     FormSection(
         "claims",
-        "Max per class, and priority",
+        "Resource limits and priority",
         "As the choice above says; no priority.",
         ("batch_size", "priority"),
         CLAIM,
     ),
     FormSection(
         "fetching",
-        "How it asks",
+        "Requests and log-in",
         "Without cookies, log-in, proxy or headers of its own; waits 5 s at most.",
         _inputs(FetchingPart),
         note="crawling/sections/_fetching.html",
     ),
     FormSection(
         "reading",
-        "What is read and kept",
+        "Content and archive",
         "All links are followed; every answer is archived.",
         _inputs(ReadingPart),
     ),
     FormSection(
         "reuse",
-        "Pages that need not be asked for",
+        "Reuse and revisits",
         "Every page is asked for in every run.",
         _inputs(ReusePart),
     ),

@@ -30,8 +30,8 @@ def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
         process=one.process,
         pool=one.pool,
         holdings=[
-            HoldingOut(resource=held.key, units=held.units, since=held.since)
-            for held in one.holdings
+            HoldingOut(resource=held.key, units=held.units, used=used, since=held.since)
+            for held, used in one.uses
         ],
         wait=wait_out(one.wait) if one.wait else None,
     )

@@ -15,9 +15,8 @@ class PageOut(Schema):
 
     `fingerprint` is that of the content: pages that share it are copies of each other.
 
-    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and
-    rank (with backlinks or credit, by the order of visits); the hit count as attempts; the
-    reference as via; the time to live as expires_at.
+    These are the fields that SEEDS B6 asks for: number and layer stand as id and depth, the hit
+    count as backlinks, the reference as via, the time to live as expires_at.
     """
 
     id: int
@@ -50,7 +49,7 @@ class PageOut(Schema):
     links: int = Field(description="addresses it leads to, in scope or not")
     needs_browser: bool = Field(description="scripts make its content, and they are not run")
     unread: str = Field(
-        description="why not all was read: size, time, memory, links, broken; empty: all was",
+        description="why not all was read: size, time, memory, links, broken, copy; empty: all was",
     )
     last_modified: datetime | None
     expires_at: datetime | None
@@ -62,7 +61,11 @@ class PageOut(Schema):
     via: int | None = Field(description="id of the page on which it was found")
     rank: float
     backlinks: int | None = Field(
-        description="best-first: pages that were seen to link to it before it was fetched"
+        description="links to it from pages of the run: its hit count, at most half a minute late"
+    )
+    weight: float = Field(
+        description="links_weight x backlinks + url_weight x importance, by which the order "
+        "best_first visits; in every order"
     )
     credit: float | None = Field(description="OPIC: what it held when it was fetched")
     attempts: int

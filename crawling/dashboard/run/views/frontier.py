@@ -118,7 +118,7 @@ def _handle(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_more: bool) -> None:
     if not count:
         messages.error(
-            request, "Nothing has changed: tick some that this fits, or choose all that are found."
+            request, "Nothing has changed: tick some that this fits, or choose all found."
         )
         return
     more = " There are more of them; do it again for the rest." if is_more else ""

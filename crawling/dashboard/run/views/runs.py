@@ -25,19 +25,19 @@ class RetentionForm(forms.Form):
     """Questions only; what is right is settled by `read_retention`."""
 
     keep_runs = forms.CharField(
-        label="Keep the last so many runs",
+        label="Keep last N runs",
         required=False,
         help_text="Empty: all.",
         widget=forms.TextInput(attrs=NUMBER),
     )
     keep_days = forms.CharField(
-        label="Keep each so many days after its end",
+        label="Keep for N days after the end",
         required=False,
         help_text="Empty: for ever.",
         widget=forms.TextInput(attrs=NUMBER),
     )
     max_bytes = forms.CharField(
-        label="Keep so many bytes of archive files",
+        label="Keep N bytes of archive files",
         required=False,
         help_text="The oldest runs go first; 1000000000 are a gigabyte. Empty: no limit.",
         widget=forms.TextInput(attrs=NUMBER),

@@ -38,6 +38,7 @@ OTHERWISE = {
     "include": ["/manual/", "/faq/"],
     "exclude": [r"\.zip$"],
     "off_site_hops": 2,
+    "skip_copies": True,
     "types": ["text/html"],
     "max_document_bytes": 2**20,
     "soft_pages": 5,

@@ -288,7 +288,7 @@ def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):
     seen(visit(finished.crawl)[1], 'class="level-error"', "the worst", 'rel="next">older')
     _, errors = visit(finished.crawl, level="error")
     assert errors.count('<li class="level-') == 1
-    assert "No line is like that" in visit(finished.crawl, text="nowhere")[1]
+    assert "No lines match" in visit(finished.crawl, text="nowhere")[1]
     assert "Shift began" in visit(finished.crawl, text="shift BEGAN")[1]
     older = visit(finished.crawl, before=str(LogLine.objects.latest("pk").pk))[1]
     assert "the worst" not in older

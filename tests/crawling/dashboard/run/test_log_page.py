@@ -151,7 +151,7 @@ def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_th
     monkeypatch.setattr(log, "SEARCHED", 3)
     page = viewer.get(f"{address}?text=line 1")
     assert shown(page) == []
-    assert "No line is like that among the" in soup(page).main.get_text(" ", strip=True)
+    assert "No lines match among the" in soup(page).main.get_text(" ", strip=True)
     for _ in range(2):
         page = viewer.get(address + soup(page).select_one("[rel=prev]")["href"])
     assert shown(page) == [1]

@@ -1,0 +1,270 @@
+"""A product at work, for pictures: sites with names, and crawls in every state."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from crawling.crawls.creation import start_run
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.installation import set_identity
+from crawling.models import CrawlJob, MinuteTotal, Page, Run, RunCount
+from crawling.models.jobs import ENDED_STATES, RunState
+from crawling.preresolver.machine_lock import is_any_taken
+from crawling.runs.steering import pause, stop
+from tests.browser.house import MOST, make_crawl
+from tests.every_page import furnish_others
+from tests.nameserver import NameServer
+from tests.servers import Reply, Request, serve_site
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
+
+PORT = 8010
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+TOPICS = (
+    "Installing", "Configuration", "Queries", "Indexes", "Transactions", "Backup", "Replication",
+    "Monitoring", "Extensions", "Security", "Upgrading", "Performance", "Types", "Functions",
+)  # fmt: skip
+PARTS = ("guide", "reference", "tutorial", "news")
+WORDS = (
+    "table", "index", "row", "page", "query", "plan", "lock", "server", "client", "value", "column",
+    "backup", "log", "file", "user", "role", "schema", "view", "trigger", "function", "cursor",
+    "buffer", "cache", "thread", "process", "signal", "socket", "memory", "disk",
+)  # fmt: skip
+#: chapters of a site that go wrong, by number
+BROKEN = {7: 404, 11: 500, 13: 410, 17: 301, 19: 403}
+
+
+@dataclass
+class TownSite:
+    """A site of so many pages; from page number `hold_at` on, answers wait for `enough`."""
+
+    name: str
+    address: str
+    pages: int = 120
+    hold_at: int | None = None
+    is_closed: bool = False
+    enough: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.name}:{PORT}/"
+
+    def path(self, number: int) -> str:
+        part = PARTS[number % len(PARTS)]
+        topic = TOPICS[number // len(PARTS) % len(TOPICS)].lower()
+        return f"/{part}/{topic}/{number}"
+
+    def answer(self, request: Request) -> Reply:
+        if self.is_closed:
+            return 401, HTML, "<title>Log in</title>"
+        if request.path == "/":
+            return self.page(0)
+        if request.path == "/robots.txt":
+            return 200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private/\n"
+        number = request.path.rpartition("/")[2]
+        if (
+            not number.isdigit()
+            or int(number) > self.pages
+            or self.path(int(number)) != request.path
+        ):
+            return 404, HTML, "<title>Not found</title>"
+        return self.page(int(number))
+
+    def page(self, number: int) -> Reply:
+        if self.hold_at is not None and number >= self.hold_at:
+            self.enough.wait()
+        status = BROKEN.get(number % 23, 200)
+        if status == 301:
+            return 301, {"Location": self.path(number + 1)}, ""
+        if status != 200:
+            return status, HTML, "<title>An error</title>"
+        chance = random.Random(f"{self.name}{number}")
+        links = [self.path(one) for one in range(number + 1, number + 6)] + ["/private/staff"]
+        links += ["http://elsewhere.example.org/"] * (number % 5 == 0)
+        items = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+        text = "".join(f"<p>{' '.join(chance.choices(WORDS, k=60))}</p>" for _ in range(12))
+        title = (
+            f"{TOPICS[number // len(PARTS) % len(TOPICS)]}, {PARTS[number % len(PARTS)]} {number}"
+        )
+        return (
+            200,
+            HTML,
+            f'<!doctype html><html lang="en"><title>{title}</title><h1>{title}</h1>{text}'
+            f"<ul>{items}</ul></html>",
+        )
+
+
+@contextmanager
+def serving_town(names: NameServer) -> Iterator[dict[str, TownSite]]:
+    """Serve the sites, each under its name and address."""
+    sites = {
+        "manual": TownSite("docs.example.net", "127.0.0.2", pages=150),
+        "news": TownSite("news.example.net", "127.0.0.3", pages=3000, hold_at=97),
+        "library": TownSite("library.example.net", "127.0.0.4", pages=6000, hold_at=181),
+        "shop": TownSite("shop.example.net", "127.0.0.5", pages=4000),
+        "museum": TownSite("museum.example.net", "127.0.0.6", pages=60),
+        "intranet": TownSite("intranet.example.net", "127.0.0.7", is_closed=True),
+    }
+    with ExitStack() as stack:
+        for site in sites.values():
+            names.hosts[site.name] = [site.address]
+            served = stack.enter_context(serve_site({}, address=site.address, port=PORT))
+            served.reply = site.answer
+        try:
+            yield sites
+        finally:
+            for site in sites.values():
+                site.enough.set()
+
+
+@contextmanager
+def working(names: NameServer, tmp_path: Path) -> Iterator[None]:
+    """A scheduler, two workers and a pre-resolver."""
+    server = "{}:{}".format(*names.address)
+    with running_stack(tmp_path, DNS_SERVERS=server) as stack:
+        for command in (SCHEDULER, WORKER, WORKER, ["resolve_ahead", "--skip-checks"]):
+            stack.start(command)
+        wait_until(is_any_taken)
+        yield
+
+
+def fill(sites: dict[str, TownSite], *, by: User) -> dict[str, CrawlJob]:
+    """Crawls in each state, by name."""
+    set_identity("townbot", "https://crawls.example.net/about")
+    crawls = {
+        "manual": make_crawl("Database manual", sites["manual"].url, by=by, max_pages=400),
+        "museum": make_crawl("Museum catalogue", sites["museum"].url, by=by),
+        "intranet": make_crawl("Intranet", sites["intranet"].url, by=by),
+    }
+    for name in crawls:
+        run_until(crawls[name], lambda run: run.state in ENDED_STATES)
+    run_until(crawls["manual"], lambda run: run.state in ENDED_STATES)
+    crawls["news"] = make_crawl(
+        "Town news", sites["news"].url, by=by, batch_size=20, max_pages=2000, claim=MOST
+    )
+    run_until(crawls["news"], lambda run: fetched(run) >= 80)
+    pause(crawls["news"], by=by)
+    sites["news"].enough.set()
+    wait_until(lambda: crawls["news"].runs.get().state == RunState.PAUSED)
+    crawls["library"] = make_crawl(
+        "City library", sites["library"].url, by=by, batch_size=20, claim=MOST
+    )
+    run_until(crawls["library"], lambda run: fetched(run) >= 160)
+    crawls["shop"] = make_crawl("Shop prices", sites["shop"].url, by=by, claim=MOST)
+    start_run(crawls["shop"], by=by)
+    crawls["stopped"] = make_crawl("Museum, images only", sites["museum"].url, by=by)
+    start_run(crawls["stopped"], by=by)
+    stop(crawls["stopped"], by=by)
+    crawls["draft"] = make_crawl(
+        "Parish registers of the northern counties, 1780 to 1907", sites["museum"].url, by=by
+    )
+    for age, name in enumerate(["library", "news", "museum", "manual"], start=1):
+        grow_older(crawls[name], minutes=22 * age)
+    fill_minutes()
+    return crawls
+
+
+def fetched(run: Run) -> int:
+    return sum(run.counts.values_list("fetched", flat=True))
+
+
+def run_until(crawl: CrawlJob, condition: Callable[[Run], object]) -> None:
+    run = start_run(crawl, by=crawl.created_by)
+
+    def met() -> object:
+        run.refresh_from_db()
+        return condition(run)
+
+    wait_until(met, seconds=90)
+
+
+def grow_older(crawl: CrawlJob, *, minutes: int) -> None:
+    """Let the latest run have begun so long ago, and spread its counts over these minutes."""
+    now = timezone.now()
+    run = crawl.runs.get(is_latest=True)
+    lasted = minutes if run.finished_at is None else minutes // 2
+    began = now - timedelta(minutes=minutes)
+    Run.objects.filter(pk=run.pk).update(
+        started_at=began,
+        finished_at=run.finished_at and began + timedelta(minutes=lasted),
+    )
+    spread(run, began.replace(second=0, microsecond=0), lasted)
+
+
+COLUMNS = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")
+
+
+def spread(run: Run, began: datetime, minutes: int) -> None:
+    """Share a run's counts out over its minutes, some more, some less."""
+    rows = list(run.counts.all())
+    sums = {name: sum(getattr(row, name) for row in rows) for name in COLUMNS}
+    chance = random.Random(run.pk)
+    weights = [chance.uniform(0.4, 1.6) for _ in range(minutes)]
+    latest = max(rows, key=lambda row: row.minute)
+    left = dict(sums)
+    for number, weight in enumerate(weights[:-1]):
+        part = {name: int(sums[name] * weight / sum(weights)) for name in COLUMNS}
+        for name in COLUMNS:
+            left[name] -= part[name]
+        RunCount.objects.create(
+            run=run,
+            process_number=latest.process_number,
+            minute=began + timedelta(minutes=number),
+            **part,
+        )
+    run.counts.filter(pk__in=[row.pk for row in rows if row.pk != latest.pk]).delete()
+    RunCount.objects.filter(pk=latest.pk).update(
+        minute=began + timedelta(minutes=minutes - 1), **left
+    )
+
+
+def fill_minutes() -> None:
+    """Let the last day have been busy."""
+    now = timezone.now().replace(second=0, microsecond=0)
+    chance = random.Random(1)
+    MinuteTotal.objects.all().delete()
+    MinuteTotal.objects.bulk_create(
+        MinuteTotal(
+            minute=now - timedelta(minutes=age),
+            fetched=(pages := int(900 + 500 * chance.random() - age * 0.3)),
+            failed=int(chance.random() * 30),
+            discovered=pages * 3,
+            bytes=pages * 41_000,
+        )
+        for age in range(90, 1440)
+    )
+
+
+def values_of(
+    crawls: dict[str, CrawlJob], sites: dict[str, TownSite], *, by: User
+) -> dict[str, object]:
+    """What the addresses of all pages need: as `tests.every_page.furnish` gives it."""
+    mistake = make_crawl("A mistake", sites["museum"].url, by=by)
+    delete_crawl(mistake, by=by)
+    manual = crawls["manual"]
+    old, new = (
+        Page.objects.get(run=run, url__url__endswith="/guide/queries/8")
+        for run in manual.runs.order_by("number")
+    )
+    values = furnish_others(manual, crawls["draft"], by)
+    return (
+        values
+        | {name: crawl.pk for name, crawl in crawls.items()}
+        | {
+            "kind": "crawl",
+            "deleted": mistake.pk,
+            "crawl": manual.pk,
+            "address": new.url.url,
+            "url": new.pk,
+            "old": old.pk,
+            "new": new.pk,
+        }
+    )

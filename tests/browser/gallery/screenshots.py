@@ -1,0 +1,191 @@
+"""`make screenshots` renews the pictures in the documents: the main pages as large as they are, and
+every page in a strip of four, by day and night, on a desk and in a hand.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from allocation.models import Pool
+from allocation.services import create_pool
+from crawling.models import AllowedNetwork
+from crawlsite.env import BASE_DIR
+from tests.browser.gallery.scene import fill, serving_town, values_of, working
+from tests.crawling.conftest import CLASSES
+from tests.every_page import addresses
+
+PICTURES = BASE_DIR / "docs" / "screenshots"
+STRIPS = PICTURES / "pages"
+#: width of the window -> the most of a page's height that is shown
+WIDTHS = {1440: 900, 390: 844}
+#: what shows a page while there is nothing yet
+EMPTY = ["/", "/crawls/", "/hosts/", "/search/", "/crawls/schedules/", "/crawls/templates/"]
+NO_PAGE = "/no-such-page/"
+#: the pages whose figures are measured
+MEASURED = ("overview", "crawls", "crawl", "new-crawl", "resources", "health")
+PAINTED = """() => new Promise((tell) => {
+  let shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+  }).observe({type: "layout-shift", buffered: true});
+  setTimeout(() => {
+    const all = performance.getEntriesByType("resource");
+    const [self] = performance.getEntriesByType("navigation");
+    const paint = performance.getEntriesByName("first-contentful-paint")[0];
+    tell([
+      self.transferSize + all.reduce((sum, one) => sum + one.transferSize, 0),
+      self.transferSize, all.length + 1, paint.startTime, shift,
+    ]);
+  }, 5000);
+})"""
+
+
+@pytest.fixture
+def town(dns_server, transactional_db, tmp_path) -> Iterator[dict]:
+    """Sites with names, a pool, and workers that do nothing yet."""
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    with serving_town(dns_server) as sites, working(dns_server, tmp_path):
+        yield sites
+
+
+def main_pages(values: dict) -> dict[str, str]:
+    return {
+        "overview": "/",
+        "crawls": "/crawls/",
+        "new-crawl": "/crawls/new/",
+        "crawl": f"/crawls/{values['library']}/",
+        "frontier": f"/crawls/{values['library']}/frontier/",
+        "health": "/health/",
+        "resources": f"/resources/{Pool.objects.get().pk}/",
+    }
+
+
+@pytest.mark.timeout(3000)  # five hundred pictures
+def test_take_the_pictures(browse, chromium, town, user_of, watch):
+    by = user_of("administrator")
+    pages = {
+        (width, scheme): browse(
+            "administrator", color_scheme=scheme, viewport={"width": width, "height": tallest}
+        )
+        for width, tallest in WIDTHS.items()
+        for scheme in ("light", "dark")
+    }
+    composer = Composer(chromium)
+    STRIPS.mkdir(parents=True, exist_ok=True)
+    for old in STRIPS.glob("*.webp"):
+        old.unlink()
+    empty = [composer.strip(pages, one, f"empty-{name_of(one)}") for one in EMPTY]
+    values = values_of(fill(town, by=by), town, by=by)
+    for name, address in main_pages(values).items():
+        for (width, scheme), page in pages.items():
+            page.goto(address)
+            take(page, f"{name}-{width}-{scheme}.png")
+    others = [f"/crawls/{values[who]}/" for who in ("library", "shop", "news", "intranet")]
+    full = [
+        composer.strip(pages, one, name_of(one)) for one in [*addresses(values), *others, NO_PAGE]
+    ]
+    figures = {
+        name: figures_of(browse("administrator"), address)
+        for name, address in main_pages(values).items()
+        if name in MEASURED
+    }
+    (PICTURES / "README.md").write_text(gallery(empty, full, figures))
+    watch.complaints.clear()  # of the page that is not there
+
+
+def name_of(address: str) -> str:
+    """What a file is called after an address."""
+    return re.sub(r"[^a-z0-9]+", "-", address.lower()).strip("-")[:60] or "overview"
+
+
+def take(page: Page, name: str) -> None:
+    page.screenshot(path=PICTURES / name, animations="disabled", caret="hide")
+
+
+class Composer:
+    """Puts the four pictures of a page beside one another, at two fifths of their size."""
+
+    def __init__(self, chromium: Browser) -> None:
+        self._page = chromium.new_page(viewport={"width": 1568, "height": 368})
+        self._devtools = self._page.context.new_cdp_session(self._page)
+
+    def strip(self, pages: dict, address: str, name: str) -> tuple[str, Path]:
+        """Return the address and its picture."""
+        images = []
+        for page in pages.values():
+            page.goto(address)
+            picture = page.screenshot(animations="disabled", caret="hide")
+            source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+            images.append(f'<img src="{source}" height="352">')
+        self._page.set_content(
+            "<body style='margin:8px;display:flex;gap:8px;background:#888'>" + "".join(images)
+        )
+        self._page.wait_for_function("[...document.images].every((one) => one.complete)")
+        shot = self._devtools.send("Page.captureScreenshot", {"format": "webp", "quality": 70})
+        path = STRIPS / f"{name}.webp"
+        path.write_bytes(base64.b64decode(shot["data"]))
+        return address, path
+
+
+def figures_of(page: Page, address: str) -> list[float]:
+    """Of a first visit that is refreshed twice: bytes in all and of the page itself, requests,
+    milliseconds until something shows, and how much what is shown has moved.
+    """
+    page.goto(address)
+    return page.evaluate(PAINTED)
+
+
+def gallery(
+    empty: list[tuple[str, Path]], full: list[tuple[str, Path]], figures: dict[str, list[float]]
+) -> str:
+    """The page that shows all pictures."""
+    rows = "\n".join(
+        f"| {name} | {all_bytes / 1000:,.0f} | {own / 1000:,.1f} | {requests:.0f} | {paint:,.0f} | "
+        f"{shift:.3f} |"
+        for name, (all_bytes, own, requests, paint, shift) in figures.items()
+    )
+    return "\n".join(
+        [
+            "# Every page, in pictures",
+            "",
+            "`make screenshots` makes this page and its pictures: each page at 1440 and 390 px,"
+            " light and",
+            "dark. How the pages looked before is in git: the files of this folder before version"
+            " 0.2.0.",
+            "",
+            "## A first visit",
+            "",
+            "Measured in headless Chromium without a cache, with the server on the same machine."
+            " *Shift* is",
+            "the cumulative layout shift over five seconds with two refreshes. The machine was busy"
+            " with the",
+            "scene's own crawls: bytes and shift are exact, milliseconds are not.",
+            "",
+            "| page | kB in all | kB of HTML | requests | first paint, ms | shift |",
+            "|---|---|---|---|---|---|",
+            rows,
+            "",
+            "## While there is nothing yet",
+            "",
+            *shown(empty),
+            "## At work",
+            "",
+            *shown(full),
+        ]
+    )
+
+
+def shown(strips: list[tuple[str, Path]]) -> Iterator[str]:
+    for address, path in strips:
+        place = re.sub(r"https?%3A|http://[^&]*", "URL", address)
+        yield f"`{place}`"
+        yield ""
+        yield f"![{place}](pages/{path.name})"
+        yield ""

@@ -1,0 +1,42 @@
+"""What a shift uses of what it was granted is measured, and shown."""
+
+from __future__ import annotations
+
+from django.db import connections
+
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.models import Shift
+from tests.crawling.pages import soup
+from tests.crawling.shift.test_fetch_threads import wait_for
+
+
+def test_the_page_shows_what_is_granted_and_what_is_used_of_each_class(
+    make_site, order, work_off, client, admin_user
+):
+    shown = []
+
+    def page(request):
+        wait_for(lambda: Shift.objects.get(ended_at=None).used)
+        client.force_login(admin_user)
+        shown.append(soup(client.get(f"/crawls/{crawl.pk}/")))
+        shown.append(client.get(f"/api/v1/crawls/{crawl.pk}").json())
+        connections.close_all()  # of the web server's thread
+        return 200, {}, "x" * 500_000
+
+    site = make_site({"/": page})
+    crawl = create_crawl(order(f"{site.url}/", first_byte_seconds=60))
+    work_off(start_run(crawl))
+
+    html, json = shown
+    rows = [
+        [cell.get_text(strip=True) for cell in row.select("th, td")]
+        for row in html.select("section[aria-labelledby=grants] tbody tr")
+    ]
+    assert ["worker", "1 worker", "1"] in rows
+    assert ["fetch slots", "1 fetch slot", "1"] in rows
+    assert ["dns slots", "1 dns slot", "0"] in rows
+    (process,) = json["resources"]
+    used = {one["resource"]: one["used"] for one in process["holdings"]}
+    assert (used["worker"], used["fetch_slots"], used["bandwidth"]) == (1, 1, 0)
+    assert 0 <= used["memory"] < 200
+    assert Shift.objects.get().used == {}

@@ -131,7 +131,6 @@ class Process(models.Model):
         expression=AnyUnit(F("allocated")), output_field=models.BooleanField(), db_persist=True
     )
     state = models.CharField(max_length=10, choices=ProcessState, default=ProcessState.ACTIVE)
-    stage = models.CharField(max_length=40, blank=True, default="")
     priority = models.SmallIntegerField(
         default=0, help_text="-10 to 10; a minute each for the turn of a start, and 10 is urgent"
     )

@@ -32,16 +32,12 @@ class Proof:
 
     def take(self, entry: LedgerEntry) -> None:
         """Follow the event and judge it. Raises Breach."""
-        bank, claims, capacity = (
-            self.bank,
-            dict(self.bank.claims) if entry.kind == "claim_changed" else {},
-            self.bank.capacity,
-        )
-        is_refused = entry.kind == "cancelled" and entry.request not in bank.waiting
+        bank, capacity = self.bank, self.bank.capacity
+        claims = dict(bank.claims) if entry.kind == "claim_changed" else {}
         bank.follow(entry)
         if entry.kind == "granted":
             self._judge_grant(entry)
-        elif entry.kind == "waiting" or is_refused:
+        elif entry.kind == "waiting":
             self._judge_wait(entry)
         elif entry.kind == "rejected":
             self._judge_rejection(entry)

@@ -168,12 +168,6 @@ class LedgerReplay:
         if wait is None or wait.process != entry.process:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
-    def _cancelled(self, entry: LedgerEntry) -> None:
-        """The end of a wait, or of a request that was not to wait."""
-        if entry.request in self.waiting:
-            self._withdrawn(entry)
-        self._held(entry)
-
     def _returned(self, entry: LedgerEntry) -> None:
         self._take(entry, tuple(-units for units in entry.amounts))
         if not any(self.held[entry.process]):
@@ -263,7 +257,7 @@ MOVES: dict[str, Callable[[LedgerReplay, LedgerEntry], None]] = {
     "granted": LedgerReplay._granted,
     "waiting": LedgerReplay._waiting,
     "rejected": LedgerReplay._nothing,
-    "cancelled": LedgerReplay._cancelled,
+    "cancelled": LedgerReplay._withdrawn,
     "expired": LedgerReplay._withdrawn,
     "released": LedgerReplay._returned,
     "repeated": LedgerReplay._nothing,

@@ -9,7 +9,6 @@ from allocation.services.limits import (
     change_claim,
     change_limits,
     change_process,
-    enter_stage,
     set_capacity,
     set_reserved,
 )
@@ -54,7 +53,6 @@ __all__ = [
     "change_process",
     "check_keep_seconds",
     "create_pool",
-    "enter_stage",
     "finish_process",
     "forget_sent",
     "is_holder",

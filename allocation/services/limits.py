@@ -92,18 +92,6 @@ def change_claim(
     return change_process(process=process, limits=ProcessLimits(maximum=maximum), override=override)
 
 
-@bank_transaction
-def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Process:
-    """Note that the process enters a stage of its work, and what it may hold at most from here on
-    (classes not named: as before).
-
-    A process that lowers its claim stage by stage lets others go on earlier: lowering is always
-    safe (Lang, IEEE TSE 25(3),
-    1999). Raising is checked. Raises what `change_claim` does: then nothing has changed.
-    """
-    return put_process(process, ProcessLimits(maximum=claim), stage=stage).bank.processes[process]
-
-
 def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> ChangedLimits:
     """`change_limits` within the caller's transaction of the pool."""
     with locked_bank(pool) as bank:
@@ -116,20 +104,14 @@ def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Chan
     return ChangedLimits(bank, stuck)
 
 
-def put_process(
-    process: int,
-    limits: ProcessLimits,
-    override: Override | None = None,
-    *,
-    stage: str | None = None,
-) -> ChangedLimits:
+def put_process(process: int, limits: ProcessLimits, override: Override | None) -> ChangedLimits:
     """`change_process` within the caller's transaction of the pool."""
     with locked_bank_of(process) as (bank, changed):
         if changed.state == ProcessState.FINISHED:
             raise ProcessFinished(process=changed.label)
         stuck: tuple[str, ...] = ()
-        if limits.maximum or stage is not None:
-            stuck = _put_claim(bank, changed, limits.maximum, override, stage)
+        if limits.maximum:
+            stuck = _put_claim(bank, changed, limits.maximum, override)
         if limits.priority is not None:
             _put_priority(bank, changed, limits.priority)
         pump(bank)
@@ -180,7 +162,6 @@ def _put_claim(
     process: Process,
     maximum: Mapping[str, int],
     override: Override | None,
-    stage: str | None,
 ) -> tuple[str, ...]:
     named, old = bank.vector(maximum), tuple(process.max_claim)
     claim = tuple(named[j] if key in maximum else old[j] for j, key in enumerate(bank.keys))
@@ -192,11 +173,8 @@ def _put_claim(
         if banker.fits(claim, old)
         else check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
     )
-    process.stage = process.stage if stage is None else stage
-    process.save(update_fields=["max_claim", "stage"])
-    bank.log(
-        EventKind.CLAIM_CHANGED, process, amounts=claim, reason=f"Stage: {stage}." if stage else ""
-    )
+    process.save(update_fields=["max_claim"])
+    bank.log(EventKind.CLAIM_CHANGED, process, amounts=claim)
     return stuck
 
 

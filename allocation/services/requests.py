@@ -49,12 +49,8 @@ def request_resources(
     kind: RequestKind = RequestKind.START,
     epoch: int | None = None,
     deadline_seconds: float | None = None,
-    wait: bool = True,
 ) -> RequestOutcome:
     """Grant the amounts, or record that the process waits for them and why (SEEDS A3-A6).
-
-    With `wait=False` a request that can't be granted at once is not left waiting: it is cancelled,
-    with the reason for which it would have waited.
 
     The same `request_id` again returns where that request stands, whatever became of the first
     reply. A start is asked by a process that holds nothing; growth and stage by a live shift, named
@@ -75,9 +71,7 @@ def request_resources(
     )
     if quick:
         return quick
-    answer = _request(
-        process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds, wait
-    )
+    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds)
     if isinstance(answer, RequestExceedsNeed):
         raise answer
     return answer
@@ -91,7 +85,6 @@ def _request(
     kind: RequestKind,
     epoch: int | None,
     deadline_seconds: float | None,
-    wait: bool,
 ) -> RequestOutcome | RequestExceedsNeed:
     """Answer, rather than raise, RequestExceedsNeed: the rejection is to be committed."""
     with locked_bank_of(process_id) as (bank, process):
@@ -118,7 +111,7 @@ def _request(
             epoch=process.epoch,
             state=RequestState.WAITING,
         )
-        return _settle(bank, process, request, waiting, deadline_seconds, wait=wait)
+        return _settle(bank, process, request, waiting, deadline_seconds)
 
 
 def _settle(
@@ -127,8 +120,6 @@ def _settle(
     request: Request,
     growth: Request | None,
     deadline_seconds: float | None,
-    *,
-    wait: bool,
 ) -> RequestOutcome | RequestExceedsNeed:
     """Error, wait or grant, in the order of SEEDS A3."""
     wanted, need = (
@@ -141,14 +132,14 @@ def _settle(
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
         bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
-    outcome = _decide(bank, process, request, deadline_seconds, wait=wait)
+    outcome = _decide(bank, process, request, deadline_seconds)
     if growth:
         pump(bank)
     return outcome
 
 
 def _decide(
-    bank: Bank, process: Process, request: Request, deadline_seconds: float | None, *, wait: bool
+    bank: Bank, process: Process, request: Request, deadline_seconds: float | None
 ) -> RequestOutcome:
     wanted = tuple(request.amounts)
     asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
@@ -168,18 +159,8 @@ def _decide(
         if isinstance(verdict, QueueVerdict)
         else bank.reason_of(process, wanted, verdict)
     )
-    bank.settle(
-        request,
-        RequestState.WAITING if wait else RequestState.CANCELLED,
-        verdict=verdict,
-        reason=reason,
-    )
-    bank.log(
-        EventKind.WAITING if wait else EventKind.CANCELLED,
-        process,
-        request=request,
-        sequence=decision.sequence,
-    )
+    bank.settle(request, RequestState.WAITING, verdict=verdict, reason=reason)
+    bank.log(EventKind.WAITING, process, request=request, sequence=decision.sequence)
     return RequestOutcome.of(request)
 
 

@@ -10,7 +10,14 @@ from uuid import uuid4
 import pytest
 
 from allocation.models import Process, Request
-from allocation.services import finish_process, release_resources, request_resources
+from allocation.services import (
+    RequestKind,
+    RequestOutcome,
+    cancel_request,
+    finish_process,
+    release_resources,
+    request_resources,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,24 +31,23 @@ def take_all(process: int, first: str, then: str) -> int:
     begun, end = 0, time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
         begun += 1
-        start = request_resources(
-            process=process, amounts={first: 1}, request_id=uuid4(), wait=False
-        )
+        start = now(process, first, RequestKind.START)
         if not start.granted:
             continue
-        growth = request_resources(
-            process=process,
-            amounts={then: 1},
-            request_id=uuid4(),
-            kind="growth",
-            epoch=start.epoch,
-            wait=False,
-        )
+        growth = now(process, then, RequestKind.GROWTH, start.epoch)
         if growth.granted:
             finish_process(process=process)
             return begun - 1
         release_resources(process=process, epoch=start.epoch, release_id=uuid4(), amounts=None)
     raise AssertionError(f"process {process} began {begun} times and never got both")
+
+
+def now(process: int, key: str, kind: RequestKind, epoch: int | None = None) -> RequestOutcome:
+    """Ask for one unit; stop asking where it is not granted at once."""
+    request_id = uuid4()
+    asked = {"process": process, "amounts": {key: 1}, "request_id": request_id, "kind": kind}
+    outcome = request_resources(**asked, epoch=epoch)
+    return outcome if outcome.granted else cancel_request(request_id=request_id)
 
 
 def test_all_who_release_and_ask_again_finish(make_pool, make_process, meanwhile):

@@ -30,7 +30,6 @@ deeds = st.tuples(
         ["start"] * 6
         + ["growth"] * 6
         + ["stage"] * 2
-        + ["growth now"] * 2
         + ["release"] * 4
         + ["end"] * 4
         + [
@@ -92,15 +91,6 @@ class Story:
             case "growth" | "stage":
                 request_resources(
                     process=pk, amounts=what, request_id=uuid4(), kind=deed, epoch=epoch
-                )
-            case "growth now":
-                request_resources(
-                    process=pk,
-                    amounts=what,
-                    request_id=uuid4(),
-                    kind="growth",
-                    epoch=epoch,
-                    wait=False,
                 )
             case "release" | "end":
                 self.last_release = uuid4()

@@ -147,7 +147,7 @@ def test_pool_that_does_not_exist_is_told(db):
         (
             "granted",
             "kind = 'cancelled', available_after = '{3}'",
-            "recorded grant; the replay finds that it might have been granted",
+            "recorded the end of a wait of process",
         ),
         (
             "waiting",

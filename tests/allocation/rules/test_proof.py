@@ -135,12 +135,9 @@ def test_unsafe_wait_must_show_exactly_who_could_have_finished(sequence, found):
     Ledger().tapes().add("waiting", C, 1, verdict="wait_unsafe", sequence=[B])
 
 
-def test_request_that_was_not_to_wait_is_judged_like_a_wait():
-    ledger = Ledger().tapes()
-    ledger.add("cancelled", C, 4, verdict="wait_unavailable")
-
-    with pytest.raises(Breach, match="that it might have been granted"):
-        ledger.add("cancelled", B, 1, verdict="wait_unsafe")
+def test_only_a_wait_can_be_cancelled():
+    with pytest.raises(Breach, match="no such wait"):
+        Ledger().tapes().add("cancelled", C, 4)
 
 
 def test_naive_pool_is_held_to_what_is_available_but_not_to_safety():

@@ -15,14 +15,13 @@ from allocation.rules.fairness import QueueVerdict
 from allocation.selectors import bank_view, outcome_of
 from allocation.services import (
     cancel_request,
-    enter_stage,
     finish_process,
     keep_resources,
     register_process,
     release_resources,
     set_reserved,
 )
-from tests.allocation.conftest import ask, available, held, units
+from tests.allocation.conftest import ask, available, held
 
 pytestmark = pytest.mark.django_db
 
@@ -180,27 +179,6 @@ def test_smaller_reserve_lets_the_waiting_go(make_pool, make_process):
     assert Event.objects.filter(kind=EventKind.RESERVED_SET).count() == 2
 
 
-def test_request_that_does_not_wait_is_told_why_it_would(make_pool, make_process):
-    pool = make_pool(4)
-    holder, other = (
-        make_process(pool, "holder", (4,), (1,)),
-        make_process(pool, "other", (2,), (2,)),
-    )
-    once = uuid4()
-
-    refused = ask(holder, (2,), wait=False, request_id=once)
-
-    assert (refused.state, refused.verdict) == (
-        RequestState.CANCELLED,
-        BankVerdict.WAIT_UNAVAILABLE,
-    )
-    assert "1 short" in refused.reason
-    assert ask(holder, (2,), wait=False, request_id=once) == refused
-    assert ask(holder, (1,), wait=False).granted
-    finish_process(process=other.pk)
-    assert held(holder) == (2,)
-
-
 def test_all_at_once_asks_for_the_whole_claim(make_pool, make_process):
     pool = make_pool(4, 4, policy="all_at_once")
     process = make_process(pool, "p", (3, 1))
@@ -211,14 +189,3 @@ def test_all_at_once_asks_for_the_whole_claim(make_pool, make_process):
     with pytest.raises(RequestExceedsNeed):
         ask(process, (1, 0))
     assert ask(make_process(pool, "q", (2, 1)), (2, 1)).verdict is BankVerdict.WAIT_UNAVAILABLE
-
-
-def test_lower_claim_of_a_later_stage_lets_another_go(make_pool, make_process):
-    pool = make_pool(4)
-    early, late = make_process(pool, "early", (4,), (2,)), make_process(pool, "late", (4,))
-    assert ask(late, (2,)).verdict is BankVerdict.WAIT_UNSAFE
-
-    process = enter_stage(process=early.pk, stage="writing", claim=units(2))
-
-    assert (process.stage, process.max_claim, held(late)) == ("writing", [2], (2,))
-    assert Event.objects.get(kind=EventKind.CLAIM_CHANGED).reason == "Stage: writing."

@@ -1,0 +1,9 @@
+"""A process has its claim, and no named stage of its work beside it."""
+
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("allocation", "0004_resource_words")]
+
+    operations = [migrations.RemoveField("process", "stage")]

@@ -19,8 +19,14 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html_join
 
-from allocation.limits_pages import POOL_PAGES, PROCESS_PAGES, LimitsPage, answer_limits
-from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
+from allocation.limits_pages import (
+    POOL_PAGES,
+    PROCESS_PAGES,
+    SHARE_PAGES,
+    LimitsPage,
+    answer_limits,
+)
+from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass, Share
 from allocation.wording import UnitWords
 
 
@@ -137,6 +143,20 @@ def _by_class(pool: Pool, units: Sequence[int]) -> str:
     """Units by class, each with its name: `worker 4, memory 3,013`."""
     named = [(UnitWords(one.key, one.unit), units[one.ordinal]) for one in pool.classes.all()]
     return ", ".join(f"{words.name} {count:,}" for words, count in named)
+
+
+@admin.register(Share)
+class ShareAdmin(LimitsAdmin):
+    pages = SHARE_PAGES
+    list_display = ["name", "pool", "ref", "edit_limits"]
+    fields = ["name", "pool", "ref", "reserved", "limits", "edit_limits"]
+    readonly_fields = ["edit_limits"]
+    list_select_related = ["pool"]
+    list_filter = ["pool"]
+
+    @admin.display(description="limits")
+    def edit_limits(self, share: Share) -> str:
+        return self.links(share)
 
 
 @admin.register(ResourceClass)

@@ -76,6 +76,30 @@ class ClaimExceedsCapacity(AllocationError):
     """
 
 
+class UnknownShare(AllocationError):
+    """There is no such share in the pool."""
+
+
+class ClaimExceedsShare(AllocationError):
+    """A process may not claim more than the limit of its share leaves; claim less, raise the limit
+    or wait until others of the share have ended.
+    """
+
+
+class ShareLimitBelowClaim(AllocationError):
+    """A process of this share claims more than this; lower its claim, finish it or choose a higher
+    limit.
+    """
+
+
+class ReserveExceedsLimit(AllocationError):
+    """A share cannot reserve more than its own limit; lower the reserve or raise the limit."""
+
+
+class ReservesExceedCapacity(AllocationError):
+    """The reserves of all shares together are more than the pool has; lower one of them."""
+
+
 class ClaimBelowHoldings(AllocationError):
     """A claim cannot fall below what the process holds or waits for; release units or cancel the
     request first.

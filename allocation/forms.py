@@ -6,24 +6,29 @@ What they ask is shown first, as the pool would answer it, and done once confirm
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
 from allocation.errors import AllocationError
-from allocation.models import Pool, Process, ResourceClass
+from allocation.models import Pool, Process, ResourceClass, Share
 from allocation.rules.fairness import PRIORITIES, URGENT
+from allocation.rules.shares import NO_LIMIT
 from allocation.services import (
     LimitsPreview,
     NewClass,
     Override,
     PoolLimits,
     ProcessLimits,
+    ShareLimits,
     add_class,
     change_limits,
     change_process,
+    change_share,
     preview_limits,
     preview_process,
+    preview_share,
 )
 from allocation.wording import UnitWords
 
@@ -42,7 +47,7 @@ class LimitsForm(forms.Form):
         "until the state is safe again.",
     )
 
-    def __init__(self, old: dict[str, int], data: Any = None) -> None:
+    def __init__(self, old: Mapping[str, int | None], data: Any = None) -> None:
         super().__init__(data)
         self.old = old
         self.names: dict[str, str] = {}
@@ -69,15 +74,15 @@ class LimitsForm(forms.Form):
         """
         return [field for field in self if field.name != "override_reason"]
 
-    def changes(self) -> dict[str, tuple[int, int]]:
-        """From and to, by field, of what is to change."""
+    def changes(self) -> dict[str, tuple[int | None, int | None]]:
+        """From and to, by field, of what is to change; None: no limit."""
         return {
             key: (self.old[key], self.cleaned_data[key])
             for key in self.old
             if self.cleaned_data[key] != self.old[key]
         }
 
-    def changes_by_name(self) -> list[tuple[str, int, int]]:
+    def changes_by_name(self) -> list[tuple[str, int | None, int | None]]:
         """The same for people: name, from and to."""
         return [
             (self.names.get(name) or str(self[name].label).lower(), old, new)
@@ -85,7 +90,7 @@ class LimitsForm(forms.Form):
         ]
 
     def new(self) -> dict[str, int]:
-        return {key: to for key, (_, to) in self.changes().items()}
+        return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
     def refuse(self, sentence: str, resource: object) -> None:
         """Put a refusal of the pool's where it belongs."""
@@ -183,6 +188,61 @@ class TurnsForm(PoolForm):
         return PoolLimits(reserved=new, bypass_limit=limit)
 
 
+class ShareForm(LimitsForm):
+    """The reserve and the limit of a share, by class."""
+
+    RESERVE, LIMIT = "reserve.", "limit."  # no key of a class has a dot
+
+    def __init__(self, share: Share, data: Any = None) -> None:
+        self.share = share
+        classes = list(share.pool.classes.all())
+        old: dict[str, int | None] = {}
+        for one in classes:
+            limit = share.limits[one.ordinal]
+            old[self.RESERVE + one.key] = share.reserved[one.ordinal]
+            old[self.LIMIT + one.key] = None if limit == NO_LIMIT else limit
+        super().__init__(old, data)
+        for one in classes:
+            of = f"of {share.pool.capacity[one.ordinal]:,} {one.unit}"
+            words = UnitWords(one.key, one.unit).name
+            self._add(self.RESERVE + one.key, f"{words}: reserve", f"Left to its processes, {of}.")
+            self._add(
+                self.LIMIT + one.key,
+                f"{words}: limit",
+                f"What its running processes may claim together, {of}. Empty: no limit.",
+            )
+
+    def limits(self) -> ShareLimits:
+        new = {name: to for name, (_, to) in self.changes().items()}
+        return ShareLimits(
+            {key: units or 0 for key, units in _of(new, self.RESERVE).items()},
+            _of(new, self.LIMIT),
+        )
+
+    def preview(self) -> LimitsPreview:
+        return preview_share(share=self.share.pk, limits=self.limits())
+
+    def make_change(self, override: Override | None) -> None:
+        change_share(share=self.share.pk, limits=self.limits())
+
+    def _add(self, name: str, label: str, sentence: str) -> None:
+        self.names[name] = label
+        self.fields[name] = forms.IntegerField(
+            required=name.startswith(self.RESERVE),
+            min_value=0,
+            max_value=MOST_UNITS - 1,
+            initial=self.old[name],
+            label=label.capitalize(),
+            help_text=sentence,
+            error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
+            widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        )
+
+
+def _of(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
+    return {name.removeprefix(prefix): n for name, n in new.items() if name.startswith(prefix)}
+
+
 class ProcessForm(LimitsForm):
     """Limits of a process."""
 
@@ -261,10 +321,10 @@ class NewClassForm(LimitsForm):
         self.pool = pool
         super().__init__({}, data)
 
-    def changes(self) -> dict[str, tuple[int, int]]:
+    def changes(self) -> dict[str, tuple[int | None, int | None]]:
         return {self.cleaned_data["key"]: (0, self.cleaned_data["capacity"])}
 
-    def changes_by_name(self) -> list[tuple[str, int, int]]:
+    def changes_by_name(self) -> list[tuple[str, int | None, int | None]]:
         return [
             (f"{UnitWords(key, '').name} (new)", before, after)
             for key, (before, after) in self.changes().items()

@@ -22,12 +22,13 @@ from allocation.forms import (
     LimitsForm,
     NewClassForm,
     PriorityForm,
+    ShareForm,
     TurnsForm,
 )
-from allocation.models import Pool, Process
+from allocation.models import Pool, Process, Share
 from allocation.services import LimitsPreview, Override
 
-Row = TypeVar("Row", Pool, Process)
+Row = TypeVar("Row", Pool, Process, Share)
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ POOL_PAGES: tuple[LimitsPage[Pool], ...] = (
 PROCESS_PAGES: tuple[LimitsPage[Process], ...] = (
     LimitsPage("claim", "Resource limits", ClaimForm, "Edit claim", "claim changed"),
     LimitsPage("priority", "Priority", PriorityForm, "Edit priority", "priority changed"),
+)
+SHARE_PAGES: tuple[LimitsPage[Share], ...] = (
+    LimitsPage("limits", "Reserve and limit", ShareForm, "Edit limits", "share changed"),
 )
 
 

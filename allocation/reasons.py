@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from allocation.rules import banker
-from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.rules.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules, kept_back
+from allocation.rules.banker import BankVerdict, State, Vector, plus
+from allocation.rules.fairness import (
+    URGENT,
+    AnyVerdict,
+    QueuedRequest,
+    QueueVerdict,
+    TurnRules,
+    kept_back,
+)
+from allocation.rules.shares import ShareUse, beyond
 from allocation.wording import UnitWords, clock, listed, some
 
 
@@ -122,17 +130,28 @@ class FirstInTurn:
     passed: int
 
 
+@dataclass(frozen=True)
+class OwnShare:
+    """The shares of a pool, and which of them the asker has."""
+
+    use: ShareUse
+    own: int | None
+
+
 def explain_queue(
     verdict: QueueVerdict,
     rules: TurnRules,
     asker: QueuedRequest,
     measures: Sequence[UnitWords],
     ahead: FirstInTurn | None,
+    shares: OwnShare,
 ) -> Explanation:
     """Explain why a request must wait although its amounts are free and safe.
 
     `ahead` is who has the turn.
     """
+    if verdict is QueueVerdict.WAIT_SHARE and shares.own is not None:
+        return _beyond_limit(asker, measures, shares.use, shares.own)
     if verdict is QueueVerdict.WAIT_TURN and ahead is not None:
         times = "once" if ahead.passed == 1 else f"{ahead.passed:,} times"
         return Explanation(
@@ -147,15 +166,38 @@ def explain_queue(
     kept = listed(
         [
             measure.amount(units)
-            for measure, units in zip(measures, kept_back(rules, asker.amounts), strict=True)
+            for measure, units in zip(measures, kept_back(rules, asker), strict=True)
             if units
         ]
     )
+    for_urgent = ["urgent work"] if any(rules.reserved) and asker.priority < URGENT else []
+    whom = some([*for_urgent, *shares.use.reserving(shares.own)]) or "urgent work"
     return Explanation(
         verdict,
-        f"Enough is free, but the last {kept} are reserved for urgent work.",
+        f"Enough is free, but the last {kept} are reserved for {whom}.",
         (),
         "It ends when more comes back.",
+    )
+
+
+def _beyond_limit(
+    asker: QueuedRequest, measures: Sequence[UnitWords], use: ShareUse, own: int
+) -> Explanation:
+    terms, claimed = use.terms[own], use.claimed(own)
+    short = beyond(plus(claimed, asker.claim), terms.limits)
+    parts = [
+        f"{measures[j].amount(terms.limits[j])} ({claimed[j]:,} claimed, {asker.claim[j]:,} more "
+        "wanted)"
+        for j in short
+    ]
+    holders = some(use.holders(own), last="or") or "none holds anything now"
+    return Explanation(
+        QueueVerdict.WAIT_SHARE,
+        f"Enough is free, but the running processes of {terms.name} may claim at most "
+        f"{listed(parts)}.",
+        (),
+        f"It ends when a process of {terms.name} gives all back: {holders}.",
+        short=_short(measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -22,10 +22,12 @@ from allocation.models import (
     Request,
     RequestState,
     ResourceClass,
+    Share,
 )
 from allocation.rules import banker
 from allocation.rules.banker import State
 from allocation.rules.estimate import WAITERS_AT_MOST
+from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.snapshot import (
     BankView,
     EventRow,
@@ -34,10 +36,11 @@ from allocation.snapshot import (
     ProcessRow,
     ResourceRow,
     SafeStep,
+    ShareRow,
     WaitRow,
 )
 from allocation.values import RequestOutcome
-from allocation.wait_rows import usual_shifts, wait_rows
+from allocation.wait_rows import FirstByShare, usual_shifts, wait_rows
 from allocation.wording import UnitWords
 
 PLACE = Window(RowNumber(), order_by=["turn", "seq"])
@@ -58,6 +61,7 @@ class _PoolRows:
     processes: tuple[ProcessRow, ...]
     requests: list[Request]
     usual: dict[int, float]
+    shares: list[Share]
 
     @property
     def reserved(self) -> tuple[ProcessRow, ...]:
@@ -67,9 +71,45 @@ class _PoolRows:
         self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
     ) -> tuple[WaitRow, ...]:
         far = {process.id for process in held_off}
-        first = next((request for request in self.requests if request.process_id not in far), None)
+        near = [request for request in self.requests if request.process_id not in far]
         return wait_rows(
-            self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
+            self.pool,
+            self.classes,
+            self.processes,
+            self.requests,
+            self.usual,
+            FirstByShare(near, self.share_use),
+            wanted,
+        )
+
+    @property
+    def share_use(self) -> ShareUse:
+        terms = {
+            one.pk: ShareTerms(one.name, tuple(one.reserved), tuple(one.limits))
+            for one in self.shares
+        }
+        members = [
+            Member(one.share, one.label, one.maximum, one.allocation)
+            for one in self.processes
+            if any(one.allocation)
+        ]
+        return ShareUse(terms, tuple(members))
+
+    @property
+    def share_rows(self) -> tuple[ShareRow, ...]:
+        use, active = self.share_use, Counter(one.share for one in self.processes)
+        return tuple(
+            ShareRow(
+                one.pk,
+                one.ref,
+                one.name,
+                use.held(one.pk),
+                use.claimed(one.pk),
+                tuple(one.reserved),
+                tuple(one.limits),
+                active[one.pk],
+            )
+            for one in self.shares
         )
 
 
@@ -99,6 +139,7 @@ def bank_view(pool_id: int) -> BankView:
         waiting=books.waits(held_off),
         reserved=books.reserved,
         held_off=tuple(held_off),
+        shares=books.share_rows,
     )
 
 
@@ -120,7 +161,10 @@ def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
         for request in requests:
             request.process = by_id[request.process_id]  # who waits is active, so it has been read
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
-        return _PoolRows(pool, classes, processes, requests, usual_shifts(processes, requests))
+        shares = list(pool.shares.all())
+        return _PoolRows(
+            pool, classes, processes, requests, usual_shifts(processes, requests), shares
+        )
 
 
 def _in_turn(waits: QuerySet[Request], wanted: Collection[int] | None) -> list[Request]:
@@ -242,6 +286,7 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
         since=row.since,  # type: ignore[attr-defined]  # annotated
         kept_until=row.kept_until,
         priority=row.priority,
+        share=row.share_id,
     )
 
 

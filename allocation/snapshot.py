@@ -11,6 +11,7 @@ from allocation.reasons import Blocker, ShortClass, StuckProcess
 from allocation.rules.banker import Vector
 from allocation.rules.estimate import Estimate
 from allocation.rules.fairness import AnyVerdict
+from allocation.rules.shares import NO_LIMIT
 from allocation.wording import UnitWords
 
 
@@ -67,6 +68,7 @@ class ProcessRow:
     #: when its reservation ends
     kept_until: datetime | None = None
     priority: int = 0
+    share: int | None = None
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
@@ -121,7 +123,30 @@ class WaitRow:
             "wait_unsafe": "unsafe",
             "wait_turn": "out of turn",
             "wait_reserved": "reserved",
+            "wait_share": "limit of its share",
         }.get(self.verdict.value, "ready")
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A share of a pool, by class: what its processes hold, what those that hold something claim,
+    its reserve and its limit.
+    """
+
+    id: int
+    ref: str
+    name: str
+    held: Vector
+    claimed: Vector
+    reserved: Vector
+    limits: Vector
+    processes: int
+
+    @property
+    def cells(self) -> list[tuple[int, int, int, int | None]]:
+        """Held, claimed, reserve and limit (None: there is none) of each class."""
+        limits = [None if limit == NO_LIMIT else limit for limit in self.limits]
+        return list(zip(self.held, self.claimed, self.reserved, limits, strict=True))
 
 
 @dataclass(frozen=True)
@@ -145,6 +170,11 @@ class BankView:
     #: those that hold nothing and claim more than is free beside the reservations: they are not
     #: stuck, but are served only once a reservation has ended
     held_off: tuple[ProcessRow, ...] = ()
+    shares: tuple[ShareRow, ...] = ()
+
+    @property
+    def share_names(self) -> dict[int, str]:
+        return {share.id: share.name for share in self.shares}
 
 
 @dataclass(frozen=True)

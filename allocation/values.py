@@ -103,6 +103,15 @@ class PoolLimits:
 
 
 @dataclass(frozen=True)
+class ShareLimits:
+    """The reserve and the limit of a share, by class; classes that are not named stay."""
+
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    #: None: no limit
+    limits: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ProcessLimits:
     """Limits of a process that are to change; what is left out, and classes that are not named,
     stay.
@@ -137,6 +146,8 @@ class LimitsPreview:
     waiting: tuple[str, ...] = ()
     #: who could get all it may still ask for now, but then would have to wait
     would_wait: tuple[str, ...] = ()
+    #: the shares of those
+    would_wait_shares: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,22 @@ turn, and when it may end.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 from django.utils import timezone
 
 from allocation.models import Policy, Pool, Request, RequestKind, ResourceClass
-from allocation.reasons import Explanation, FirstInTurn, Parties, Party, explain, explain_queue
+from allocation.reasons import (
+    Explanation,
+    FirstInTurn,
+    OwnShare,
+    Parties,
+    Party,
+    explain,
+    explain_queue,
+)
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.rules.estimate import (
@@ -22,7 +31,8 @@ from allocation.rules.estimate import (
     WaitingRequest,
     estimate_starts,
 )
-from allocation.rules.fairness import URGENT, QueuedRequest, TurnRules, kept_back, refusal
+from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, refusal
+from allocation.rules.shares import ShareUse
 from allocation.snapshot import ProcessRow, WaitRow
 from allocation.wording import UnitWords
 
@@ -54,19 +64,40 @@ def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -
         return dict(cursor.fetchall())
 
 
+@dataclass(frozen=True)
+class FirstByShare:
+    """Who is first in turn, of those whom no reservation holds off."""
+
+    #: in turn
+    requests: Sequence[Request]
+    use: ShareUse
+
+    def for_share(self, share: int | None) -> Request | None:
+        """The first whom a process of that share may not pass too often: the limits of other shares
+        hold off some.
+        """
+        return next((one for one in self.requests if not self._is_held_off(one, share)), None)
+
+    def _is_held_off(self, request: Request, share: int | None) -> bool:
+        process = request.process
+        if process.share_id == share or process.holding:
+            return False
+        return self.use.full_for(process.share_id, tuple(process.max_claim))
+
+
 def wait_rows(
     pool: Pool,
     classes: Sequence[ResourceClass],
     processes: Sequence[ProcessRow],
     requests: Sequence[Request],
     usual: dict[int, float],
-    first: Request | None,
+    first: FirstByShare,
     wanted: Collection[int] | None = None,
 ) -> tuple[WaitRow, ...]:
     """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone
     where processes are named.
 
-    `first` is the request whose turn may be kept. Each request has its `place` in line.
+    Each request has its `place` in line.
     """
     estimates = _estimates(pool, processes, requests, usual, first)
     askers = {process.id: process for process in processes}
@@ -101,7 +132,7 @@ def _explained(
     reserved: tuple[Party, ...],
     asker: ProcessRow,
     request: Request,
-    first: Request | None,
+    first: FirstByShare,
 ) -> Explanation:
     """Why the request is not granted at this moment."""
     rows = holders if asker in holders else [*holders, asker]
@@ -146,10 +177,11 @@ def _wait_row(
 
 
 def _queued(
-    pool: Pool, measures: Sequence[UnitWords], request: Request, first: Request | None
+    pool: Pool, measures: Sequence[UnitWords], request: Request, turns: FirstByShare
 ) -> Explanation | None:
     """Why fairness keeps back a request that is free and safe, if it does."""
-    asker, rules = _asker(request), _rules(pool)
+    asker, rules = _asker(request, turns.use), _rules(pool)
+    own, first = request.process.share_id, turns.for_share(request.process.share_id)
     is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
     ahead = (
         FirstInTurn(first.process.label, first.created_at, first.bypassed)
@@ -157,12 +189,20 @@ def _queued(
         else None
     )
     refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
-    return explain_queue(refused, rules, asker, measures, ahead) if refused else None
+    if refused is None:
+        return None
+    return explain_queue(refused, rules, asker, measures, ahead, OwnShare(turns.use, own))
 
 
-def _asker(request: Request) -> QueuedRequest:
+def _asker(request: Request, use: ShareUse) -> QueuedRequest:
+    process = request.process
     return QueuedRequest(
-        tuple(request.amounts), any(request.process.allocated), request.process.priority
+        tuple(request.amounts),
+        any(process.allocated),
+        process.priority,
+        tuple(process.max_claim),
+        use.room(process.share_id),
+        use.set_aside(process.share_id),
     )
 
 
@@ -187,12 +227,17 @@ def _estimates(
     processes: Sequence[ProcessRow],
     requests: Sequence[Request],
     usual: dict[int, float],
-    first: Request | None,
+    turns: FirstByShare,
 ) -> list[Estimate]:
-    now = timezone.now()
+    now, first = timezone.now(), turns.for_share(None)
     tenants = [
         HoldingProcess(
-            one.id, one.label, one.maximum, one.allocation, _term(one, usual.get(one.id), now)
+            one.id,
+            one.label,
+            one.maximum,
+            one.allocation,
+            _term(one, usual.get(one.id), now),
+            share=one.share,
         )
         for one in processes
         if any(one.allocation)
@@ -200,7 +245,8 @@ def _estimates(
     return estimate_starts(
         tuple(pool.available),
         tenants,
-        [_waiter(pool, request, usual) for request in requests],
+        [_waiter(pool, request, usual, turns.use) for request in requests],
+        limits={share: terms.limits for share, terms in turns.use.terms.items()},
         is_naive=pool.policy == Policy.NAIVE,
         keeps_turn=first.process_id if first and first.bypassed >= pool.bypass_limit else None,
     )
@@ -214,10 +260,11 @@ def _term(process: ProcessRow, usual: float | None, now: datetime) -> HoldingTer
     return HoldingTerm(max(0.0, usual - (now - process.since).total_seconds()), usual)
 
 
-def _waiter(pool: Pool, request: Request, usual: dict[int, float]) -> WaitingRequest:
+def _waiter(pool: Pool, request: Request, usual: dict[int, float], use: ShareUse) -> WaitingRequest:
     process, amounts = request.process, tuple(request.amounts)
-    is_bound = not any(process.allocated) and process.priority < URGENT
-    leaves = kept_back(_rules(pool), amounts) if is_bound else ()
+    leaves = kept_back(_rules(pool), _asker(request, use))
     ahead = request.place - 1  # type: ignore[attr-defined]  # annotated
     claim, lasts = tuple(process.max_claim), usual.get(process.pk)
-    return WaitingRequest(process.pk, process.label, claim, amounts, lasts, leaves, ahead)
+    return WaitingRequest(
+        process.pk, process.label, claim, amounts, lasts, leaves, ahead, process.share_id
+    )

@@ -20,8 +20,8 @@ from django.urls import URLPattern, get_resolver
 from django.utils.regex_helper import normalize
 from rq import Queue
 
-from allocation.models import Pool, Process
-from allocation.services import create_pool
+from allocation.models import Pool, Process, Share
+from allocation.services import create_pool, ensure_share
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.experiments.store import make_experiment
 from crawling.models import AllowedNetwork, CrawlJob, Host
@@ -252,6 +252,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
     "api/v1/pools/<pool_id>/classes": {"POST": ADMINISTRATOR},
     "api/v1/pools/<pool_id>/processes/<process_id>": {"PATCH": ADMINISTRATOR},
+    "api/v1/pools/<pool_id>/shares/<share_id>": {"PATCH": ADMINISTRATOR},
     "api/v1/pools/<pool_id>/events": {"GET": VIEWER},
     "api/v1/pools/<pool_id>/versions/<version>": {"GET": VIEWER},
     "api/v1/pools/<pool_id>/what-if": {"POST": VIEWER},
@@ -293,6 +294,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/turns/": dict.fromkeys(METHODS, ADMINISTRATOR),
+    "admin/allocation/share/<int:pk>/limits/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/add-class/": dict.fromkeys(METHODS, ADMINISTRATOR),
 }
 #: what a program does instead of each page that changes something, for the same role
@@ -394,6 +396,7 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/v1/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/v1/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/v1/pools/<pool_id>/processes/<process_id>": {"priority": 1},
+    "PATCH api/v1/pools/<pool_id>/shares/<share_id>": {"limits": {"memory": 512}},
     "POST api/v1/pools/<pool_id>/classes": {
         "key": "gold",
         "unit": "bar",
@@ -491,7 +494,8 @@ ADMIN_ROUTES = sorted(
 def crawl(db) -> CrawlJob:
     """A crawl with a run, in the only pool."""
     make_roles()
-    create_pool(name="default", classes=CLASSES)
+    pool = create_pool(name="default", classes=CLASSES)
+    ensure_share(pool=pool.pk, ref="team/news", name="news")
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
     start_run(crawl)
@@ -527,6 +531,7 @@ def ask(clients, crawl):
         "pool": pool.pk,
         "pool_id": pool.pk,
         "process_id": process.pk,
+        "share_id": Share.objects.get().pk,
         "experiment_id": experiment.pk,
         "version": 1,
     }
@@ -548,7 +553,12 @@ def ask(clients, crawl):
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        owners = (("/pool/", pool), ("/experiments/", experiment), ("//hosts/", host))
+        owners = (
+            ("/pool/", pool),
+            ("/share/", Share.objects.get()),
+            ("/experiments/", experiment),
+            ("//hosts/", host),
+        )
         pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
         path = PATHS[route] % {name: values.get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"

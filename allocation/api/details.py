@@ -9,11 +9,12 @@ from allocation.api.schemas import (
     ProcessOut,
     Resource,
     SafeStepOut,
+    ShareOut,
     ShortOut,
     StuckProcessOut,
     WaitOut,
 )
-from allocation.snapshot import BankView, ProcessRow, WaitRow
+from allocation.snapshot import BankView, ProcessRow, ShareRow, WaitRow
 
 
 def detail(view: BankView) -> PoolDetail:
@@ -29,6 +30,7 @@ def detail(view: BankView) -> PoolDetail:
         capacity=[one.capacity for one in view.resources],
         reserved=[one.reserved for one in view.resources],
         bypass_limit=view.bypass_limit,
+        shares=[_share(share) for share in view.shares],
         processes=[_process(process) for process in view.processes],
         is_safe=view.is_safe,
         safe_sequence=None if sequence is None else [step.process.id for step in sequence],
@@ -48,6 +50,19 @@ def _process(process: ProcessRow) -> ProcessOut:
         need=list(process.need),
         state=process.state,
         priority=process.priority,
+        share=process.share,
+    )
+
+
+def _share(share: ShareRow) -> ShareOut:
+    return ShareOut(
+        id=share.id,
+        ref=share.ref,
+        name=share.name,
+        held=list(share.held),
+        claimed=list(share.claimed),
+        reserved=list(share.reserved),
+        limits=[limit for _, _, _, limit in share.cells],
     )
 
 

@@ -24,20 +24,25 @@ from allocation.api.schemas import (
     PoolId,
     ProcessId,
     ProcessLimitsIn,
+    ShareId,
+    ShareIn,
 )
-from allocation.errors import UnknownPool, UnknownProcess
-from allocation.models import Pool, Process
+from allocation.errors import UnknownPool, UnknownProcess, UnknownShare
+from allocation.models import Pool, Process, Share
 from allocation.services import (
     LimitsPreview,
     NewClass,
     Override,
     PoolLimits,
     ProcessLimits,
+    ShareLimits,
     add_class,
     change_limits,
     change_process,
+    change_share,
     preview_limits,
     preview_process,
+    preview_share,
 )
 from serving.access import AuthenticatedRequest, needs
 
@@ -109,6 +114,36 @@ def update_pool_process(
     return detail(selectors.bank_view(pool_id))
 
 
+@pools.patch(
+    "/{pool_id}/shares/{share_id}",
+    response=PoolDetail | LimitsPreviewOut,
+    summary="Change the reserve and the limit of a team",
+)
+@needs("allocation.change_pool")
+def update_share(
+    request: AuthenticatedRequest,
+    pool_id: PoolId,
+    share_id: ShareId,
+    wanted: Annotated[ShareIn, Body()],
+    preview: bool = False,
+) -> PoolDetail | LimitsPreviewOut:
+    """All or nothing. A team has a share of a pool once a crawl of it has run there.
+
+    With `preview=1` nothing changes, and the answer tells who would wait.
+    """
+    share = Share.objects.filter(pk=share_id, pool=pool_id).first()
+    if share is None:
+        raise UnknownShare(share=share_id)
+    new = ShareLimits(wanted.reserved, wanted.limits)
+    if new == ShareLimits():
+        raise HttpError(422, "reserved or limits is needed.")
+    if preview:
+        return _describe_preview(preview_share(share=share_id, limits=new))
+    changed = change_share(share=share_id, limits=new)
+    _note(request, share, "changed the limits", _terms_of(share), _terms_of(changed), None)
+    return detail(selectors.bank_view(pool_id))
+
+
 @pools.post(
     "/{pool_id}/classes",
     response={201: PoolDetail},
@@ -149,6 +184,15 @@ def _limits_of(pool: Pool) -> dict[str, int]:
     )
 
 
+def _terms_of(share: Share) -> dict[str, int]:
+    keys = list(share.pool.classes.values_list("key", flat=True))
+    return {
+        f"{what} {key}": units
+        for what, vector in (("reserve", share.reserved), ("limit", share.limits))
+        for key, units in zip(keys, vector, strict=False)
+    }
+
+
 def _claim_of(process: Process) -> dict[str, int]:
     keys = process.pool.classes.values_list("key", flat=True)
     return dict(zip(keys, process.max_claim, strict=False)) | {"priority": process.priority}
@@ -156,7 +200,7 @@ def _claim_of(process: Process) -> dict[str, int]:
 
 def _note(
     request: AuthenticatedRequest,
-    row: Pool | Process,
+    row: Pool | Process | Share,
     action: str,
     old: dict[str, int],
     new: dict[str, int],
@@ -182,6 +226,7 @@ def _describe_preview(preview: LimitsPreview) -> LimitsPreviewOut:
         would_be_refused=list(preview.misfits),
         would_be_unsafe=list(preview.stuck),
         would_wait=list(preview.would_wait),
+        would_wait_shares=list(preview.would_wait_shares),
         would_go_on_waiting=list(preview.waiting),
         would_be_served=list(preview.served),
     )

@@ -17,6 +17,7 @@ Units = Annotated[int, Field(ge=0, le=MOST_UNITS, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 Vector = Annotated[list[Units], Field(max_length=MOST_CLASSES)]
 UnitsByClass = Annotated[dict[str, Units], Field(min_length=1, max_length=MOST_CLASSES)]
+ShareId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 ProcessId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 #: PostgreSQL keeps no NUL, and a page shows no control character
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]+$"
@@ -61,6 +62,7 @@ class PastProcessOut(Schema):
 
 class ProcessOut(PastProcessOut):
     priority: int
+    share: int | None
 
 
 class SafeStepOut(Schema):
@@ -109,8 +111,8 @@ class WaitOut(Schema):
     kind: str
     amounts: dict[str, int]
     verdict: str = Field(
-        description="wait_unavailable, wait_unsafe, wait_turn or wait_reserved; grant if "
-        "nothing is in the way any more"
+        description="wait_unavailable, wait_unsafe, wait_turn, wait_reserved or wait_share; "
+        "grant if nothing is in the way any more"
     )
     reason: str
     short: list[ShortOut]
@@ -124,7 +126,20 @@ class WaitOut(Schema):
     bypassed: int = Field(description="times others were granted ahead of its turn")
 
 
+class ShareOut(Schema):
+    """A team's share of a pool. Vectors are in the order of `resources`."""
+
+    id: int
+    ref: str
+    name: str
+    held: list[int]
+    claimed: list[int] = Field(description="Max of those of its processes that hold something")
+    reserved: list[int] = Field(description="units left to its own processes")
+    limits: list[int | None] = Field(description="what `claimed` may be at most; null: no limit")
+
+
 class PoolDetail(PoolOut):
+    shares: list[ShareOut]
     processes: list[ProcessOut]
     is_safe: bool
     safe_sequence: list[int] | None = Field(
@@ -170,6 +185,23 @@ class ProcessLimitsIn(OverrideIn):
     priority: Annotated[int, Field(ge=-10, le=10, strict=True)] | None = None
 
 
+class ShareIn(Schema):
+    """What is not given stays, and so do classes that are not named."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"limits": {"fetch_slots": 16, "bandwidth": None}, "reserved": {}}]
+        },
+    )
+    reserved: Annotated[dict[str, Units], Field(max_length=MOST_CLASSES)] = Field(
+        default_factory=dict, description="units left to its own processes"
+    )
+    limits: Annotated[dict[str, Units | None], Field(max_length=MOST_CLASSES)] = Field(
+        default_factory=dict, description="what its running processes may claim; null: no limit"
+    )
+
+
 class ClassIn(Schema):
     model_config = ConfigDict(
         extra="forbid",
@@ -190,6 +222,21 @@ class ClassIn(Schema):
     capacity: Units
 
 
+class PoolIn(Schema):
+    """A new pool: its name, and its classes in their order."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "press", "capacity": {"fetch_slots": 16}}]},
+    )
+    name: str = Field(min_length=1, max_length=100, pattern=NO_CONTROLS)
+    capacity: UnitsByClass | None = Field(
+        None,
+        description="units by class; the classes are those of the default pool, and one that is "
+        "not named has as many units as there",
+    )
+
+
 class LimitsPreviewOut(Schema):
     """What a change would do; nothing has changed. Processes by name."""
 
@@ -202,6 +249,7 @@ class LimitsPreviewOut(Schema):
     would_wait: list[str] = Field(
         description="who could get all it may still ask for now, and would then have to wait"
     )
+    would_wait_shares: list[str] = Field(description="the teams of those")
     would_go_on_waiting: list[str] = Field(description="whose request would still wait, in turn")
     would_be_served: list[str] = Field(description="whose request would be granted by it")
 

@@ -35,10 +35,10 @@ def entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[
         "available_after",
         "verdict",
         "sequence",
+        "share_id",
     )
-    for version, kind, process, request, amounts, before, later, verdict, sequence in rows.iterator(
-        chunk_size=CHUNK
-    ):
+    for row in rows.iterator(chunk_size=CHUNK):
+        version, kind, process, request, amounts, before, later, verdict, sequence, share = row
         yield LedgerEntry(
             version,
             kind,
@@ -49,6 +49,7 @@ def entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[
             tuple(later),
             verdict,
             tuple(sequence),
+            share,
         )
 
 
@@ -76,6 +77,8 @@ def saved(replay: LedgerReplay) -> dict[str, Any]:
         "held": {str(process): held for process, held in replay.held.items()},
         "kept": sorted(replay.kept),
         "waiting": [[str(request), *wait] for request, wait in replay.waiting.items()],
+        "shares": {str(process): share for process, share in replay.shares.items()},
+        "limits": {str(share): limit for share, limit in replay.limits.items()},
         "overrides": replay.overrides,
         "counts": replay.counts,
     }
@@ -95,6 +98,8 @@ def restored(version: int, state: dict[str, Any]) -> LedgerReplay:
             UUID(request): LedgerWait(process, tuple(amounts), since, verdict)
             for request, process, amounts, since, verdict in state["waiting"]
         },
+        shares={int(process): share for process, share in state.get("shares", {}).items()},
+        limits={int(share): tuple(limit) for share, limit in state.get("limits", {}).items()},
         overrides=state["overrides"],
         counts=state["counts"],
     )

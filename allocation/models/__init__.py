@@ -1,6 +1,6 @@
 """The rows of pools. Every write to them goes through `allocation.services`."""
 
-from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass
+from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass, Share
 from allocation.models.dealings import Grant, Release, Request, RequestKind, RequestState
 from allocation.models.ledger import (
     CAPACITY_KINDS,
@@ -32,4 +32,5 @@ __all__ = [
     "RequestKind",
     "RequestState",
     "ResourceClass",
+    "Share",
 ]

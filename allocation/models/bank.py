@@ -95,6 +95,40 @@ class ResourceClass(models.Model):
         return self.key
 
 
+class Share(models.Model):
+    """What a group of processes has of a pool: a reserve and a limit by class.
+
+    The pool knows the group by an opaque `ref`. Written under the pool's lock, as decisions read it
+    there; `allocation.rules.shares` says what the numbers mean.
+    """
+
+    pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="shares")
+    ref = models.CharField(max_length=200, help_text="what the owner knows the group by")
+    name = models.CharField(max_length=100)
+    reserved = ArrayField(
+        models.IntegerField(), help_text="units left to its own processes, by class"
+    )
+    limits = ArrayField(
+        models.IntegerField(),
+        help_text="the most that its processes may claim while they hold something, by class",
+    )
+
+    class Meta:
+        ordering = ["pool", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "ref"], name="one_share_per_ref"),
+            models.CheckConstraint(
+                condition=Natural(F("reserved")), name="share_reserved_is_never_negative"
+            ),
+            models.CheckConstraint(
+                condition=Within(F("reserved"), F("limits")), name="share_reserved_within_limits"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ProcessState(models.TextChoices):
     """Whether a process may still ask.
 
@@ -124,6 +158,13 @@ class Process(models.Model):
     label = models.CharField(max_length=200)
     run_ref = models.CharField(
         max_length=200, help_text="what the owner knows this process by; opaque to the pool"
+    )
+    share = models.ForeignKey(
+        Share,
+        models.PROTECT,
+        null=True,
+        related_name="processes",
+        help_text="the share whose reserve and limit it has; empty: none",
     )
     max_claim = ArrayField(models.IntegerField())
     allocated = ArrayField(models.IntegerField())

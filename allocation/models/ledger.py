@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from allocation.fields import ClockTimestamp
-from allocation.models.bank import Pool, Process
+from allocation.models.bank import Pool, Process, Share
 
 
 class EventKind(models.TextChoices):
@@ -38,6 +38,8 @@ class EventKind(models.TextChoices):
     CLASS_ADDED = "class_added", "resource class added (the new capacity)"
     RULES_CHANGED = "rules_changed", "bypass limit changed (nothing)"
     PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
+    SHARE_RESERVED = "share_reserved", "reserve of a share changed (the new reserve)"
+    SHARE_LIMITED = "share_limited", "limit of a share changed (the new limit)"
 
 
 #: looked for by kind: frequent events are found quickly, and rare ones by an index that hardly ever
@@ -72,6 +74,15 @@ class Event(models.Model):
         related_name="events",
     )
     epoch = models.BigIntegerField(null=True)
+    share = models.ForeignKey(
+        Share,
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="events",
+        help_text="the share that changed, or that a registered process has",
+    )
     request_id = models.UUIDField(null=True)
     grant_id = models.BigIntegerField(null=True)
     amounts = ArrayField(models.IntegerField())

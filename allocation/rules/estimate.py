@@ -11,8 +11,9 @@ upon. So an estimate is no promise, and is never told without what it assumes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import ceil
 
 from allocation.rules import banker
@@ -45,6 +46,7 @@ class HoldingProcess:
     term: HoldingTerm | None = None
     #: it waits in line and holds only in what is played forward
     is_ahead: bool = False
+    share: int | None = None
 
     @property
     def is_reserved(self) -> bool:
@@ -65,6 +67,7 @@ class WaitingRequest:
     leaves: Vector = ()
     #: how many are before it in line, if those are more than stand before it here
     ahead: int = 0
+    share: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def estimate_starts(
     *,
     is_naive: bool = False,
     keeps_turn: int | None = None,
+    limits: Mapping[int, Vector] | None = None,
 ) -> list[Estimate]:
     """An estimate for each of `waiters`, who stand in the order of their turns.
 
@@ -96,10 +100,10 @@ def estimate_starts(
 
     keeps_turn: the process whose request has been passed so often that no process that holds
     nothing may pass it again.
+    limits: what those of a share may claim at most while they hold something.
     """
-    served = _BankForecast(available, tenants, is_naive=is_naive).serve(
-        waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn
-    )
+    forecast = _BankForecast(available, tenants, is_naive=is_naive, limits=limits or {})
+    served = forecast.serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
     estimates = []
     for place, waiter in enumerate(waiters):
         if waiter.process in served:
@@ -120,8 +124,14 @@ class _BankForecast:
     """The pool played forward from now; `clock` counts seconds."""
 
     def __init__(
-        self, available: Vector, tenants: Sequence[HoldingProcess], *, is_naive: bool
+        self,
+        available: Vector,
+        tenants: Sequence[HoldingProcess],
+        *,
+        is_naive: bool,
+        limits: Mapping[int, Vector],
     ) -> None:
+        self.limits = limits
         self.clock = 0.0
         self.available = available
         self.is_naive = is_naive
@@ -159,6 +169,8 @@ class _BankForecast:
         beside = banker.plus(waiter.amounts, waiter.leaves) if waiter.leaves else waiter.amounts
         if not banker.fits(beside, self.available):
             return False
+        if waiter.process not in self.holders and not self._is_within_share(waiter):
+            return False
         if self.is_naive:
             return True
         rows = [
@@ -175,17 +187,33 @@ class _BankForecast:
         state = State(self.available, maximum, (held, *(tenant.allocation for tenant in rows)))
         return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is BankVerdict.GRANT
 
+    def _is_within_share(self, waiter: WaitingRequest) -> bool:
+        limit = self.limits.get(waiter.share or 0)
+        members = (one.maximum for one in self.holders.values() if one.share == waiter.share)
+        return limit is None or banker.fits(reduce(banker.plus, members, waiter.maximum), limit)
+
     def _grant(self, waiter: WaitingRequest) -> None:
         self.available = banker.minus(self.available, waiter.amounts)
         before = self.holders.get(waiter.process)
         held = banker.plus(before.allocation, waiter.amounts) if before else waiter.amounts
         self.holders[waiter.process] = HoldingProcess(
-            waiter.process, waiter.label, waiter.maximum, held, before.term if before else None
+            waiter.process,
+            waiter.label,
+            waiter.maximum,
+            held,
+            before.term if before else None,
+            share=waiter.share,
         )
         if before is None and waiter.usual is not None:
             term = HoldingTerm(waiter.usual, waiter.usual)
             self.holders[waiter.process] = HoldingProcess(
-                waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True
+                waiter.process,
+                waiter.label,
+                waiter.maximum,
+                held,
+                term,
+                is_ahead=True,
+                share=waiter.share,
             )
             self.ends[waiter.process] = self.clock + waiter.usual
 

@@ -2,17 +2,21 @@
 
 A strict queue deadlocks: its head waits for units of a holder that stands behind it. So turns bind
 only processes that hold nothing, and nothing here ever refuses one that holds something; a holder
-can finish, and gives back what it holds. Three rules:
+can finish, and gives back what it holds. Four rules:
 
 - *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the
   first in turn has been passed `limit` times, a process that holds nothing may no longer pass it.
   Only those that held something at that moment still can, a bounded number of times before they
-  finish; what they return then stays free until the first fits.
+  finish; what they return then stays free until the first fits. One that the limit of its share
+  keeps back counts as first only for its own share: it would keep all others from units that it may
+  not have.
 - *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So
   waiting lifts all alike, and of the starts that come after it a waiter is overtaken only by
   those that come within (highest - its own priority) * LIFT: at most 20 minutes.
-- *Reserve.* The last `reserved` units of a class are left to urgent starts, except to one that asks
-  for so much that it could never be served otherwise.
+- *Reserve.* The last `reserved` units of a class are left to urgent starts, and what the shares of
+  others have set aside to those, except to one that asks for so much that it could never be served
+  otherwise.
+- *Limit of a share.* See `allocation.rules.shares`.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from allocation.rules.banker import BankVerdict, Vector, fits, minus
+from allocation.rules.banker import BankVerdict, Vector, fits, minus, plus
 
 PRIORITIES = range(-10, 11)
 URGENT = 10
@@ -33,6 +37,7 @@ class QueueVerdict(Enum):
 
     WAIT_TURN = "wait_turn"
     WAIT_RESERVED = "wait_reserved"
+    WAIT_SHARE = "wait_share"
 
 
 AnyVerdict = BankVerdict | QueueVerdict
@@ -54,6 +59,15 @@ class QueuedRequest:
     amounts: Vector
     holds: bool
     priority: int = 0
+    #: Max of its process, and the most that its share has room for; None: no limit binds it
+    claim: Vector = ()
+    room: Vector | None = None
+    #: what the other shares have set aside; empty: nothing
+    set_aside: Vector = ()
+
+    @property
+    def is_within_share(self) -> bool:
+        return self.room is None or fits(self.claim, self.room)
 
     @property
     def lift(self) -> timedelta:
@@ -85,19 +99,23 @@ def refusal(
     """
     if asker.holds:
         return None
+    if not asker.is_within_share:
+        return QueueVerdict.WAIT_SHARE
     if passed is not None and passed >= rules.limit:
         return QueueVerdict.WAIT_TURN
-    if asker.priority < URGENT and not fits(
-        kept_back(rules, asker.amounts), minus(available, asker.amounts)
-    ):
+    if not fits(kept_back(rules, asker), minus(available, asker.amounts)):
         return QueueVerdict.WAIT_RESERVED
     return None
 
 
-def kept_back(rules: TurnRules, amounts: Vector) -> Vector:
-    """What a start of these amounts must leave free, unless it is urgent."""
-    entries = zip(rules.reserved, rules.capacity, amounts, strict=True)
+def kept_back(rules: TurnRules, asker: QueuedRequest) -> Vector:
+    """What must stay free beside a request of one that holds nothing."""
+    none = (0,) * len(rules.capacity)
+    if asker.holds:
+        return none
+    urgent = none if asker.priority >= URGENT else rules.reserved
+    kept = plus(urgent, asker.set_aside or none)
     return tuple(
-        min(reserved, max(0, capacity - asked)) if asked else 0
-        for reserved, capacity, asked in entries
+        min(units, max(0, capacity - asked)) if asked else 0
+        for units, capacity, asked in zip(kept, rules.capacity, asker.amounts, strict=True)
     )

@@ -14,7 +14,7 @@ from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
 #: turns and reserves bind only those that hold nothing; who waits for them could have had the units
-TURNS = {"wait_turn", "wait_reserved"}
+TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 
 
 @dataclass
@@ -59,6 +59,13 @@ class Proof:
 
     def _judge_grant(self, entry: LedgerEntry) -> None:
         self.decisions += 1
+        began = self.bank.held[entry.process] == entry.amounts
+        if began and self.bank.beyond_share(entry.process):
+            raise Breach(
+                entry,
+                f"a grant to process {entry.process}, which held nothing",
+                f"that the limit of share {self.bank.shares[entry.process]} keeps it back",
+            )
         if not self.is_banker:
             return
         state, rows = self.bank.state()
@@ -94,6 +101,8 @@ class Proof:
                     entry.verdict,
                     f"{found.value}, and turns bind only those that hold nothing",
                 )
+            if entry.verdict == "wait_share" and not self.bank.beyond_share(entry.process):
+                raise Breach(entry, entry.verdict, "room within the limit of its share")
         elif found is BankVerdict.GRANT:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
         elif entry.verdict != found.value:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 from uuid import UUID
 
 from allocation.rules.banker import State, Vector, fits, minus, plus
+from allocation.rules.shares import NO_LIMIT
 
 
 class LedgerEntry(NamedTuple):
@@ -26,6 +28,8 @@ class LedgerEntry(NamedTuple):
     after: Vector
     verdict: str
     sequence: tuple[int, ...]
+    #: the share that changed, or that a registered process has
+    share: int | None = None
 
 
 class Breach(Exception):
@@ -66,6 +70,10 @@ class LedgerReplay:
     #: processes whose units are reserved
     kept: set[int] = field(default_factory=set)
     waiting: dict[UUID, LedgerWait] = field(default_factory=dict)
+    #: the share of each process that has one
+    shares: dict[int, int] = field(default_factory=dict)
+    #: by share, what those of its processes may claim that hold something
+    limits: dict[int, Vector] = field(default_factory=dict)
     #: whether the next change of limits may be unsafe
     overrides: bool = False
     #: how many events of each kind there were
@@ -107,6 +115,17 @@ class LedgerReplay:
             tuple(self.held[one] for one in rows),
         ), rows
 
+    def beyond_share(self, process: int) -> bool:
+        """Whether a process and those of its share that hold something claim beyond the limit."""
+        share = self.shares.get(process)
+        limit = None if share is None else self.limits.get(share)
+        members = [
+            claim
+            for one, claim in self.claims.items()
+            if self.shares.get(one) == share and (one == process or any(self.held[one]))
+        ]
+        return limit is not None and not fits(reduce(plus, members), limit)
+
     def _expect_balance(self, entry: LedgerEntry) -> None:
         if entry.after != self.available:
             raise Breach(entry, f"Available after it {entry.after}", self.available)
@@ -139,6 +158,8 @@ class LedgerReplay:
             entry.amounts,
             (0,) * len(entry.amounts),
         )
+        if entry.share is not None:
+            self.shares[entry.process] = entry.share
 
     def _granted(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request(entry), None)
@@ -186,6 +207,7 @@ class LedgerReplay:
         if any(wait.process == entry.process for wait in self.waiting.values()):
             raise Breach(entry, f"that process {entry.process} finished", "that it still waits")
         del self.claims[entry.process], self.held[entry.process]
+        self.shares.pop(entry.process, None)
 
     def _kept(self, entry: LedgerEntry) -> None:
         self._expect_all(entry)
@@ -203,6 +225,11 @@ class LedgerReplay:
         self._held(entry)
         self.claims[entry.process] = entry.amounts
 
+    def _share_limited(self, entry: LedgerEntry) -> None:
+        if entry.share is None:
+            raise Breach(entry, "no share", "that there must be one")
+        self.limits[entry.share] = entry.amounts
+
     def _overridden(self, entry: LedgerEntry) -> None:
         self.overrides = True
 
@@ -211,6 +238,10 @@ class LedgerReplay:
         self.in_use = _grown(self.in_use, length)
         self.claims = {one: _grown(claim, length) for one, claim in self.claims.items()}
         self.held = {one: _grown(held, length) for one, held in self.held.items()}
+        self.limits = {
+            share: limit + (NO_LIMIT,) * (length - len(limit))
+            for share, limit in self.limits.items()
+        }
         self.waiting = {
             one: wait._replace(amounts=_grown(wait.amounts, length))
             for one, wait in self.waiting.items()
@@ -274,4 +305,6 @@ MOVES: dict[str, Callable[[LedgerReplay, LedgerEntry], None]] = {
     "rules_changed": LedgerReplay._nothing,
     "reserved_set": LedgerReplay._nothing,
     "priority_changed": LedgerReplay._nothing,
+    "share_reserved": LedgerReplay._nothing,
+    "share_limited": LedgerReplay._share_limited,
 }

@@ -14,10 +14,11 @@ from allocation.services.limits import (
 )
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import add_class, create_pool, register_process
-from allocation.services.previews import preview_limits, preview_process
+from allocation.services.previews import preview_limits, preview_process, preview_share
 from allocation.services.releases import finish_process, release_resources
 from allocation.services.requests import cancel_request, request_resources
 from allocation.services.reservations import check_keep_seconds, keep_resources, resume_kept
+from allocation.services.shares import change_share, ensure_share
 from allocation.values import (
     LimitsPreview,
     NewClass,
@@ -30,6 +31,7 @@ from allocation.values import (
     ReleaseStatus,
     RequestOutcome,
     Reservation,
+    ShareLimits,
 )
 
 __all__ = [
@@ -46,13 +48,16 @@ __all__ = [
     "RequestKind",
     "RequestOutcome",
     "Reservation",
+    "ShareLimits",
     "add_class",
     "cancel_request",
     "change_claim",
     "change_limits",
     "change_process",
+    "change_share",
     "check_keep_seconds",
     "create_pool",
+    "ensure_share",
     "finish_process",
     "forget_sent",
     "is_holder",
@@ -61,6 +66,7 @@ __all__ = [
     "mark_sent",
     "preview_limits",
     "preview_process",
+    "preview_share",
     "pump_pool",
     "reap_expired",
     "register_process",

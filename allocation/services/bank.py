@@ -26,6 +26,7 @@ from allocation.reasons import Parties, Party, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Decision, State, Vector
 from allocation.rules.fairness import AnyVerdict
+from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.services.ledger_writes import write_grant, write_release, write_shift
 from allocation.services.rows import (
     PoolSurroundings,
@@ -62,6 +63,7 @@ class Bank:
     holders: dict[int, UnitHolder]
     available: Vector
     has_waiters: bool
+    shares: dict[int, ShareTerms] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     has_begun: bool = False
 
@@ -80,6 +82,16 @@ class Bank:
         """
         found: dict[int, Held] = {**self.holders, **self.processes}
         return found.values()
+
+    @property
+    def share_use(self) -> ShareUse:
+        """The shares, and who holds something at this moment."""
+        members = (
+            Member(p.share_id, p.label, tuple(p.max_claim), tuple(p.allocated))
+            for p in self.matter
+            if any(p.allocated)
+        )
+        return ShareUse(self.shares, tuple(members) if self.shares else ())
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
         """Amounts by class key in class order; a class not named is 0.
@@ -236,6 +248,7 @@ class Bank:
         before: Vector | None = None,
         reason: str = "",
         sequence: tuple[int, ...] = (),
+        share: int | None = None,
     ) -> None:
         """Add an event.
 
@@ -256,6 +269,7 @@ class Bank:
                 kind=kind,
                 process=process,
                 epoch=process.epoch if process else None,
+                share_id=share,
                 request_id=request.pk if request else None,
                 amounts=list(told),
                 available_before=list(self.available if before is None else before),
@@ -324,7 +338,13 @@ def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
 
 def _opened(pool: Pool, around: PoolSurroundings) -> Bank:
     return Bank(
-        pool, around.units, around.named, around.holders, tuple(pool.available), around.has_waiters
+        pool,
+        around.units,
+        around.named,
+        around.holders,
+        tuple(pool.available),
+        around.has_waiters,
+        around.shares,
     )
 
 

@@ -8,6 +8,7 @@ from allocation.errors import (
     CapacityWouldBeUnsafe,
     ClaimBelowHoldings,
     ClaimExceedsCapacity,
+    ClaimExceedsShare,
     ClaimWouldBeUnsafe,
     OverrideNeedsReason,
 )
@@ -15,6 +16,7 @@ from allocation.models import EventKind, Policy, Process, ProcessState, RequestS
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 from allocation.rules.fairness import PRIORITIES
+from allocation.rules.shares import beyond
 from allocation.services.bank import Bank
 from allocation.values import Override
 
@@ -30,6 +32,28 @@ def check_claim_fits(bank: Bank, claim: Vector) -> None:
     for key, units, capacity in zip(bank.keys, claim, bank.pool.capacity, strict=True):
         if units > capacity:
             raise ClaimExceedsCapacity(resource=key, claim=units, capacity=capacity)
+
+
+def check_share_covers(
+    bank: Bank, share: int | None, claim: Vector, holder: Process | None = None
+) -> None:
+    """Raise ClaimExceedsShare if no process of the share could start with the claim; for one that
+    holds something, if the claims of the others leave no room for it.
+    """
+    if share is None:
+        return
+    others = (0,) * len(claim)
+    if holder is not None and any(holder.allocated):
+        others = banker.minus(bank.share_use.claimed(share), tuple(holder.max_claim))
+    limits = bank.shares[share].limits
+    for j in beyond(banker.plus(others, claim), limits):
+        raise ClaimExceedsShare(
+            resource=bank.keys[j],
+            claim=claim[j],
+            share=bank.shares[share].name,
+            limit=limits[j],
+            claimed_by_others=others[j],
+        )
 
 
 def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:

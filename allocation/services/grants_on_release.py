@@ -13,15 +13,23 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q, Value
 
+from allocation.fields import Within
 from allocation.models import OutboxKind, Process, Request
 from allocation.rules.banker import BankVerdict, Vector
 from allocation.rules.fairness import URGENT, AnyVerdict, QueueVerdict
 from allocation.rules.safety import fits
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.transaction import bank_transaction
-from allocation.services.turns import asker_of, first_before, in_turn, reach_of, settle_turn
+from allocation.services.turns import (
+    MAX_CLAIM,
+    asker_of,
+    first_before,
+    in_turn,
+    reach_of,
+    settle_turn,
+)
 
 #: each different amounts once: as many steps in an index as there are of them
 AMOUNTS = """
@@ -72,8 +80,14 @@ class WaitQueue:
         if any(process.allocated):
             return
         also = Q(process__holding=True)
+        if isinstance(verdict, QueueVerdict) and self._bank.shares:
+            # Another share has another limit, another reserve and perhaps another first in turn.
+            also |= ~Q(process__share=process.share_id)
         if verdict is BankVerdict.WAIT_UNSAFE:
             also |= ~Q(process__max_claim=process.max_claim)
+        elif verdict is QueueVerdict.WAIT_SHARE:
+            room = list(self._bank.share_use.room(process.share_id) or ())
+            also |= Q(Within(F("process__max_claim"), Value(room, output_field=MAX_CLAIM)))
         elif verdict is QueueVerdict.WAIT_RESERVED:
             also |= Q(process__priority__gte=URGENT)
         self._wanted &= also
@@ -107,14 +121,25 @@ def pump(bank: Bank) -> int:
 
     One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe
     before it. A process that holds nothing passes the first that could not be served only as often
-    as the pool's bypass limit allows.
+    as the pool's bypass limit allows. But a grant may use up the limit of a share, and a
+    start that this keeps back no longer keeps others from their turn; so where there are shares,
+    another pass follows.
     """
-    if not bank.has_waiters:
-        return 0
+    granted = 0
+    while bank.has_waiters and granted < GRANTS_PER_TRANSACTION:
+        more = _serve_in_turn(bank, GRANTS_PER_TRANSACTION - granted)
+        granted += more
+        if not more or not bank.shares:
+            break
+    return granted
+
+
+def _serve_in_turn(bank: Bank, most: int) -> int:
+    """One pass over those who wait."""
     granted, reach = 0, reach_of(bank)
     for line, request in grantable_requests(bank):
         process = bank.processes.setdefault(request.process_id, request.process)
-        asker = asker_of(process, tuple(request.amounts))
+        asker = asker_of(bank, process, tuple(request.amounts))
         decision = bank.verdict_on(process, asker.amounts)
         is_bound = decision.verdict is BankVerdict.GRANT and not asker.holds
         first = first_before(bank, request, reach) if is_bound else None
@@ -122,7 +147,7 @@ def pump(bank: Bank) -> int:
         if verdict is not BankVerdict.GRANT:
             line.note_refused(process, verdict)
             continue
-        if granted == GRANTS_PER_TRANSACTION:
+        if granted == most:
             bank.post(OutboxKind.PUMP)
             break
         bank.grant(request, decision)

@@ -24,6 +24,7 @@ from allocation.services.checks import (
     check_claims_within,
     check_priority,
     check_safe,
+    check_share_covers,
 )
 from allocation.services.grants_on_release import pump
 from allocation.services.transaction import bank_transaction
@@ -167,6 +168,8 @@ def _put_claim(
     claim = tuple(named[j] if key in maximum else old[j] for j, key in enumerate(bank.keys))
     check_claim_covers(bank, process, claim)
     check_claim_fits(bank, claim)
+    if not banker.fits(claim, old):
+        check_share_covers(bank, process.share_id, claim, process)
     process.max_claim = list(claim)
     stuck = (
         ()
@@ -184,6 +187,6 @@ def _put_priority(bank: Bank, process: Process, priority: int) -> None:
     process.priority = priority
     process.save(update_fields=["priority"])
     for request in Request.objects.filter(process=process, state=RequestState.WAITING):
-        request.turn = request.created_at - asker_of(process, tuple(request.amounts)).lift
+        request.turn = request.created_at - asker_of(bank, process, tuple(request.amounts)).lift
         request.save(update_fields=["turn"])
     bank.log(EventKind.PRIORITY_CHANGED, process, reason=said)

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from django.db import IntegrityError, connection, transaction
 
-from allocation.errors import BadClasses, BadPolicy, ClassKeyTaken, PoolNameTaken, UnknownPool
+from allocation.errors import (
+    BadClasses,
+    BadPolicy,
+    ClassKeyTaken,
+    PoolNameTaken,
+    UnknownPool,
+    UnknownShare,
+)
 from allocation.models import (
     EventKind,
     Grant,
@@ -20,8 +27,9 @@ from allocation.models import (
     Request,
     ResourceClass,
 )
+from allocation.rules.shares import NO_LIMIT
 from allocation.services.bank import locked_bank
-from allocation.services.checks import check_claim_fits, check_priority
+from allocation.services.checks import check_claim_fits, check_priority, check_share_covers
 from allocation.services.transaction import bank_transaction
 from allocation.values import NewClass
 
@@ -103,6 +111,7 @@ def register_process(
     maximum: Mapping[str, int],
     priority: int = 0,
     after_epoch: int = 0,
+    share: int | None = None,
 ) -> Process:
     """Let a process into the pool with its claim by class; a class not named is claimed 0.
 
@@ -110,8 +119,9 @@ def register_process(
     once even, that one is returned as it stands.
 
     after_epoch: the latest epoch of a finished process in whose place it comes, so that no epoch is
-    used twice. Raises UnknownPool, UnknownResource, BadAmount, BadPriority, ClaimExceedsCapacity. A
-    claim within capacity is always safe.
+    used twice. share: whose reserve and limit it has (`ensure_share`). Raises UnknownPool,
+    UnknownResource, BadAmount, BadPriority, ClaimExceedsCapacity, UnknownShare, ClaimExceedsShare.
+    A claim within capacity is always safe.
     """
     check_priority(priority)
     with locked_bank(pool) as bank:
@@ -123,16 +133,20 @@ def register_process(
             ).first()
         ):
             return known
+        if share is not None and share not in bank.shares:
+            raise UnknownShare(share=share)
+        check_share_covers(bank, share, claim)
         process = Process.objects.create(
             pool=bank.pool,
             label=label,
             run_ref=run_ref,
+            share_id=share,
             max_claim=list(claim),
             allocated=[0] * len(claim),
             priority=priority,
             epoch=after_epoch,
         )
-        bank.log(EventKind.REGISTERED, process, amounts=claim)
+        bank.log(EventKind.REGISTERED, process, amounts=claim, share=share)
         return process
 
 
@@ -174,6 +188,11 @@ def _grow(pool: Pool, capacity: int) -> None:
             "UPDATE allocation_pool SET capacity = capacity || %s, available = available || %s, "
             "reserved = reserved || 0 WHERE id = %s",
             [capacity, capacity, pool.pk],
+        )
+        cursor.execute(
+            "UPDATE allocation_share SET reserved = reserved || 0, limits = limits || %s "
+            "WHERE pool_id = %s",
+            [NO_LIMIT, pool.pk],
         )
         for model, columns, of_pool in ARRAYS:
             grown = ", ".join(f"{column} = {column} || 0" for column in columns)

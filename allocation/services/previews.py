@@ -15,15 +15,27 @@ from allocation.errors import (
     CapacityWouldBeUnsafe,
     ClaimWouldBeUnsafe,
     UnknownProcess,
+    UnknownShare,
 )
-from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState
+from allocation.models import (
+    Event,
+    EventKind,
+    Pool,
+    Process,
+    ProcessState,
+    Request,
+    RequestState,
+    Share,
+)
 from allocation.rules import banker
 from allocation.rules.banker import Vector
-from allocation.rules.fairness import URGENT, TurnRules, kept_back
+from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back
+from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.services.limits import ChangedLimits, put_limits, put_process
+from allocation.services.shares import put_share
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
-from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits
+from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits, ShareLimits
 
 #: lets a preview look behind the refusal of an unsafe change; it is rolled back in any case
 DRY = Override(by="preview", reason="to see who would be stuck")
@@ -46,12 +58,23 @@ def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
     return _tried(pool, lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
 
 
+@bank_transaction
+def preview_share(*, share: int, limits: ShareLimits) -> LimitsPreview:
+    """What `change_share` would do now. Nothing changes."""
+    pool = Share.objects.filter(pk=share).values_list("pool_id", flat=True).first()
+    if pool is None:
+        raise UnknownShare(share=share)
+    return _tried(pool, lambda: put_share(share, limits), CapacityWouldBeUnsafe)
+
+
 @dataclass(frozen=True)
 class _Claim:
     label: str
+    share: int | None
     maximum: Vector
     need: Vector
-    is_bound: bool  # by what is reserved for urgent work
+    holds: bool
+    priority: int
 
 
 @dataclass(frozen=True)
@@ -64,6 +87,7 @@ class _PoolLimits:
     available: Vector
     rules: TurnRules
     claims: dict[int, _Claim]
+    use: ShareUse
 
     @classmethod
     def of(cls, pool: int) -> _PoolLimits:
@@ -72,17 +96,29 @@ class _PoolLimits:
         claims = {
             pk: _Claim(
                 label,
+                share,
                 tuple(claim),
                 banker.minus(tuple(claim), tuple(held)),
-                not any(held) and priority < URGENT,
+                any(held),
+                priority,
             )
-            for pk, label, claim, held, priority in active.values_list(
-                "pk", "label", "max_claim", "allocated", "priority"
+            for pk, label, share, claim, held, priority in active.values_list(
+                "pk", "label", "share", "max_claim", "allocated", "priority"
             )
         }
+        terms = {
+            one.pk: ShareTerms(one.name, tuple(one.reserved), tuple(one.limits))
+            for one in row.shares.all()
+        }
+        members = tuple(
+            Member(one.share, one.label, one.maximum, banker.minus(one.maximum, one.need))
+            for one in claims.values()
+            if one.holds
+        )
         keys = tuple(row.classes.values_list("key", flat=True))
         capacity, available = tuple(row.capacity), tuple(row.available)
-        return cls(row.version, keys, capacity, available, rules_of(row), claims)
+        use = ShareUse(terms, members)
+        return cls(row.version, keys, capacity, available, rules_of(row), claims, use)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
         """Who claims more than there would be."""
@@ -95,15 +131,19 @@ class _PoolLimits:
 
     def at_once(self, available: Vector) -> set[int]:
         """Who could get all it may still ask for without a wait."""
-        beside = {
-            pk: kept_back(self.rules, claim.need) if claim.is_bound else (0,) * len(available)
-            for pk, claim in self.claims.items()
-        }
-        return {
-            pk
-            for pk, claim in self.claims.items()
-            if banker.fits(banker.plus(claim.need, beside[pk]), available)
-        }
+        return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
+
+    def _gets_all_at_once(self, claim: _Claim, available: Vector) -> bool:
+        asker = QueuedRequest(
+            claim.need,
+            claim.holds,
+            claim.priority,
+            claim.maximum,
+            self.use.room(claim.share),
+            self.use.set_aside(claim.share),
+        )
+        beside = banker.plus(claim.need, kept_back(self.rules, asker))
+        return banker.fits(beside, available) and (claim.holds or asker.is_within_share)
 
 
 def _tried(
@@ -145,4 +185,9 @@ def _describe_change(
         served=tuple(served.values_list("process__label", flat=True)),
         waiting=tuple(waiting.values_list("process__label", flat=True)),
         would_wait=tuple(claim.label for pk, claim in before.claims.items() if pk in late),
+        would_wait_shares=tuple(
+            terms.name
+            for share, terms in after.use.terms.items()
+            if any(before.claims[pk].share == share for pk in late)
+        ),
     )

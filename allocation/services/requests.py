@@ -142,11 +142,11 @@ def _decide(
     bank: Bank, process: Process, request: Request, deadline_seconds: float | None
 ) -> RequestOutcome:
     wanted = tuple(request.amounts)
-    asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
+    asker, decision = asker_of(bank, process, wanted), bank.verdict_on(process, wanted)
     ahead = (
         None
         if asker.holds or decision.verdict is not BankVerdict.GRANT
-        else first_ahead(bank, asker)
+        else first_ahead(bank, process, asker)
     )
     verdict = settle_turn(bank, asker, decision, ahead)
     if verdict is BankVerdict.GRANT:
@@ -155,7 +155,7 @@ def _decide(
     if deadline_seconds is not None:
         request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
     reason = (
-        queue_reason(bank, asker, verdict, ahead)
+        queue_reason(bank, process, asker, verdict, ahead)
         if isinstance(verdict, QueueVerdict)
         else bank.reason_of(process, wanted, verdict)
     )

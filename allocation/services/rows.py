@@ -20,6 +20,7 @@ from django.db.models import Model
 
 from allocation.models import Pool, Process
 from allocation.rules.banker import Vector
+from allocation.rules.shares import ShareTerms
 from allocation.services.transaction import in_one_go, planned_cursor
 
 M = TypeVar("M", bound=Model)
@@ -30,6 +31,7 @@ class UnitHolder(NamedTuple):
 
     pk: int
     label: str
+    share_id: int | None
     max_claim: list[int]
     allocated: list[int]
     kept_until: datetime | None
@@ -46,6 +48,7 @@ class PoolSurroundings:
     named: dict[int, Process]
     #: those that hold something, by id
     holders: dict[int, UnitHolder]
+    shares: dict[int, ShareTerms]
 
 
 def lock_pool(pool: int) -> Pool | None:
@@ -72,13 +75,14 @@ def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
             classes.execute(
                 "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
                 " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s "
-                "AND waits.state = 'waiting')"
+                "AND waits.state = 'waiting'), ARRAY(SELECT json_build_array(id, name, reserved, "
+                "limits) FROM allocation_share WHERE pool_id = %s ORDER BY id)"
                 " FROM allocation_resourceclass WHERE pool_id = %s",
-                [pool.pk, pool.pk],
+                [pool.pk, pool.pk, pool.pk],
             )
             holding.execute(
-                "SELECT id, label, max_claim, allocated, kept_until FROM allocation_process "
-                "WHERE holding AND pool_id = %s ORDER BY id",
+                "SELECT id, label, share_id, max_claim, allocated, kept_until "
+                "FROM allocation_process WHERE holding AND pool_id = %s ORDER BY id",
                 [pool.pk],
             )
             _select(
@@ -88,11 +92,18 @@ def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
                 list(named),
                 pool.pk,
             )
-        keys, units, has_waiters = classes.fetchone()
+        keys, units, has_waiters, shares = classes.fetchone()
         holders = {row[0]: UnitHolder(*row) for row in holding.fetchall()}
         processes = {process.pk: process for process in _read(others, Process)}
     return PoolSurroundings(
-        dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders
+        dict(zip(keys or [], units or [], strict=True)),
+        has_waiters,
+        processes,
+        holders,
+        {
+            pk: ShareTerms(name, tuple(reserved), tuple(limits))
+            for pk, name, reserved, limits in shares
+        },
     )
 
 

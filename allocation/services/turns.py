@@ -11,10 +11,11 @@ from django.db.models import F, Q, QuerySet, Value
 
 from allocation.fields import ClockTimestamp, Within
 from allocation.models import Pool, Process, Request, RequestState
-from allocation.reasons import FirstInTurn, explain_queue
+from allocation.reasons import FirstInTurn, OwnShare, explain_queue
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, Decision, Vector
 from allocation.rules.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules
+from allocation.rules.shares import NO_LIMIT
 from allocation.services.bank import Bank
 from allocation.wording import UnitWords
 
@@ -30,33 +31,64 @@ def in_turn(pool: Pool) -> QuerySet[Request]:
     return waiting.order_by("turn", "seq").select_related("process")
 
 
-def asker_of(process: Process, amounts: Vector) -> QueuedRequest:
-    return QueuedRequest(amounts, any(process.allocated), process.priority)
+def asker_of(bank: Bank, process: Process, amounts: Vector) -> QueuedRequest:
+    use, claim = bank.share_use, tuple(process.max_claim)
+    return QueuedRequest(
+        amounts,
+        any(process.allocated),
+        process.priority,
+        claim,
+        use.room(process.share_id),
+        use.set_aside(process.share_id),
+    )
 
 
 def rules_of(pool: Pool) -> TurnRules:
     return TurnRules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
 
 
-def first_ahead(bank: Bank, asker: QueuedRequest) -> Request | None:
+def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request | None:
     """The first in turn, if its turn is before that of a process that asks now; without those that
-    reservations hold off.
+    reservations hold off, or the limits of other shares.
     """
     if not bank.has_waiters:
         return None
     reach = Value(list(reach_of(bank)), output_field=MAX_CLAIM)
     ahead = in_turn(bank.pool).filter(
-        Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift
+        _may_be_first(bank, process),
+        Within(F("process__max_claim"), reach),
+        turn__lte=ClockTimestamp() - asker.lift,
     )
     return ahead.first()
 
 
 def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
-    """The first in turn that a grant would pass; without those whom reservations hold off."""
+    """The first in turn that a grant would pass; without those whom reservations hold off, or the
+    limits of other shares.
+    """
     most = Value(list(reach), output_field=MAX_CLAIM)
     others = in_turn(bank.pool).exclude(pk=request.pk)
-    first = others.filter(Within(F("process__max_claim"), most)).first()
+    first = others.filter(
+        _may_be_first(bank, request.process), Within(F("process__max_claim"), most)
+    ).first()
     return first if first and (first.turn, first.seq) < (request.turn, request.seq) else None
+
+
+def _may_be_first(bank: Bank, asker: Process) -> Q:
+    """Leaves out whom the limit of another share keeps back: a grant to `asker` takes nothing from
+    it.
+    """
+    use, others = bank.share_use, Q()
+    for share, terms in bank.shares.items():
+        room = use.room(share)
+        if share == asker.share_id or room is None or min(terms.limits) == NO_LIMIT:
+            continue
+        most = Value(list(room), output_field=MAX_CLAIM)
+        others &= ~(
+            Q(process__share=share, process__holding=False)
+            & ~Q(Within(F("process__max_claim"), most))
+        )
+    return others
 
 
 def reach_of(bank: Bank) -> Vector:
@@ -82,9 +114,14 @@ def settle_turn(
 
 
 def queue_reason(
-    bank: Bank, asker: QueuedRequest, verdict: QueueVerdict, ahead: Request | None
+    bank: Bank,
+    process: Process,
+    asker: QueuedRequest,
+    verdict: QueueVerdict,
+    ahead: Request | None,
 ) -> str:
-    """Say in a sentence whose turn it is, or what is kept back."""
+    """Say in a sentence whose turn it is, what is kept back, or which limit is reached."""
     first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
     measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())
-    return explain_queue(verdict, rules_of(bank.pool), asker, measures, first).reason
+    shares = OwnShare(bank.share_use, process.share_id)
+    return explain_queue(verdict, rules_of(bank.pool), asker, measures, first, shares).reason

@@ -13,9 +13,9 @@ register = template.Library()
 
 
 @register.filter
-def grouped(number: int) -> str:
-    """`61,440`."""
-    return f"{number:,}"
+def grouped(number: int | None) -> str:
+    """`61,440`; None stands for a limit that is not set."""
+    return "no limit" if number is None else f"{number:,}"
 
 
 @register.filter

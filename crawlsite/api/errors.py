@@ -24,6 +24,7 @@ from allocation.errors import (
     UnknownPool,
     UnknownProcess,
     UnknownResource,
+    UnknownShare,
 )
 from crawling.errors import (
     BadOrder,
@@ -52,6 +53,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (NotFound, 404),
     (UnknownPool, 404),
     (UnknownProcess, 404),
+    (UnknownShare, 404),
     (UnknownEvent, 404),
     (LedgerUnreadable, 500),
     (RequestDataTooBig, 413),

@@ -68,9 +68,14 @@ def make_process() -> Callable[..., Process]:
         holding: tuple[int, ...] | None = None,
         *,
         run_ref: str = "",
+        share: int | None = None,
     ) -> Process:
         process = register_process(
-            pool=pool.pk, label=label, run_ref=run_ref or f"run:{label}", maximum=units(*maximum)
+            pool=pool.pk,
+            label=label,
+            run_ref=run_ref or f"run:{label}",
+            maximum=units(*maximum),
+            share=share,
         )
         if holding and any(holding):
             assert ask(process, holding).granted

@@ -9,6 +9,8 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from allocation.models import Event, Pool, Process
+from allocation.rules.shares import NO_LIMIT
+from allocation.services import ensure_share
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
 
@@ -289,3 +291,25 @@ def test_the_admin_site_names_things_as_the_product_does(bank):
 
     assert all(f">{name}<" in page for name in ("Resources", "Crawls", "DNS", "Queues and workers"))
     assert not any(name in page for name in ("Django_Rq", "Matrix cells", "Allocation<", "Urls"))
+
+
+def test_share_has_a_limit_or_none_and_its_page_shows_it(bank):
+    share = ensure_share(pool=bank.pk, ref="team/1", name="news")
+    page = reverse("admin:allocation_share_limits", args=[share.pk])
+    old = {"reserve.a": 0, "limit.a": "", "reserve.b": 0, "limit.b": ""}
+    administrator = log_in("administrator")
+
+    preview = administrator.post(page, {**old, "limit.a": 8, "preview": "1"}).content.decode()
+    assert "<td>no limit</td><td><strong>8</strong></td>" in preview
+    assert (
+        administrator.post(page, {**old, "limit.a": 8, "reserve.b": 2, "confirm": "1"}).status_code
+        == 302
+    )
+    share.refresh_from_db()
+    assert (share.limits, share.reserved) == ([8, NO_LIMIT], [0, 2])
+    administrator.post(page, {**old, "reserve.b": 2, "confirm": "1"})
+    share.refresh_from_db()
+    assert share.limits == [NO_LIMIT, NO_LIMIT]
+    shown = administrator.get(bank.get_absolute_url()).content.decode()
+    assert "Shares of teams" in shown
+    assert page in shown

@@ -104,12 +104,12 @@ def test_number_of_queries_does_not_grow_with_the_bank(
     contended, make_process, django_assert_num_queries
 ):
     pool = contended[0]
-    with django_assert_num_queries(7):  # five, and the savepoint of a test
+    with django_assert_num_queries(8):  # six, and the savepoint of a test
         bank_view(pool.pk)
     for label in "defgh":
         ask(make_process(pool, label, (6, 5)), (5, 5))
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         bank_view(pool.pk)
 
 

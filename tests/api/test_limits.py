@@ -12,6 +12,7 @@ from allocation.models import Event, Pool, Process
 from allocation.services import (
     NewClass,
     create_pool,
+    ensure_share,
     register_process,
     release_resources,
     request_resources,
@@ -211,3 +212,34 @@ def test_estimate_rests_on_shifts_that_were_finished(operator, people):
     assert wait["estimate"]["seconds"] is not None
     assert "shop gives back" in wait["estimate"]["sentence"]
     assert "usual 1 s shift" in wait["estimate"]["sentence"]
+
+
+def test_share_of_a_team_is_previewed_changed_and_shown(administrator, drives):
+    share = ensure_share(pool=drives.pk, ref="team/1", name="news")
+    register_process(
+        pool=drives.pk, label="idle", run_ref="", maximum={"tape_drives": 3}, share=share.pk
+    )
+    path, body = f"pools/{drives.pk}/shares/{share.pk}", {"limits": {"tape_drives": 3}}
+
+    _, told = administrator("PATCH", f"{path}?preview=1", body)
+    assert (told["allowed"], told["would_wait_shares"]) == (True, [])
+    status, bank = administrator("PATCH", path, {**body, "reserved": {"tape_drives": 2}})
+
+    assert status == 200
+    assert bank["shares"] == [
+        {
+            "id": share.pk,
+            "ref": "team/1",
+            "name": "news",
+            "held": [0],
+            "claimed": [0],
+            "reserved": [2],
+            "limits": [3],
+        }
+    ]
+    assert {p["name"]: p["share"] for p in bank["processes"]}["idle"] == share.pk
+    assert administrator("PATCH", path, {"limits": {"tape_drives": 2}})[0] == 409
+    assert administrator("PATCH", path, {})[0] == 422
+    assert administrator("PATCH", f"pools/{drives.pk}/shares/999", body)[0] == 404
+    changes = json.loads(LogEntry.objects.get().change_message)["changes"]
+    assert changes["reserve tape_drives"] == [0, 2]

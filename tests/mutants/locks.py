@@ -82,6 +82,16 @@ QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
         },
         locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
     ),
+    "pool row, before the limit of a share is read": (
+        "allocation_grant",
+        {
+            "bank allocation_pool := ": "is_limited boolean := EXISTS (SELECT "
+            "FROM allocation_share AS early WHERE 2147483647 > ANY (early.limits));\n"
+            "    bank allocation_pool := ",
+            "share.id = asker.share_id AND 2147483647 > ANY (share.limits)": "is_limited",
+        },
+        locks.test_start_sees_the_limit_that_was_lowered_while_it_waited_for_the_lock,
+    ),
     "second look at who waits, under the lock": (
         "allocation_locked",
         {"bank.id AND waits.state = 'waiting'": "bank.id AND false"},

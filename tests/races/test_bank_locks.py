@@ -10,9 +10,13 @@ from django.db import OperationalError, connection, transaction
 from allocation.errors import AlreadyStarted, BankBusy, WrongIsolation
 from allocation.models import Event, EventKind, Grant, Outbox, Request, RequestState
 from allocation.rules.banker import BankVerdict, Decision
+from allocation.rules.fairness import QueueVerdict
 from allocation.services import (
+    ShareLimits,
     cancel_request,
     change_claim,
+    change_share,
+    ensure_share,
     finish_process,
     pump_pool,
     register_process,
@@ -23,6 +27,7 @@ from allocation.services import (
 )
 from allocation.services import transaction as bank_transactions
 from allocation.services.bank import locked_bank
+from allocation.services.shares import put_share
 from tests.allocation.conftest import ask, held
 from tests.races.conftest import row_held, until_waiting
 
@@ -205,3 +210,35 @@ def test_other_isolation_than_read_committed_is_refused_by_the_server_too(make_p
 def test_bank_is_not_entered_within_a_transaction_of_the_callers(make_pool):
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         make_pool(1)
+
+
+def test_start_sees_the_limit_that_was_lowered_while_it_waited_for_the_lock(
+    make_pool, make_process, meanwhile
+):
+    """Read before the lock, the limit would have room for both."""
+    pool = make_pool(9)
+    share = ensure_share(pool=pool.pk, ref="team/1", name="news")
+    make_process(pool, "first", (4,), (1,), share=share.pk)
+    second = make_process(pool, "second", (4,), share=share.pk)
+
+    with transaction.atomic():
+        put_share(share.pk, ShareLimits(limits={"a": 5}))
+        rival = meanwhile(ask, process=second, amounts=(1,))
+        until_waiting(1)
+
+    assert rival.result().verdict is QueueVerdict.WAIT_SHARE
+    assert held(second) == (0,)
+
+
+def test_limit_waits_for_a_start_and_counts_it(make_pool, make_process, meanwhile):
+    pool = make_pool(9)
+    share = ensure_share(pool=pool.pk, ref="team/1", name="news")
+    first, second = (make_process(pool, label, (4,), share=share.pk) for label in "ab")
+
+    with transaction.atomic(), locked_bank(pool.pk, first.pk) as bank:
+        lowered = meanwhile(change_share, share=share.pk, limits=ShareLimits(limits={"a": 4}))
+        until_waiting(1)
+        grant_in(bank, first, (2,))
+
+    lowered.result()
+    assert ask(second, (1,)).verdict is QueueVerdict.WAIT_SHARE

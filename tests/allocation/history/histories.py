@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from allocation.errors import AllocationError
 from allocation.models import Pool, Process, Request
 from allocation.services import (
+    ShareLimits,
     cancel_request,
     change_claim,
+    change_share,
+    ensure_share,
     finish_process,
     keep_resources,
     reap_expired,
@@ -46,6 +49,8 @@ deeds = st.tuples(
             "register",
             "claim",
             "capacity",
+            "share",
+            "share",
         ]
     ),
     st.integers(0, 4),
@@ -61,19 +66,46 @@ class Story:
     is.
     """
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, with_shares: bool = False) -> None:
+        """with_shares: two of three processes belong to a share, whose limit and reserve change."""
         self.pool = pool
+        self.shares = [
+            ensure_share(pool=pool.pk, ref=ref, name=ref).pk for ref in "x" if with_shares
+        ]
         self.last_release: UUID = uuid4()
         self.cast: list[int] = []
         for claim in ((5, 4), (4, 3), (4, 4)):
             self.register(dict(zip(KEYS, claim, strict=False)))
 
     def register(self, claim: dict[str, int]) -> None:
+        number = len(self.cast)
         self.cast.append(
             register_process(
-                pool=self.pool.pk, label=f"p{len(self.cast)}", run_ref="", maximum=claim
+                pool=self.pool.pk,
+                label=f"p{number}",
+                run_ref="",
+                maximum=claim,
+                share=(self.shares * 2 + [None])[number % 3 if self.shares else 0],
             ).pk
         )
+
+    def end(self) -> None:
+        """Let those who hold ask for all they still may, and finish; till nobody holds or waits."""
+        while holders := Process.objects.filter(pool=self.pool, holding=True, is_waiting=False):
+            for process in holders.order_by("pk"):
+                process.refresh_from_db()
+                if process.kept_until is not None:
+                    self.steer("reap", process, {})
+                elif any(need := self.need_of(process)):
+                    wanted = dict(zip(KEYS, need, strict=False))
+                    self.do("growth", process, wanted)
+                else:
+                    finish_process(process=process.pk)
+
+    def need_of(self, process: Process) -> list[int]:
+        return [
+            most - held for most, held in zip(process.max_claim, process.allocated, strict=True)
+        ]
 
     def tell(self, deeds: list[tuple[str, int, dict[str, int]]]) -> None:
         for deed, who, what in deeds:
@@ -129,6 +161,12 @@ class Story:
                     cancel_request(request_id=request.pk)
             case "finish":
                 finish_process(process=pk)
+            case "share" if self.shares:
+                some = {key: n for key, n in what.items() if n % 2}
+                change_share(
+                    share=self.shares[0],
+                    limits=ShareLimits(some, {key: units + 4 for key, units in what.items()}),
+                )
             case "claim":
                 change_claim(process=pk, maximum=what)
             case "capacity":

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.reasons import FirstInTurn, explain_queue
-from allocation.rules.banker import BankVerdict, fits, minus
+from allocation.reasons import FirstInTurn, OwnShare, explain_queue
+from allocation.rules.banker import BankVerdict, plus
 from allocation.rules.fairness import (
     LIFT,
     PRIORITIES,
@@ -21,6 +21,7 @@ from allocation.rules.fairness import (
     refusal,
     verdict_of,
 )
+from allocation.rules.shares import ShareUse
 from allocation.wording import UnitWords
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -52,15 +53,22 @@ def test_first_in_turn_is_always_served_once_everything_is_free(rules, data):
     assert refusal(rules, QueuedRequest(amounts, holds=False), rules.capacity, passed=None) is None
 
 
-@given(any_rules, vectors, vectors)
-def test_start_leaves_the_reserve_unless_it_is_urgent(rules, amounts, available):
-    usual, urgent = (
-        refusal(rules, QueuedRequest(amounts, False, p), available, passed=None)
-        for p in (0, URGENT)
-    )
-
-    assert urgent is None
-    assert (usual is None) == fits(kept_back(rules, amounts), minus(available, amounts))
+@given(any_rules, vectors, vectors, vectors)
+def test_start_leaves_what_is_set_aside_and_the_reserve_unless_it_is_urgent(
+    rules, amounts, free, aside
+):
+    """free: what is free beside the amounts, as fairness is asked about what is free alone."""
+    for priority in (0, URGENT):
+        start = QueuedRequest(amounts, False, priority, set_aside=aside)
+        kept = [
+            min(own + (0 if priority == URGENT else urgent), max(0, units - asked)) * bool(asked)
+            for own, urgent, units, asked in zip(
+                aside, rules.reserved, rules.capacity, amounts, strict=True
+            )
+        ]
+        refused = refusal(rules, start, plus(amounts, free), passed=None)
+        assert list(kept_back(rules, start)) == kept
+        assert (refused is None) == all(n <= m for n, m in zip(kept, free, strict=True))
 
 
 @given(st.lists(st.tuples(st.integers(0, 7200), st.sampled_from(PRIORITIES)), min_size=2))
@@ -90,6 +98,7 @@ def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
         QueuedRequest((1,), False),
         (UnitWords("a", "a"),),
         FirstInTurn("big", NOON, 12),
+        OwnShare(ShareUse({}, ()), None),
     )
 
     assert (

@@ -14,7 +14,10 @@ from uuid import UUID
 from allocation.errors import AllocationError
 from allocation.models import Event, Grant, Outbox, Policy, Pool, Process, Release, Request
 from allocation.services import (
+    ShareLimits,
     cancel_request,
+    change_share,
+    ensure_share,
     finish_process,
     keep_resources,
     reap_expired,
@@ -212,21 +215,36 @@ def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
 
 
 def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Counter[str]:
-    """Let the same befall twin pools of what the seed draws: policy, sizes, claims, priorities, and
-    reserves in half of them. Raises AssertionError where they differ; returns what happened, by
-    kind."""
+    """Let the same befall twin pools of what the seed draws: policy, sizes, claims, priorities, in
+    half of them reserves, and in half a share of some processes with limits and reserves.
+
+    Raises AssertionError where they differ; returns what happened, by kind.
+    """
     random = Random(seed)
     policy, m = random.choice(Policy.values), random.randint(1, 4)
     capacity = [random.randint(5, 8) for _ in range(m)]
     claims = [tuple(random.randint(1, 5) for _ in range(m)) for _ in range(4)]
     priorities = [random.choice((0, 0, -3, 5, 10)) for _ in claims]
     reserved = {key: random.randint(0, 4) for key in KEYS[:m]} if random.random() < 0.5 else {}
+    terms = ShareLimits(
+        {key: random.choice((0, 0, 2)) for key in KEYS[:m]},
+        {key: random.choice((5, 7, None)) for key in KEYS[:m]},
+    )
+    sharing = [random.random() < 0.4 for _ in claims]
     pools = [
         make_pool(*capacity, name=f"{name} {seed}", policy=policy) for name in ("quick", "slow")
     ]
+    shares = [ensure_share(pool=pool.pk, ref="x", name="x") for pool in pools]
     twins = [
-        [make_process(pool, f"p{i}", claim) for i, claim in enumerate(claims)] for pool in pools
+        [
+            make_process(pool, f"p{i}", claim, share=share.pk if sharing[i] else None)
+            for i, claim in enumerate(claims)
+        ]
+        for pool, share in zip(pools, shares, strict=True)
     ]
+    if random.random() < 0.5:
+        for share in shares:
+            change_share(share=share.pk, limits=terms)
     for pool, processes in zip(pools, twins, strict=True):
         for process, priority in zip(processes, priorities, strict=True):
             Process.objects.filter(pk=process.pk).update(priority=priority)

@@ -1,0 +1,100 @@
+"""Shares of a pool: what a group of processes has of each class, a reserve and a limit. Pure.
+
+- *Limit.* What the processes of a share claim (Max) while they hold something is at most the limit.
+  It is checked when a process that holds nothing starts. So whoever holds is within the limit with
+  all it may still ask for, and no limit ever refuses it anything.
+- *Reserve.* What a share does not hold of its reserve is left to its own processes: a start of any
+  other must leave it free, except where it asks for so much that it could never be served.
+
+Both bind only processes that hold nothing, like turns, so the banker's proof does not change: who
+holds something waits for nothing but units that are not there or not safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
+
+from allocation.rules.banker import Vector, fits, minus, plus
+
+#: in place of a number of units; no pool has so many
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class ShareTerms:
+    """What a share is called, and its reserve and limit by class."""
+
+    name: str
+    reserved: Vector
+    limits: Vector
+
+
+class Member(NamedTuple):
+    """A process that holds something, as shares look at it."""
+
+    share: int | None
+    label: str
+    maximum: Vector
+    allocation: Vector
+
+
+@dataclass(frozen=True)
+class ShareUse:
+    """The shares of a pool, by number, and who holds something."""
+
+    terms: Mapping[int, ShareTerms]
+    members: tuple[Member, ...]
+
+    def claimed(self, share: int) -> Vector:
+        """What those of a share claim that hold something."""
+        return self._sum(share, (one.maximum for one in self.members if one.share == share))
+
+    def held(self, share: int) -> Vector:
+        return self._sum(share, (one.allocation for one in self.members if one.share == share))
+
+    def holders(self, share: int) -> list[str]:
+        return [one.label for one in self.members if one.share == share]
+
+    def room(self, share: int | None) -> Vector | None:
+        """What one that starts may claim at most; None where it has no share.
+
+        Negative where a limit was lowered beneath what is claimed.
+        """
+        if share is None:
+            return None
+        entries = zip(self.terms[share].limits, self.claimed(share), strict=True)
+        return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
+
+    def unused(self, share: int) -> Vector:
+        """What it does not hold of its reserve."""
+        entries = zip(self.terms[share].reserved, self.held(share), strict=True)
+        return tuple(max(0, reserved - held) for reserved, held in entries)
+
+    def set_aside(self, own: int | None) -> Vector:
+        """What the other shares do not hold of their reserves; empty where there are no shares."""
+        others = [self.unused(share) for share in self.terms if share != own]
+        return reduce(plus, others) if others else ()
+
+    def reserving(self, own: int | None) -> list[str]:
+        """The names of the others that do not hold all of their reserve."""
+        return [
+            terms.name
+            for share, terms in self.terms.items()
+            if share != own and any(self.unused(share))
+        ]
+
+    def full_for(self, share: int | None, claim: Vector) -> bool:
+        """Whether the limit of a share keeps back a start of that claim."""
+        room = self.room(share)
+        return room is not None and not fits(claim, room)
+
+    def _sum(self, share: int, vectors: Iterable[Vector]) -> Vector:
+        return reduce(plus, vectors, (0,) * len(self.terms[share].limits))
+
+
+def beyond(claim: Vector, limits: Vector) -> list[int]:
+    """The classes of which a claim is more than a limit."""
+    return [j for j, units in enumerate(minus(limits, claim)) if units < 0]

@@ -1,0 +1,112 @@
+"""Shares of a pool: made for a group when it first has a process there, edited while crawls run.
+
+`allocation.rules.shares` says what a reserve and a limit mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from allocation.errors import (
+    ReserveExceedsLimit,
+    ReservesExceedCapacity,
+    ShareLimitBelowClaim,
+    UnknownShare,
+)
+from allocation.models import EventKind, Process, ProcessState, Share
+from allocation.rules.banker import Vector, plus
+from allocation.rules.shares import NO_LIMIT, ShareTerms, beyond
+from allocation.services.bank import Bank, locked_bank
+from allocation.services.grants_on_release import pump
+from allocation.services.limits import ChangedLimits
+from allocation.services.transaction import bank_transaction
+from allocation.values import ShareLimits
+
+
+@bank_transaction
+def ensure_share(*, pool: int, ref: str, name: str) -> Share:
+    """The share of the group that its owner knows by `ref`; a new one has neither reserve nor
+    limit. The name follows the owner's. Raises UnknownPool.
+    """
+    known = Share.objects.filter(pool=pool, ref=ref, name=name).first()
+    if known is not None:
+        return known
+    with locked_bank(pool) as bank:
+        classes = len(bank.keys)
+        share, _ = Share.objects.update_or_create(
+            pool=bank.pool,
+            ref=ref,
+            defaults={"name": name},
+            create_defaults={
+                "name": name,
+                "reserved": [0] * classes,
+                "limits": [NO_LIMIT] * classes,
+            },
+        )
+        return share
+
+
+@bank_transaction
+def change_share(*, share: int, limits: ShareLimits) -> Share:
+    """Change the reserve and the limit of a share, all or nothing, and serve those who wait and now
+    may be.
+
+    A limit may be lowered beneath what is claimed: nothing is taken from anybody, and nobody starts
+    until enough has come back. Raises UnknownShare, ShareLimitBelowClaim, ReserveExceedsLimit,
+    ReservesExceedCapacity and what `vector` raises: then nothing has changed.
+    """
+    put_share(share, limits)
+    return Share.objects.get(pk=share)
+
+
+def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
+    """`change_share` within the caller's transaction of the pool."""
+    pool = Share.objects.filter(pk=share).values_list("pool", flat=True).first()
+    if pool is None:
+        raise UnknownShare(share=share)
+    with locked_bank(pool) as bank:
+        old = bank.shares[share]
+        new = ShareTerms(
+            old.name,
+            _changed(bank, old.reserved, limits.reserved),
+            _changed(
+                bank,
+                old.limits,
+                {key: NO_LIMIT if n is None else n for key, n in limits.limits.items()},
+            ),
+        )
+        _check(bank, share, new)
+        bank.shares[share] = new
+        Share.objects.filter(pk=share).update(reserved=list(new.reserved), limits=list(new.limits))
+        if new.reserved != old.reserved:
+            bank.log(EventKind.SHARE_RESERVED, amounts=new.reserved, share=share, reason=new.name)
+        if new.limits != old.limits:
+            bank.log(EventKind.SHARE_LIMITED, amounts=new.limits, share=share, reason=new.name)
+        pump(bank)
+    return ChangedLimits(bank)
+
+
+def _changed(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vector:
+    new = bank.vector(named)
+    return tuple(new[j] if key in named else old[j] for j, key in enumerate(bank.keys))
+
+
+def _check(bank: Bank, share: int, new: ShareTerms) -> None:
+    for j in beyond(new.reserved, new.limits):
+        raise ReserveExceedsLimit(
+            resource=bank.keys[j], reserve=new.reserved[j], limit=new.limits[j]
+        )
+    reserved = new.reserved
+    for other, terms in bank.shares.items():
+        reserved = reserved if other == share else plus(reserved, terms.reserved)
+    if new.reserved != bank.shares[share].reserved:
+        for j in beyond(reserved, tuple(bank.pool.capacity)):
+            raise ReservesExceedCapacity(
+                resource=bank.keys[j], reserves=reserved[j], capacity=bank.pool.capacity[j]
+            )
+    active = Process.objects.filter(share=share, state=ProcessState.ACTIVE).order_by("pk")
+    for label, claim in active.values_list("label", "max_claim"):
+        for j in beyond(tuple(claim), new.limits):
+            raise ShareLimitBelowClaim(
+                resource=bank.keys[j], limit=new.limits[j], process=label, claim=claim[j]
+            )

@@ -46,6 +46,10 @@ class BadClasses(AllocationError):
     """
 
 
+class ClassesMissing(AllocationError):
+    """Say how many units the new pool has of each class, of some perhaps 0."""
+
+
 class BadAmount(AllocationError):
     """Amounts are whole numbers from 0 up; correct the one named."""
 

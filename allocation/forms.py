@@ -350,3 +350,31 @@ class NewClassForm(LimitsForm):
 
     def _is_taken(self) -> bool:
         return self.pool.classes.filter(key=self.cleaned_data["key"]).exists()
+
+
+class NewPoolForm(forms.Form):
+    """The name of a pool, and its units of each class of the oldest pool."""
+
+    CAPACITY = "capacity."
+    name = forms.CharField(max_length=100, help_text="Crawls choose it by this name, for good.")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        oldest = Pool.objects.order_by("pk").first()
+        for one in oldest.classes.all() if oldest else ():
+            self.fields[self.CAPACITY + one.key] = forms.IntegerField(
+                min_value=0,
+                max_value=MOST_UNITS - 1,
+                label=f"{UnitWords(one.key, one.unit).name.capitalize()} ({one.unit})",
+                help_text=one.sentence,
+                error_messages={"invalid": NO_NUMBER},
+                widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+            )
+
+    def capacity(self) -> dict[str, int]:
+        given = self.cleaned_data.items()
+        return {
+            name.removeprefix(self.CAPACITY): units
+            for name, units in given
+            if name.startswith(self.CAPACITY)
+        }

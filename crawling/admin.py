@@ -21,6 +21,7 @@ from crawling.models import (
     Run,
     SharedNetwork,
     Shift,
+    Team,
     TrustedProxy,
     Url,
 )
@@ -70,6 +71,17 @@ class SharedNetworkAdmin(admin.ModelAdmin):
 @admin.register(AllowedDirectory)
 class AllowedDirectoryAdmin(admin.ModelAdmin):
     list_display = ["path", "note"]
+
+
+@admin.register(Team)
+class TeamAdmin(admin.ModelAdmin):
+    """Crawls and pools go by the name of a team, which stays."""
+
+    list_display = ["name"]
+    filter_horizontal = ["members"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Team | None = None) -> list[str]:
+        return ["name"] if obj else []
 
 
 @admin.register(CrawlJob)

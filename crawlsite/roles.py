@@ -28,7 +28,7 @@ ADMINISTER = (
     "crawling.delete_allowednetwork",
     *(
         f"crawling.{verb}_{what}"
-        for what in ("alloweddirectory", "sharednetwork", "trustedproxy")
+        for what in ("alloweddirectory", "sharednetwork", "team", "trustedproxy")
         for verb in ("view", "add", "change", "delete")
     ),
     "crawling.delete_blocklistentry",

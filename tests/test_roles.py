@@ -146,7 +146,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "administration/activity.csv": {"GET": ADMINISTRATOR},
     "resources/": {"GET": VIEWER},
     "resources/limits/": {"GET": VIEWER},
+    "resources/<int:pool>/shares/<int:share>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "resources/<int:pool>/limits/<slug:page>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "resources/new/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "resources/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "resources/<int:pool>/": {"GET": VIEWER},
     "resources/<int:pool>/sequence/": {"GET": VIEWER},
@@ -248,7 +250,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/page-cache": {"GET": VIEWER},
     "api/v1/disk": {"GET": VIEWER},
     "api/v1/url-history": {"GET": VIEWER},
-    "api/v1/pools": {"GET": VIEWER},
+    "api/v1/pools": {"GET": VIEWER, "POST": ADMINISTRATOR},
     "api/v1/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
     "api/v1/pools/<pool_id>/classes": {"POST": ADMINISTRATOR},
     "api/v1/pools/<pool_id>/processes/<process_id>": {"PATCH": ADMINISTRATOR},
@@ -349,7 +351,9 @@ IN_JSON = {
     "administration/users/<int:pk>/": "PATCH api/v1/users/<user_id>",
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/v1/alerts/<alert_id>/"
     "deliveries/<delivery_id>/resend",
+    "resources/<int:pool>/shares/<int:share>/": "PATCH api/v1/pools/<pool_id>/shares/<share_id>",
     "resources/<int:pool>/limits/<slug:page>/": "PATCH api/v1/pools/<pool_id>",
+    "resources/new/": "POST api/v1/pools",
     "resources/what-if/": "POST api/v1/banker/check",
     "dns/flush/": "POST api/v1/dns/flush",
     "dns/limit/": "PATCH api/v1/dns/servers/<name>",
@@ -396,6 +400,7 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/v1/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/v1/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/v1/pools/<pool_id>/processes/<process_id>": {"priority": 1},
+    "POST api/v1/pools": {"name": "press", "capacity": {one.key: 1 for one in CLASSES}},
     "PATCH api/v1/pools/<pool_id>/shares/<share_id>": {"limits": {"memory": 512}},
     "POST api/v1/pools/<pool_id>/classes": {
         "key": "gold",
@@ -531,6 +536,7 @@ def ask(clients, crawl):
         "pool": pool.pk,
         "pool_id": pool.pk,
         "process_id": process.pk,
+        "share": Share.objects.get().pk,
         "share_id": Share.objects.get().pk,
         "experiment_id": experiment.pk,
         "version": 1,
@@ -555,7 +561,7 @@ def ask(clients, crawl):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
         owners = (
             ("/pool/", pool),
-            ("/share/", Share.objects.get()),
+            ("allocation/share/", Share.objects.get()),
             ("/experiments/", experiment),
             ("//hosts/", host),
         )

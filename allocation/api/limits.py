@@ -22,6 +22,7 @@ from allocation.api.schemas import (
     LimitsPreviewOut,
     PoolDetail,
     PoolId,
+    PoolIn,
     ProcessId,
     ProcessLimitsIn,
     ShareId,
@@ -40,6 +41,7 @@ from allocation.services import (
     change_limits,
     change_process,
     change_share,
+    create_pool_like,
     preview_limits,
     preview_process,
     preview_share,
@@ -48,6 +50,17 @@ from serving.access import AuthenticatedRequest, needs
 
 #: the router of `pools`: an address belongs to one router, whatever its methods
 __all__ = ["pools"]
+
+
+@pools.post("", response={201: PoolDetail}, summary="Make a pool")
+@needs("allocation.change_pool")
+def create_resource_pool(
+    request: AuthenticatedRequest, new: Annotated[PoolIn, Body()]
+) -> Status[PoolDetail]:
+    """It has the classes of the default pool; crawls choose it by its name (`pool`)."""
+    pool = create_pool_like(name=new.name, capacity=new.capacity)
+    _note(request, pool, "made the pool", {}, {}, None)
+    return Status(201, detail(selectors.bank_view(pool.pk)))
 
 
 @pools.patch(

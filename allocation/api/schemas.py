@@ -230,10 +230,8 @@ class PoolIn(Schema):
         json_schema_extra={"examples": [{"name": "press", "capacity": {"fetch_slots": 16}}]},
     )
     name: str = Field(min_length=1, max_length=100, pattern=NO_CONTROLS)
-    capacity: UnitsByClass | None = Field(
-        None,
-        description="units by class; the classes are those of the default pool, and one that is "
-        "not named has as many units as there",
+    capacity: UnitsByClass = Field(
+        description="units of each class; the classes are those of the default pool"
     )
 
 

@@ -13,7 +13,7 @@ from allocation.services.limits import (
     set_reserved,
 )
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
-from allocation.services.pools import add_class, create_pool, register_process
+from allocation.services.pools import add_class, create_pool, create_pool_like, register_process
 from allocation.services.previews import preview_limits, preview_process, preview_share
 from allocation.services.releases import finish_process, release_resources
 from allocation.services.requests import cancel_request, request_resources
@@ -57,6 +57,7 @@ __all__ = [
     "change_share",
     "check_keep_seconds",
     "create_pool",
+    "create_pool_like",
     "ensure_share",
     "finish_process",
     "forget_sent",

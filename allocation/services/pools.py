@@ -11,9 +11,11 @@ from django.db import IntegrityError, connection, transaction
 from allocation.errors import (
     BadClasses,
     BadPolicy,
+    ClassesMissing,
     ClassKeyTaken,
     PoolNameTaken,
     UnknownPool,
+    UnknownResource,
     UnknownShare,
 )
 from allocation.models import (
@@ -85,6 +87,27 @@ def create_pool(
         bank.log(EventKind.CREATED, amounts=tuple(capacity), before=(0,) * len(capacity))
     pool.version = bank.pool.version
     return pool
+
+
+def create_pool_like(*, name: str, capacity: Mapping[str, int]) -> Pool:
+    """Open a pool with the classes of the oldest one; `capacity` names the units of each.
+
+    Raises UnknownPool where there is none yet, UnknownResource, and what `create_pool` raises.
+    """
+    oldest = Pool.objects.order_by("pk").first()
+    if oldest is None or not name.strip():
+        raise UnknownPool(pool=name)
+    classes = list(oldest.classes.all())
+    known = [one.key for one in classes]
+    for key in capacity:
+        if key not in known:
+            raise UnknownResource(resource=key, known=", ".join(known))
+    if missing := [key for key in known if key not in capacity]:
+        raise ClassesMissing(missing=", ".join(missing))
+    return create_pool(
+        name=name.strip(),
+        classes=[NewClass(one.key, one.unit, one.sentence, capacity[one.key]) for one in classes],
+    )
 
 
 def _check_classes(classes: Sequence[NewClass]) -> None:

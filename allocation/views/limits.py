@@ -8,8 +8,8 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.limits_pages import POOL_PAGES, answer_limits
-from allocation.models import Pool
+from allocation.limits_pages import POOL_PAGES, SHARE_PAGES, LimitsPage, Row, answer_limits
+from allocation.models import Pool, Share
 from serving.access import AuthenticatedRequest, authenticated
 
 
@@ -40,12 +40,25 @@ def edit_limits(request: AuthenticatedRequest, pool: int, page: str) -> HttpResp
     wanted = next((one for one in POOL_PAGES if one.name == page), None)
     if wanted is None:
         raise Http404(f"There is no page of limits named {page}.")
+    return _edited(request, row, wanted, row)
+
+
+@authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
+def edit_share(request: AuthenticatedRequest, pool: int, share: int) -> HttpResponse:
+    """The same for the reserve and the limit of a team."""
+    row = get_object_or_404(Share.objects.select_related("pool"), pk=share, pool=pool)
+    return _edited(request, row.pool, SHARE_PAGES[0], row)
+
+
+def _edited(
+    request: AuthenticatedRequest, pool: Pool, page: LimitsPage[Row], row: Row
+) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
-    answer = answer_limits(wanted, row, sent, request.user)
+    answer = answer_limits(page, row, sent, request.user)
     if answer.done:
         messages.success(request, answer.done)
-        return redirect("allocation:limits")
-    here = {"pool": row, "title": wanted.title, "answer": answer, "form": answer.form}
+        return redirect("allocation:limits" if row is pool else pool)
+    here = {"pool": pool, "title": f"{page.title} of {row}", "answer": answer, "form": answer.form}
     return render(request, "allocation/edit_limits.html", here | {"preview": answer.preview})
 
 

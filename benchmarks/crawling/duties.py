@@ -127,10 +127,11 @@ def fill(waiting: int, ended: int) -> None:
 
     from allocation.models import Pool
     from crawling.archive.files import this_machine
-    from crawling.crawls.creation import capacity_of, create_crawl, start_run
+    from crawling.crawls.creation import create_crawl, start_run
     from crawling.frontier.admit.crawl_rules import rules_key
     from crawling.models import CrawlJob
     from crawling.orders.claims import complete_claim, start_amounts
+    from crawling.runs.pools import capacity_of
 
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))

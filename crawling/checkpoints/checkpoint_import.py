@@ -14,7 +14,7 @@ from django.utils import timezone
 from crawling.archive.adoption import adopt_files, adopt_rows, check_places, forget_files
 from crawling.audit import note
 from crawling.checkpoints.directory import ARCHIVE, CheckpointManifest, read_lines, read_manifest
-from crawling.crawls.creation import capacity_of, create_crawl, free_name
+from crawling.crawls.creation import create_crawl, free_name
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
 from crawling.frontier.host_placement import place_anew, serving_numbers
@@ -23,7 +23,8 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, default_pool, enroll
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.pools import capacity_of, default_pool
 
 
 def import_checkpoint(

@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pydantic import BaseModel
 
-from allocation.models import Pool
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
@@ -24,26 +23,33 @@ from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
-from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models import CrawlJob, Run, RunProcess, Team
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.seeds import read_typed
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, default_pool, enroll
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.pools import capacity_of, default_pool, pool_named, share_limits
 from crawling.web.addresses import BadUrl, read_address
 
 
-def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
-    """The order and its whole claim, if a crawl could be made of them now.
+def check_order(
+    fields: Mapping[str, Any], *, by: User | None = None
+) -> tuple[CrawlOrder, dict[str, int]]:
+    """The order and its whole claim, if a crawl could be made of them now by this user.
 
     Raises BadOrder with a sentence for every wrong field.
     """
     order, errors = read_order(fields)
-    claim, claim_errors = complete_claim(
-        order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool())
-    )
-    errors |= claim_errors
+    wanted = order.claim if order else read_claim(fields.get("claim"))
+    team = order.team if order else ""
+    try:
+        pool = pool_named(order.pool if order else "")
+    except BadOrder as error:
+        pool, errors = default_pool(), errors | error.errors
+    claim, claim_errors = complete_claim(wanted, capacity_of(pool), share_limits(pool, team))
+    errors |= claim_errors | team_errors(team, by)
     if order:
         errors |= writer_errors(order, claim)
     if "name" not in errors and is_taken(str(fields["name"])):
@@ -62,7 +68,7 @@ def create_crawl(
 
     Raises BadOrder as `check_order` does; then nothing is made.
     """
-    order, claim = check_order(fields)
+    order, claim = check_order(fields, by=by)
     crawl = row_of(order, claim)
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
     crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
@@ -103,6 +109,22 @@ def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
     }
 
 
+def team_errors(name: str, by: User | None) -> dict[str, str]:
+    """A crawl belongs to a team of whoever makes it; administrators of pools may name any.
+
+    `by`: None is the command line, which may do anything.
+    """
+    if not name:
+        return {}
+    team = Team.objects.filter(name=name).first()
+    if team is None:
+        names = ", ".join(Team.objects.values_list("name", flat=True)) or "none"
+        return {"team": f"there is no team {name!r}; there are {names}"}
+    if by and not by.has_perm("allocation.change_pool") and not team.members.contains(by):
+        return {"team": f"you are no member of {name}; ask an administrator, or choose another"}
+    return {}
+
+
 def is_taken(name: str) -> bool:
     """Whether a crawl has a name, which must be fit to be one.
 
@@ -138,11 +160,6 @@ def name_for(seeds: object) -> str:
 def digest_of(fields: Mapping[str, Any]) -> str:
     """A hash of the request that does not depend on the order of fields."""
     return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-
-
-def capacity_of(pool: Pool) -> dict[str, int]:
-    """Units that exist, by class."""
-    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
 
 
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:

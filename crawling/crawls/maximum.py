@@ -9,12 +9,11 @@ from typing import Any
 
 from allocation.errors import AllocationError, ClaimBelowHoldings, ProcessFinished
 from allocation.services import ProcessLimits, change_process
-from crawling.crawls.creation import capacity_of
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.claims import GROWING, complete_claim
-from crawling.runs.grants import default_pool
+from crawling.runs.pools import capacity_of, pool_of, share_limits
 
 #: fields of an order that the pool stores for a run's processes
 AT_THE_BANK = ("claim", "priority")
@@ -25,7 +24,9 @@ def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
 
     Raises BadOrder with a sentence by class.
     """
-    full, errors = complete_claim({**crawl.claim, **claim}, capacity_of(default_pool()))
+    pool = pool_of(crawl)
+    limits = share_limits(pool, crawl.team)
+    full, errors = complete_claim({**crawl.claim, **claim}, capacity_of(pool), limits)
     if (
         crawl.archive
         and not errors

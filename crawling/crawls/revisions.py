@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from allocation.wording import whole_number
 from crawling.audit import note
 from crawling.crawls.clones import order_of
-from crawling.crawls.creation import is_taken, login_errors, name_is_taken
+from crawling.crawls.creation import is_taken, login_errors, name_is_taken, team_errors
 from crawling.crawls.fetching_section import change_asking, fetching_of, unmasked
 from crawling.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.errors import BadOrder, NotFound, WrongState
@@ -40,6 +40,7 @@ OF_THE_CRAWL = (
     "processes",
     "claim",
     "priority",
+    "team",
 )
 #: parts of the order that may be edited, by column: all but what is said of reuse
 EDITED_PARTS = {
@@ -105,7 +106,7 @@ def _edit_by_bank_and_order(
 ) -> CrawlJob:
     if revision is not None:
         _check_revision(crawl, revision)
-    order = _checked_edit(crawl, fields)
+    order = _checked_edit(crawl, fields, by)
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
         values["claim"] = check_max(crawl, order.claim)
@@ -126,7 +127,7 @@ def _edit_by_bank_and_order(
     return edited
 
 
-def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any]) -> CrawlOrder:
+def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -> CrawlOrder:
     """The order as it would stand. Raises BadOrder with a sentence by field."""
     errors = {
         name: f"cannot be edited; these can: {', '.join(EDITABLE)}"
@@ -144,6 +145,8 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any]) -> CrawlOrder:
         and is_taken(name)
     ):
         errors |= name_is_taken(name)
+    if order and order.team != crawl.team:
+        errors |= team_errors(order.team, by)
     if errors or not order:
         raise BadOrder(errors)
     return order

@@ -15,7 +15,7 @@ from crawling.models import DeletedKind, SavedView
 
 MOST_VIEWS = 30
 #: the parameters of the list's address that make a view; the page of the list is none
-PARTS = ("state", "q", "tag", "sort")
+PARTS = ("state", "q", "tag", "owner", "team", "sort")
 
 
 class BadView(CrawlError):

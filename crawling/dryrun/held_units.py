@@ -26,9 +26,8 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
-from crawling.crawls.creation import capacity_of
 from crawling.errors import CrawlError
-from crawling.runs.grants import default_pool
+from crawling.runs.pools import capacity_of, default_pool
 
 #: what such processes are known by in the pool; no shift is made of them
 MOMENT_REF = "moment/"

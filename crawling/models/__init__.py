@@ -35,6 +35,7 @@ from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStat
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
 from crawling.models.share_links import ShareLink
+from crawling.models.teams import Team
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "ShareLink",
     "SharedNetwork",
     "Shift",
+    "Team",
     "TrapPattern",
     "TrustedProxy",
     "Url",

@@ -102,6 +102,20 @@ class CrawlJob(models.Model):
         blank=True,
         help_text="words to find it by, in order of the alphabet",
     )
+    pool = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="the pool that it runs in, by name; empty: the default pool",
+    )
+    team = models.CharField(
+        max_length=80,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="the team that it belongs to, by name; empty: none",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls"
     )
@@ -143,6 +157,7 @@ class CrawlJob(models.Model):
         indexes = [
             GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
             GinIndex(fields=["tags"], name="crawls_by_tag"),
+            models.Index(fields=["team"], condition=~Q(team=""), name="crawls_by_team"),
             models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
             models.Index(
                 fields=["removal_asked_at"],

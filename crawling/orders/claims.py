@@ -68,26 +68,38 @@ def _share(key: str, preset: Mapping[str, int | None], capacity: int) -> int:
 
 
 def complete_claim(
-    wanted: Mapping[str, int], capacity: Mapping[str, int]
+    wanted: Mapping[str, int],
+    capacity: Mapping[str, int],
+    limits: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Return Max for every class of the pool, and a sentence for each entry that cannot be.
 
-    `capacity` is the pool's, by class; classes that `wanted` leaves out take their usual claim.
+    `capacity` is the pool's, by class, and `limits` are those of the crawl's team; classes that
+    `wanted` leaves out take their usual claim.
     """
-    errors = {key: _mistake(key, units, capacity) for key, units in wanted.items()}
-    usual = {key: min(USUAL_CLAIM.get(key, 0), units) for key, units in capacity.items()}
+    limits = limits or {}
+    errors = {key: _mistake(key, units, capacity, limits) for key, units in wanted.items()}
+    usual = {
+        key: min(USUAL_CLAIM.get(key, 0), units, limits.get(key, units))
+        for key, units in capacity.items()
+    }
     return {**usual, **wanted}, {
         f"claim.{key}": message for key, message in errors.items() if message
     }
 
 
-def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
+def _mistake(key: str, units: int, capacity: Mapping[str, int], limits: Mapping[str, int]) -> str:
     if key not in capacity:
         return f"the pool has no such resource class; it has {', '.join(capacity)}"
     if units > capacity[key]:
         return (
             f"{units} is more than the pool has ({capacity[key]}); claim less or ask an "
             "administrator for more capacity"
+        )
+    if units > limits.get(key, units):
+        return (
+            f"{units} is more than the limit of its team ({limits[key]}); claim less or ask an "
+            "administrator to raise the limit"
         )
     if key == "worker" and units != 1:
         return "must be 1: a shift is one worker's work"

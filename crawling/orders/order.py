@@ -20,7 +20,16 @@ from pydantic import (
 )
 
 from allocation.rules.fairness import PRIORITIES
-from crawling.orders.fields import MEGABYTES, MINUTES, NUMBER, Bytes, Count, Question, fields_of
+from crawling.orders.fields import (
+    MEGABYTES,
+    MINUTES,
+    NUMBER,
+    ONE_LINE,
+    Bytes,
+    Count,
+    Question,
+    fields_of,
+)
 from crawling.orders.ranking import Order
 from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
@@ -192,6 +201,26 @@ class CrawlOrder(
             option="--priority",
         ),
     ] = 0
+    pool: Annotated[
+        str,
+        Field(max_length=100, pattern=ONE_LINE),
+        Question(
+            label="Pool",
+            help="Whose resources it uses.",
+            meaning="the pool whose resources it uses, by name; without it: the default pool",
+            option="--pool",
+        ),
+    ] = ""
+    team: Annotated[
+        str,
+        Field(max_length=80, pattern=ONE_LINE),
+        Question(
+            label="Team",
+            help="The team's limit and reserve of the pool apply from its next run on.",
+            meaning="the team that it belongs to, by name: its limit and reserve of the pool apply",
+            option="--team",
+        ),
+    ] = ""
     claim: Annotated[
         dict[str, Units],
         Question(

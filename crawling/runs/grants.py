@@ -35,12 +35,12 @@ from allocation.services import (
 from allocation.wording import listed
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
-from crawling.errors import NoPool
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
 from crawling.run_log import write
+from crawling.runs.pools import pool_of, share_of
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +49,6 @@ logger = logging.getLogger(__name__)
 RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
 SOON_SECONDS = 1.0
-
-
-def default_pool() -> Pool:
-    """The pool that crawls are registered in: the oldest. Raises NoPool."""
-    pool = Pool.objects.order_by("pk").first()
-    if pool is None:
-        raise NoPool
-    return pool
 
 
 #: a process of a run that is not, or no longer, in the pool: a run that had ended goes on
@@ -71,7 +63,7 @@ def enroll(run: Run) -> None:
 
     One that has finished is not used again: another comes in its place, whose shifts count on.
     """
-    pool = default_pool()
+    pool = pool_of(run.crawl)
     for process in run.processes.filter(UNREGISTERED, is_retired=False):
         try:
             row = _registered(pool, process)
@@ -105,6 +97,7 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
         maximum=process.run.crawl.claim,
         priority=process.run.crawl.priority,
         after_epoch=latest.epoch if latest else 0,
+        share=share_of(pool, process.run.crawl.team),
     )
 
 

@@ -23,7 +23,8 @@ from crawling.frontier.waiting_names import gate_is_wanted
 from crawling.models import ArchiveFile, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import live_workers
-from crawling.runs.grants import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
+from crawling.runs.grants import SOON_SECONDS, ask_for_shift, enroll, leave_bank
+from crawling.runs.pools import capacity_of, crawl_pools, default_pool
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.scheduler.due_runs import DUE, LET_GO, STAYING, UNREGISTERED, UNSETTLED
 
@@ -86,13 +87,14 @@ def forget_cold_pages() -> None:
 
 
 def count_workers() -> None:
-    """Let the `worker` class have as many units as there are workers, so that a grant always finds
-    one.
+    """Let the `worker` class of the default pool have as many units as there are workers beside
+    those of the other pools, so that a grant always finds one.
     """
     pool = default_pool()
-    workers = live_workers()
-    units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
-    if not workers or units.get("worker") in (None, workers):
+    live, units = live_workers(), capacity_of(pool).get("worker")
+    others = sum(capacity_of(other).get("worker", 0) for other in crawl_pools().exclude(pk=pool.pk))
+    workers = max(0, live - others)
+    if not live or units in (None, workers):
         return
     try:
         set_capacity(pool=pool.pk, capacity={"worker": workers})

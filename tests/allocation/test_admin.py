@@ -312,4 +312,4 @@ def test_share_has_a_limit_or_none_and_its_page_shows_it(bank):
     assert share.limits == [NO_LIMIT, NO_LIMIT]
     shown = administrator.get(bank.get_absolute_url()).content.decode()
     assert "Shares of teams" in shown
-    assert page in shown
+    assert reverse("allocation:edit-share", args=[bank.pk, share.pk]) in shown

@@ -196,7 +196,7 @@ def test_number_of_queries_does_not_grow_with_the_bank(
     viewer, bank, make_process, django_assert_num_queries
 ):
     # session, user, two for permissions, seven for the bank, the alarm, the pace of refreshes
-    with django_assert_num_queries(14) as few:
+    with django_assert_num_queries(15) as few:
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
         ask(make_process(bank, label, (5, 5)), (5, 5))
@@ -259,5 +259,5 @@ def test_a_bank_of_many_asks_as_few_queries(
     for number in range(60):
         make_process(pool, f"p{number}", (1,), (1,))
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         viewer.get(pool.get_absolute_url())

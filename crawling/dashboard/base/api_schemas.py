@@ -41,6 +41,9 @@ class CrawlOut(UrlCountsOut):
     name: str
     seeds: list[str] = Field(description="the first ten")
     tags: list[str] = Field(description="words to find it by")
+    owner: str = Field(description="the user who made it; empty: the command line")
+    team: str = Field(description="whose limit and reserve of the pool apply; empty: none")
+    pool: str = Field(description="empty: the default pool")
     run: int | None = Field(description="number of the latest run; null for a draft")
     state: str = Field(
         description="draft, waiting, queued, running, pausing, paused, stopping, finished, "

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import Max, Q
 from django.utils import timezone
 
@@ -30,6 +31,11 @@ class CrawlView:
     name: str
     seeds: Sequence[str]
     tags: Sequence[str]
+    #: the user who made it; empty: the command line, or a user who is gone
+    owner: str
+    team: str
+    #: empty: the default pool
+    pool: str
     #: the run's number among the crawl's
     run: int | None
     run_id: int | None
@@ -66,6 +72,9 @@ class CrawlView:
             "name": self.name,
             "seeds": list(self.seeds[:10]),
             "tags": list(self.tags),
+            "owner": self.owner,
+            "team": self.team,
+            "pool": self.pool,
             "run": self.run,
             "state": self.state,
             "reason": self.reason,
@@ -117,7 +126,8 @@ def run_view(
     """
     is_working = run.state in WORKING_STATES
     idle = wait_reasons([run], waits=waits, processes=processes) if is_working else {}
-    return _view(run.crawl, run, {run.pk: counts} if counts else counts_of([run.pk]), idle)
+    counted = {run.pk: counts} if counts else counts_of([run.pk])
+    return _view(run.crawl, run, counted, idle, _owners([run.crawl]))
 
 
 def crawl_views(
@@ -137,11 +147,22 @@ def crawl_views(
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])
-    return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
+    owners = _owners(crawls)
+    return [_view(crawl, runs.get(crawl.pk), counts, idle, owners) for crawl in crawls]
+
+
+def _owners(crawls: Sequence[CrawlJob]) -> dict[int | None, str]:
+    """The names of the users who made them."""
+    ids = {crawl.created_by_id for crawl in crawls if crawl.created_by_id is not None}
+    return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
 
 
 def _view(
-    crawl: CrawlJob, run: Run | None, counts: dict[int, RunCounts], idle: Mapping[int, WaitReason]
+    crawl: CrawlJob,
+    run: Run | None,
+    counts: dict[int, RunCounts],
+    idle: Mapping[int, WaitReason],
+    owners: Mapping[int | None, str],
 ) -> CrawlView:
     if run is None:
         state, reason = "draft", "Not started yet."
@@ -152,6 +173,9 @@ def _view(
         name=crawl.name,
         seeds=crawl.seeds,
         tags=crawl.tags,
+        owner=owners.get(crawl.created_by_id, ""),
+        team=crawl.team,
+        pool=crawl.pool,
         run_id=run.pk if run else None,
         run=run.number if run else None,
         state=state,

@@ -53,19 +53,22 @@ def list_crawls(
     state: State = "",
     q: Text = "",
     tag: Text = "",
+    owner: Text = "",
+    team: Text = "",
     since: Since = None,
     until: Until = None,
     sort: Sort = "-made",
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the name or of a seed, `tag` one of the crawl's; `since` and `until` are
-    about the latest run's first fetch.
+    """`q` is a part of the name or of a seed, `tag` one of the crawl's, `owner` the name of the
+    user who made it, `team` its team's; `since` and `until` are about the latest run's first fetch.
     """
     waiting = waiting_runs()
     rows, following = page_of(
         sortable(
-            CrawlFilter(state, q.strip(), tag, sort, cursor, TimeRange(since, until)), waiting
+            CrawlFilter(state, q.strip(), tag, sort, cursor, TimeRange(since, until), owner, team),
+            waiting,
         ),
         waiting,
         limit,

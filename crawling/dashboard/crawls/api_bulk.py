@@ -45,6 +45,8 @@ class CrawlSearchIn(Schema):
     state: Literal["", *STATES] = ""  # type: ignore[valid-type]
     q: Word = ""
     tag: Word = ""
+    owner: Word = ""
+    team: Word = ""
 
 
 class BulkIn(Schema):
@@ -79,7 +81,13 @@ def apply_bulk_action(
     wanted = (
         None
         if asked.crawls is not None or asked.filter is None
-        else CrawlFilter(asked.filter.state, asked.filter.q, asked.filter.tag)
+        else CrawlFilter(
+            asked.filter.state,
+            asked.filter.q,
+            asked.filter.tag,
+            owner=asked.filter.owner,
+            team=asked.filter.team,
+        )
     )
     crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted)
     try:
@@ -241,7 +249,7 @@ class SeedChecksOut(Schema):
 @may_add
 def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
     try:
-        checked, _ = check_order(order)
+        checked, _ = check_order(order, by=request.user)
     except BadOrder as error:
         return {"errors": error.errors, "estimate": [], "closed": []}
     closed = [asdict(one) for one in closed_addresses(checked.seeds)]

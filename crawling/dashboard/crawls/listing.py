@@ -82,6 +82,9 @@ class CrawlFilter:
     after: int | None = None
     #: of the latest run's first fetch
     span: TimeRange = ALWAYS
+    #: the name of a user whose crawls they are, and of a team
+    owner: str = ""
+    team: str = ""
 
     @classmethod
     def read(cls, query: Any) -> CrawlFilter:
@@ -93,11 +96,18 @@ class CrawlFilter:
             sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
             after=whole_number(after),
             span=TimeRange.read(query),
+            owner=_words(query, "owner"),
+            team=_words(query, "team"),
         )
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.state or self.search or self.tag or self.span)
+        return bool(self.state) or self.narrows
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks for anything but a state."""
+        return bool(self.search or self.tag or self.span or self.owner or self.team)
 
 
 def _words(query: Any, name: str) -> str:
@@ -202,6 +212,10 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
         crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
     if wanted.tag:
         crawls = crawls.filter(tags__contains=[wanted.tag])
+    if wanted.owner:
+        crawls = crawls.filter(created_by__username=wanted.owner)
+    if wanted.team:
+        crawls = crawls.filter(team=wanted.team)
     if wanted.span:
         crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":
@@ -225,7 +239,7 @@ def _holds(text: str) -> Q:
 
 
 def _states(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
-    if not (wanted.search or wanted.tag or wanted.span):
+    if not wanted.narrows:
         return state_counts(waiting)
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(

@@ -23,7 +23,7 @@ from crawling.dashboard.crawls.listing import (
     list_crawls,
 )
 from crawling.dashboard.run.rates import rates_now
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Team
 from crawling.runs.transitions import possible
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
@@ -31,7 +31,7 @@ from serving.fragments import wants_fragment
 from serving.list_choices import choices_of
 
 #: what narrows the list, and its words
-FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", **SPAN}
+FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}
 
 
 class CrawlListRow(NamedTuple):
@@ -71,6 +71,7 @@ def crawls(request: AuthenticatedRequest) -> HttpResponse:
     facts = {
         "wanted": wanted,
         "listing": listing,
+        "teams": Team.objects.filter(members=request.user),
         "rows": _rows(listing),
         "columns": heads(wanted, listing, shown),
         "shown": shown,

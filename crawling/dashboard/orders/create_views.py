@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 from uuid import uuid4
@@ -17,7 +17,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.wording import whole_number
-from crawling.crawls.creation import capacity_of, check_order, create_crawl, start_run
+from crawling.crawls.creation import check_order, create_crawl, start_run
 from crawling.crawls.seed_checks import closed_addresses
 from crawling.crawls.tags import set_tags
 from crawling.crawls.templates import as_crawl
@@ -31,7 +31,7 @@ from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
-from crawling.runs.grants import default_pool
+from crawling.runs.pools import capacity_of, default_pool, pool_named
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import wants_fragment
 
@@ -70,7 +70,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     key = request.POST.get("key", "")[:200]
     made, is_to_start = _made_before(request.user, key), "start" in request.POST
     if made is None:
-        form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+        form = CrawlForm(request.POST, request.FILES, capacity=_capacity_for(request.POST))
         form.is_valid()
         closed = closed_addresses(form.seeds_in_order())
         if is_to_start and closed:
@@ -144,7 +144,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
     }
     if wants_fragment(request):
         return render(request, "crawling/_test_fetch.html", facts)
-    answers, capacity = question["answers"], capacity_of(default_pool())
+    answers, capacity = question["answers"], _capacity_for(question["answers"])
     return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 
 
@@ -157,7 +157,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     form = form_of(request)
     foreseen: list[str] = []
     try:
-        order, _ = check_order(form.as_order())
+        order, _ = check_order(form.as_order(), by=request.user)
         foreseen = estimate(order)
     except BadOrder as error:
         form.blame(error.errors)
@@ -175,10 +175,18 @@ def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str) -> Jso
 
 def form_of(request: HttpRequest) -> CrawlForm:
     """The form as it was filled in, read as far as it can be."""
-    form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+    form = CrawlForm(request.POST, request.FILES, capacity=_capacity_for(request.POST))
     form.is_valid()
     form.keep_lines()
     return form
+
+
+def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
+    """Of the pool chosen; where there is none of that name, of the default pool."""
+    try:
+        return capacity_of(pool_named(str(answers.get("pool", ""))))
+    except BadOrder:
+        return capacity_of(default_pool())
 
 
 def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:

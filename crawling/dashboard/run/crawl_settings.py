@@ -20,7 +20,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.thresholds import ThresholdsPart
-from crawling.runs.grants import default_pool
+from crawling.runs.pools import pool_of
 from crawling.scope.scope import Reach
 
 #: units by the last word of a field's name
@@ -116,7 +116,7 @@ def _in_words(one: OrderField, value: Any) -> str:
 
 
 def settings_of(crawl: CrawlJob) -> CrawlSettings:
-    claim = format_amounts(default_pool().pk, crawl.claim)
+    claim = format_amounts(pool_of(crawl).pk, crawl.claim)
     return CrawlSettings(crawl, crawl.runs.first(), claim)
 
 

@@ -25,7 +25,7 @@ from crawling.dashboard.run.log import LogFilter, as_text, log_before
 from crawling.dashboard.run.processes import dealings_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.diagnosis import verdict
-from crawling.runs.grants import default_pool
+from crawling.runs.pools import pool_of
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
@@ -78,7 +78,7 @@ def _parts(run: Run) -> dict[str, str]:
 def _resources(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
     own = list(Process.objects.filter(run_process__run=run).values())
     ids = [row["id"] for row in own]
-    pool = default_pool()
+    pool = pool_of(run.crawl)
     return {
         "resources": [asdict(row) for row in resource_rows(pool, list(pool.classes.all()))],
         "is_safe": pool.is_safe,

@@ -13,7 +13,7 @@ from rq import Worker
 from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
-from allocation.services import finish_process, reap_expired, take_lease
+from allocation.services import create_pool_like, finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
 from crawling import rq_jobs
 from crawling.crawls import creation
@@ -21,6 +21,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
 from crawling.rq_jobs import RUN_SHIFT, live_workers
 from crawling.runs import grants
+from crawling.runs.pools import default_pool
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler import messages
 from crawling.scheduler.duties import (
@@ -243,7 +244,7 @@ def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
 
 
 def call_while_busy(rival, step, run: Run) -> None:
-    with row_held(rival, "allocation_pool", grants.default_pool().pk):
+    with row_held(rival, "allocation_pool", default_pool().pk):
         step(run)
 
 
@@ -307,6 +308,10 @@ def test_the_worker_class_has_as_many_units_as_there_are_workers(pool, queue):
 
     pool.refresh_from_db()
     assert pool.capacity[0] == 3
+    create_pool_like(name="press", capacity={one.key: 1 for one in pool.classes.all()})
+    count_workers()
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 2, "another pool has one of them"
     for worker in workers:
         worker.register_death()
 

@@ -91,7 +91,9 @@ class Command(BaseCommand):
         new = add("new", "create a crawl and start it", self._create, waits=True)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
-        add("list", "list all crawls", self._list)
+        listed = add("list", "list all crawls", self._list)
+        listed.add_argument("--owner", default="", help="only those that this user made")
+        listed.add_argument("--team", default="", help="only those of this team")
         for name, words in crawl_verbs.HELP.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
@@ -118,7 +120,9 @@ class Command(BaseCommand):
             options["do"](options)
 
     def _list(self, options: dict[str, Any]) -> None:
-        views = crawl_views(list(CrawlJob.objects.all()))
+        by = {"created_by__username": options["owner"], "team": options["team"]}
+        asked = {name: value for name, value in by.items() if value}
+        views = crawl_views(list(CrawlJob.objects.filter(**asked)))
         if options["json"]:
             self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
         elif views:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
 
+from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
+from crawling.runs.pools import crawl_pools
 from crawling.web.secret_headers import MASK
 
 #: a browser neither corrects nor keeps what is typed here
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 INPUTS = {one.name: one.input for one in FIELDS}
+
+
+def _pools() -> list[str]:
+    """The pools beside the default one."""
+    return list(crawl_pools().order_by("pk").values_list("name", flat=True)[1:])
+
+
+def _teams() -> list[str]:
+    return list(Team.objects.values_list("name", flat=True))
+
+
+#: fields whose choices are rows; a field without any is not asked for
+NAMED: dict[str, tuple[str, Callable[[], list[str]]]] = {
+    "pool": ("the default pool", _pools),
+    "team": ("none", _teams),
+}
 
 
 class OrderForm(forms.Form):
@@ -24,6 +42,22 @@ class OrderForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.asked = asked
         self.fields |= {one.input: form_field(one) for one in asked}
+        for name, (usual, names) in NAMED.items():
+            if name in self.fields:
+                self._offer(name, usual, names())
+
+    def _offer(self, name: str, usual: str, names: list[str]) -> None:
+        """Let a name be chosen of those that there are; one that is gone stays a choice."""
+        given = str(self.data.get(name) or self.initial.get(name) or "")
+        if not names and not given:
+            del self.fields[name]
+            return
+        gone = [given] if given and given not in names else []
+        choices = [("", usual), *((one, one) for one in [*names, *gone])]
+        asked = self.fields[name]
+        self.fields[name] = forms.ChoiceField(
+            choices=choices, label=asked.label, help_text=asked.help_text, required=False
+        )
 
     def order_answers(self) -> dict[str, Any]:
         """The order's fields, unchecked; what was left empty is left out."""

@@ -76,9 +76,9 @@ SECTIONS = (
     ),
     FormSection(
         "claims",
-        "Resource limits and priority",
+        "Resource limits, priority, pool and team",
         "As the choice above says; no priority.",
-        ("batch_size", "priority"),
+        ("batch_size", "priority", "pool", "team"),
         CLAIM,
     ),
     FormSection(

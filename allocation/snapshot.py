@@ -86,6 +86,20 @@ class SafeStep:
 
 
 @dataclass(frozen=True)
+class GivenBack:
+    """What a process would give back if it paused now."""
+
+    process: int
+    label: str
+    run_ref: str
+    amounts: dict[str, int]
+    #: in words
+    units: tuple[str, ...]
+    #: how much sooner that is than after a shift as long as usual, if that is known
+    seconds_sooner: float | None
+
+
+@dataclass(frozen=True)
 class WaitRow:
     """A request that waits, explained as of this moment."""
 
@@ -114,6 +128,9 @@ class WaitRow:
     position: int
     #: how often others were granted ahead of its turn
     bypassed: int
+    #: the fewest processes whose release would end the wait, of those the ones that hold the
+    #: smallest part of the pool; empty: no release would, or nobody has looked
+    release: tuple[GivenBack, ...] = ()
 
     @property
     def kind_of_wait(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
@@ -30,12 +31,16 @@ from allocation.rules.estimate import (
     HoldingTerm,
     WaitingRequest,
     estimate_starts,
+    is_served_without,
 )
 from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, refusal
+from allocation.rules.remedies import cheapest_release
 from allocation.rules.shares import ShareUse
-from allocation.snapshot import ProcessRow, WaitRow
+from allocation.snapshot import GivenBack, ProcessRow, WaitRow
 from allocation.wording import UnitWords
 
+#: waits of a whole pool whose cheapest release is looked for
+RELEASES_AT_MOST = 5
 #: how long a shift of each process held what it began with, on average over its last ten
 USUAL = """
 SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))::float
@@ -99,7 +104,8 @@ def wait_rows(
 
     Each request has its `place` in line.
     """
-    estimates = _estimates(pool, processes, requests, usual, first)
+    line = _PoolLine(pool, processes, requests, usual, first)
+    estimates = line.estimates()
     askers = {process.id: process for process in processes}
     holders = [
         process for process in processes if any(process.allocation) and process.kept_until is None
@@ -119,8 +125,11 @@ def wait_rows(
                 first,
             ),
             estimate,
+            line.release(number, classes)
+            if number < (RELEASES_AT_MOST if wanted is None else WAITERS_AT_MOST)
+            else (),
         )
-        for request, estimate in zip(requests, estimates, strict=True)
+        for number, (request, estimate) in enumerate(zip(requests, estimates, strict=True))
         if wanted is None or request.process_id in wanted
     )
 
@@ -152,6 +161,7 @@ def _wait_row(
     request: Request,
     why: Explanation,
     estimate: Estimate,
+    release: tuple[GivenBack, ...],
 ) -> WaitRow:
     amounts = [(one, units) for one, units in zip(classes, request.amounts, strict=True) if units]
     return WaitRow(
@@ -173,6 +183,7 @@ def _wait_row(
         deadline=request.deadline,
         position=request.place,  # type: ignore[attr-defined]  # annotated
         bypassed=request.bypassed,
+        release=release,
     )
 
 
@@ -222,33 +233,75 @@ def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVer
     return banker.decide(state, process, amounts, state_is_safe=pool.is_safe)
 
 
-def _estimates(
-    pool: Pool,
-    processes: Sequence[ProcessRow],
-    requests: Sequence[Request],
-    usual: dict[int, float],
-    turns: FirstByShare,
-) -> list[Estimate]:
-    now, first = timezone.now(), turns.for_share(None)
-    tenants = [
-        HoldingProcess(
-            one.id,
-            one.label,
-            one.maximum,
-            one.allocation,
-            _term(one, usual.get(one.id), now),
-            share=one.share,
+class _PoolLine:
+    """Those who hold something and those who wait, as estimates take them."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        processes: Sequence[ProcessRow],
+        requests: Sequence[Request],
+        usual: dict[int, float],
+        turns: FirstByShare,
+    ) -> None:
+        now, first = timezone.now(), turns.for_share(None)
+        self.capacity, self.available = tuple(pool.capacity), tuple(pool.available)
+        self.holders = {one.id: one for one in processes if any(one.allocation)}
+        self.tenants = [
+            HoldingProcess(
+                one.id,
+                one.label,
+                one.maximum,
+                one.allocation,
+                _term(one, usual.get(one.id), now),
+                share=one.share,
+            )
+            for one in self.holders.values()
+        ]
+        self.waiters = [_waiter(pool, request, usual, turns.use) for request in requests]
+        is_passed = first is not None and first.bypassed >= pool.bypass_limit
+        self.rules: dict[str, Any] = {
+            "limits": {share: terms.limits for share, terms in turns.use.terms.items()},
+            "is_naive": pool.policy == Policy.NAIVE,
+            "keeps_turn": first.process_id if first and is_passed else None,
+        }
+
+    def estimates(self) -> list[Estimate]:
+        return estimate_starts(self.available, self.tenants, self.waiters, **self.rules)
+
+    def release(self, number: int, classes: Sequence[ResourceClass]) -> tuple[GivenBack, ...]:
+        """Whose release would end that wait, and what it would be."""
+        waiters = self.waiters[: number + 1]
+        costs = {
+            one.id: sum(map(_part, one.allocation, self.capacity))
+            for one in self.tenants
+            if one.id != waiters[-1].process
+        }
+        chosen = cheapest_release(
+            costs,
+            lambda gone: is_served_without(
+                gone, self.available, self.tenants, waiters, **self.rules
+            ),
         )
-        for one in processes
-        if any(one.allocation)
-    ]
-    return estimate_starts(
-        tuple(pool.available),
-        tenants,
-        [_waiter(pool, request, usual, turns.use) for request in requests],
-        limits={share: terms.limits for share, terms in turns.use.terms.items()},
-        is_naive=pool.policy == Policy.NAIVE,
-        keeps_turn=first.process_id if first and first.bypassed >= pool.bypass_limit else None,
+        terms = {one.id: one.term for one in self.tenants}
+        return tuple(_given_back(self.holders[one], terms[one], classes) for one in chosen)
+
+
+def _part(units: int, capacity: int) -> float:
+    return units / capacity if capacity else 0.0
+
+
+def _given_back(
+    process: ProcessRow, term: HoldingTerm | None, classes: Sequence[ResourceClass]
+) -> GivenBack:
+    held = [(one, units) for one, units in zip(classes, process.allocation, strict=True) if units]
+    return GivenBack(
+        process.id,
+        process.label,
+        process.run_ref,
+        {one.key: units for one, units in held},
+        tuple(UnitWords(one.key, one.unit).amount(units) for one, units in held),
+        None if term is None else term.left,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from allocation.api.schemas import (
     BlockerOut,
     EstimateOut,
+    GivenBackOut,
     PoolDetail,
     ProcessOut,
     Resource,
@@ -93,4 +94,13 @@ def wait_out(wait: WaitRow) -> WaitOut:
         deadline=wait.deadline,
         position=wait.position,
         bypassed=wait.bypassed,
+        cheapest_release=[
+            GivenBackOut(
+                process=one.process,
+                name=one.label,
+                amounts=one.amounts,
+                seconds_sooner=one.seconds_sooner,
+            )
+            for one in wait.release
+        ],
     )

@@ -104,6 +104,17 @@ class EstimateOut(Schema):
     sentence: str
 
 
+class GivenBackOut(Schema):
+    """A process that would have to pause, and what it would give back."""
+
+    process: int
+    name: str
+    amounts: dict[str, int]
+    seconds_sooner: float | None = Field(
+        description="than after a shift as long as usual; null: not known"
+    )
+
+
 class WaitOut(Schema):
     process: int
     name: str
@@ -124,6 +135,11 @@ class WaitOut(Schema):
     deadline: datetime | None
     position: int = Field(description="in line, from 1")
     bypassed: int = Field(description="times others were granted ahead of its turn")
+    cheapest_release: list[GivenBackOut] = Field(
+        description="the fewest processes that would end the wait by giving back all they hold, "
+        "of those the ones that hold the smallest part of the pool; empty: none would, or the "
+        "request is further back in line"
+    )
 
 
 class ShareOut(Schema):

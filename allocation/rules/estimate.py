@@ -11,7 +11,7 @@ upon. So an estimate is no promise, and is never told without what it assumes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import ceil
@@ -120,6 +120,30 @@ def estimate_starts(
     return estimates
 
 
+def is_served_without(
+    gone: Collection[int],
+    available: Vector,
+    tenants: Sequence[HoldingProcess],
+    waiters: Sequence[WaitingRequest],
+    *,
+    is_naive: bool = False,
+    keeps_turn: int | None = None,
+    limits: Mapping[int, Vector] | None = None,
+) -> bool:
+    """Whether the last of `waiters` would be granted at once if the holders in `gone` gave back
+    all: those before it in turn are served first.
+    """
+    asking = [one for one in waiters[:-1] if one.process not in gone] + [waiters[-1]]
+    given = [tenant.allocation for tenant in tenants if tenant.id in gone]
+    forecast = _BankForecast(
+        reduce(banker.plus, given, available),
+        [tenant for tenant in tenants if tenant.id not in gone],
+        is_naive=is_naive,
+        limits=limits or {},
+    )
+    return waiters[-1].process in forecast.serve(asking, keeps_turn=keeps_turn, steps=1)
+
+
 class _BankForecast:
     """The pool played forward from now; `clock` counts seconds."""
 
@@ -140,14 +164,18 @@ class _BankForecast:
         self.returned: list[HoldingProcess] = []
 
     def serve(
-        self, waiters: Sequence[WaitingRequest], *, keeps_turn: int | None
+        self,
+        waiters: Sequence[WaitingRequest],
+        *,
+        keeps_turn: int | None,
+        steps: int = STEPS_AT_MOST,
     ) -> dict[int, tuple[float, list[HoldingProcess], int]]:
         """For each that is served: the time, the releases before it, and the number of earlier
         waiters served before.
         """
         served: dict[int, tuple[float, list[HoldingProcess], int]] = {}
         left = list(waiters)
-        for _ in range(STEPS_AT_MOST):
+        for _ in range(steps):
             is_behind = False
             for waiter in list(left):
                 is_kept_back = is_behind and waiter.process not in self.holders

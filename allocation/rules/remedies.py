@@ -1,6 +1,9 @@
-"""What would make an unsafe state safe again. Pure."""
+"""What would make an unsafe state safe again, and whose release would end a wait. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
 
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
@@ -44,3 +47,32 @@ def _lack(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
     work = banker.work_along(state, banker.finishable(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))
+
+
+#: holders of which each alone is tried, and of which each two are
+ALONE, IN_PAIRS = 30, 10
+
+
+def cheapest_release(
+    costs: Mapping[int, float], ends_wait: Callable[[frozenset[int]], bool]
+) -> tuple[int, ...]:
+    """Which holders would end a wait if they gave back all: as few as possible, of those the
+    cheapest; empty if not even all of them would.
+
+    Of many that are needed together it is a set that lacks none, and perhaps not the cheapest.
+    """
+    ordered = sorted(costs, key=lambda one: (costs[one], one))
+    for one in ordered[:ALONE]:
+        if ends_wait(frozenset([one])):
+            return (one,)
+    pairs = combinations(ordered[:IN_PAIRS], 2)
+    for pair in sorted(pairs, key=lambda pair: sum(costs[one] for one in pair)):
+        if ends_wait(frozenset(pair)):
+            return pair
+    if not ends_wait(frozenset(ordered)):
+        return ()
+    chosen = set(ordered)
+    for one in reversed(ordered):
+        if ends_wait(frozenset(chosen - {one})):
+            chosen.remove(one)
+    return tuple(one for one in ordered if one in chosen)

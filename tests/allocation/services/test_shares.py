@@ -8,6 +8,7 @@ from itertools import count
 from uuid import uuid4
 
 import pytest
+from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
 from allocation.errors import (
@@ -184,13 +185,25 @@ def test_share_follows_the_name_of_its_group_and_is_made_once(pool, team):
     assert (again.pk, again.name, again.limits) == (team.pk, "newsroom", [6])
 
 
+def check_releases(pool: Pool) -> list[str]:
+    """One process whose release is said to end a wait ends it; returns who they were."""
+    told = [wait for wait in bank_view(pool.pk).waiting if len(wait.release) == 1][:2]
+    for wait in told:
+        before = transaction.savepoint()
+        process = Process.objects.get(pk=wait.release[0].process)
+        release_resources(process=process.pk, epoch=process.epoch, release_id=uuid4(), amounts=None)
+        assert Request.objects.get(pk=wait.request).state == "granted"
+        transaction.savepoint_rollback(before)
+    return [wait.release[0].label for wait in told]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "examples", [10, pytest.param(150, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
+    "examples", [5, pytest.param(150, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
 )
 def test_whatever_happens_limits_hold_nobody_is_left_and_the_ledger_proves_it(make_pool, examples):
     """After each history all who hold ask for all they still may, and finish: all are served."""
-    verdicts = set()
+    verdicts, releases = set(), []
 
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(histories)
@@ -199,6 +212,7 @@ def test_whatever_happens_limits_hold_nobody_is_left_and_the_ledger_proves_it(ma
         story = Story(pool, with_shares=True)
         limited, late = ("share", 0, {"a": 1, "b": 1}), ("start", 1, {"a": 1})
         story.tell([limited, *deeds[:3], ("cancel", 1, {}), late, *deeds[3:]])
+        releases.extend(check_releases(pool))
         verdicts.update(Request.objects.filter(pool=pool).values_list("verdict", flat=True))
         story.end()
         assert not Request.objects.filter(pool=pool, state="waiting").exists()
@@ -206,6 +220,7 @@ def test_whatever_happens_limits_hold_nobody_is_left_and_the_ledger_proves_it(ma
 
     told()
     assert "wait_share" in verdicts
+    assert releases, "no wait had one whose release ends it"
 
 
 def test_audit_finds_a_start_beyond_the_limit_and_a_wait_within_it(pool, team):

@@ -7,11 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 WIDTH, HEIGHT = 860.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 12.0, 12.0, 40.0
 #: about as many marks as an axis has
 MARKS = 6
+#: height of a line of times of day
+ROW = 16.0
 STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
 
 
@@ -40,6 +43,9 @@ class PolicyLine:
     #: from 0; the style of the line
     index: int
     dots: tuple[FigureDot, ...]
+    #: its time of day at each mark of the axis, as policies run one after the other; and where
+    times: tuple[AxisMark, ...] = ()
+    times_at: float = 0.0
 
     @property
     def points(self) -> str:
@@ -61,10 +67,15 @@ class WaitingFigure:
 
 
 def draw(
-    series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float
+    series: Mapping[str, Sequence[tuple[float, float, bool]]],
+    *,
+    bound_seconds: float,
+    starts: Mapping[str, datetime] | None = None,
 ) -> WaitingFigure:
     """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the
     bound) in order of time.
+
+    starts: when each policy began, for the time of day beneath the axis.
     """
     longest = max((at for points in series.values() for at, _, _ in points), default=0.0) or 1.0
     highest = (
@@ -78,17 +89,29 @@ def draw(
     def y(seconds: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
 
+    marks = _round_numbers(longest)
+
+    def times(name: str) -> tuple[AxisMark, ...]:
+        began = (starts or {}).get(name)
+        if began is None:
+            return ()
+        moments = ((at, began + timedelta(seconds=at)) for at in marks)
+        return tuple(AxisMark(x(at), f"{moment:%H:%M:%S}") for at, moment in moments)
+
     lines = tuple(
         PolicyLine(
             name,
             index,
             tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(points)),
+            times(name),
+            HEIGHT + ROW * index,
         )
         for index, (name, points) in enumerate(series.items())
     )
-    across = tuple(AxisMark(x(at), f"{at:g}") for at in _round_numbers(longest))
+    across = tuple(AxisMark(x(at), f"{at:g}") for at in marks)
     up = tuple(AxisMark(y(at), f"{at:g}") for at in _round_numbers(highest))
-    return WaitingFigure(lines, across, up, y(bound_seconds))
+    height = HEIGHT + ROW * len(lines) * bool(starts)
+    return WaitingFigure(lines, across, up, y(bound_seconds), height=height)
 
 
 def _round_numbers(most: float) -> list[float]:

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
 
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
@@ -101,7 +102,13 @@ def _figure(view: ExperimentView) -> WaitingFigure | None:
     series = {
         column.policy.label: list(_points(column)) for column in view.columns if column.entries
     }
-    return draw(series, bound_seconds=view.experiment.bound_seconds) if series else None
+    starts = {
+        column.policy.label: timezone.localtime(min(one.started_at for one in column.entries))
+        for column in view.columns
+        if column.entries
+    }
+    bound = view.experiment.bound_seconds
+    return draw(series, bound_seconds=bound, starts=starts) if series else None
 
 
 def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:

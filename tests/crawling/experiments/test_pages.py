@@ -80,6 +80,10 @@ def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experim
     assert "Waiting time" in figure.title.get_text()
     assert "plain requests, 1 of 2 over the bound of 5 seconds" in figure.find("desc").get_text()
     assert len(figure.find_all("circle")) == 4
+    times = [text.get_text() for text in figure.find_all("text", class_=["line-0", "line-1"])]
+    first = experiment.tries.order_by("started_at").first().started_at
+    assert times[0] == f"{first:%H:%M:%S}", "the time of day at which the first policy began"
+    assert len(times) >= 4
     assert [one["r"] for one in figure.select(".line-0 circle")] == ["2.5", "4"]
 
 

@@ -11,16 +11,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import F, Q
 from django.utils import timezone
 
 from crawling.audit import note
 from crawling.crawls.creation import new_run
 from crawling.crawls.deleted_items import keep_deleted
-from crawling.errors import BadOrder, WrongState
+from crawling.errors import BadOrder, TooManyWait, WrongState
 from crawling.models import CrawlJob, DeletedKind, Level, Run, Schedule, ScheduledStart
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.schedules import DueStart, read_timing, settle
+from crawling.orders.schedules import DueStart, next_pace, read_timing, settle
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
 
@@ -51,6 +52,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
             "timing": timing.model_dump(mode="json"),
             "anchor_at": anchor,
             "next_at": next_at,
+            "pace_minutes": timing.every_minutes if timing.fastest_minutes else None,
             "set_by": by,
         }
         schedule, _ = Schedule.objects.update_or_create(crawl=crawl, defaults=values)
@@ -111,7 +113,13 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
     if timing is None:
         _switch_off(schedule, schedule.next_at, errors)
         return None
-    due = settle(timing, due_at=schedule.next_at, anchor=schedule.anchor_at, now=now)
+    due = settle(
+        timing,
+        due_at=schedule.next_at,
+        anchor=schedule.anchor_at,
+        now=now,
+        pace=schedule.pace_minutes,
+    )
     run, outcome = _start(schedule, due, now - due.at)
     ScheduledStart.objects.create(schedule=schedule, due_at=due.at, run=run, outcome=outcome)
     Schedule.objects.filter(pk=schedule_id).update(next_at=due.next_at)
@@ -119,6 +127,60 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
     ScheduledStart.objects.filter(pk__in=list(old)).delete()
     logger.info("a schedule fell due", extra={"crawl": schedule.crawl.name, "outcome": outcome})
     return run
+
+
+#: pages of a run that are compared
+COMPARED_AT_MOST = 20_000
+#: a page without a digest was not read whole, so nobody can tell
+CHANGES = """
+SELECT count(*), count(*) FILTER (WHERE p.unchanged_since IS NULL AND p.digest <> q.digest)
+FROM (SELECT url_id, unchanged_since, digest FROM crawling_page
+      WHERE run_id = %s AND (status = 200 OR unchanged_since IS NOT NULL) LIMIT %s) p
+JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_url o ON o.run_id = %s AND o.fingerprint = u.fingerprint AND o.url = u.url
+JOIN crawling_page q ON q.url_id = o.id AND (q.status = 200 OR q.unchanged_since IS NOT NULL)
+WHERE p.unchanged_since IS NOT NULL OR (p.digest IS NOT NULL AND q.digest IS NOT NULL)
+"""
+
+
+def follow_changes() -> None:
+    """Let schedules that follow the changes of pages be due sooner or later, once for each run that
+    has ended.
+    """
+    adapting = Schedule.objects.filter(
+        next_at__isnull=False, timing__fastest_minutes__isnull=False, pace_minutes__isnull=False
+    )
+    ended = Q(crawl__runs__is_latest=True, crawl__runs__state__in=ENDED_STATES)
+    due = adapting.filter(ended).exclude(judged_run=F("crawl__runs__pk"))
+    for schedule_id in due.values_list("pk", flat=True):
+        _follow_changes(schedule_id)
+
+
+@transaction.atomic
+def _follow_changes(schedule_id: int) -> None:
+    CrawlJob.objects.select_for_update(of=("self",), no_key=True).filter(
+        schedule=schedule_id
+    ).first()
+    schedule = Schedule.objects.select_related("crawl").filter(pk=schedule_id).first()
+    runs = list(schedule.crawl.runs.all()[:2]) if schedule else []
+    if schedule is None or not runs or runs[0].pk == schedule.judged_run:
+        return
+    timing, _ = read_timing(schedule.timing)
+    pace = schedule.pace_minutes
+    if timing and pace and len(runs) > 1:
+        with connection.cursor() as cursor:
+            cursor.execute(CHANGES, [runs[0].pk, COMPARED_AT_MOST, runs[1].pk])
+            compared, changed = cursor.fetchone()
+        pace = next_pace(timing, pace, compared=compared, changed=changed)
+        write(
+            runs[0].pk,
+            f"{changed:,} of {compared:,} pages changed since run {runs[1].number}; the schedule "
+            f"starts the next run after {pace:,} minutes.",
+        )
+    began = runs[0].created_at + timedelta(minutes=pace or 0)
+    Schedule.objects.filter(pk=schedule_id, next_at__isnull=False).update(
+        pace_minutes=pace, judged_run=runs[0].pk, next_at=max(began, timezone.now())
+    )
 
 
 def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
@@ -152,6 +214,8 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
             level=Level.WARNING,
         )
         return None, f"Skipped: run {latest.number} was {latest.state}."
+    except TooManyWait as error:
+        return None, f"Skipped: {error}"[:300]
     return run, f"Started run {run.number}{by_how_much}."
 
 

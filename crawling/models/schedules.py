@@ -26,6 +26,12 @@ class Schedule(models.Model):
         null=True, help_text="when it falls due; empty: it is switched off"
     )
 
+    pace_minutes = models.PositiveIntegerField(
+        null=True, help_text="the interval now, of one that follows the changes of pages"
+    )
+    judged_run = models.BigIntegerField(
+        null=True, help_text="the latest run by whose changes the interval was set"
+    )
     set_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

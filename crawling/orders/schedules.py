@@ -45,6 +45,19 @@ class ScheduleTiming(BaseModel):
     every_minutes: (
         Annotated[int, Field(ge=5, le=525_600, description="instead: an interval"), NUMBER] | None
     ) = None
+    fastest_minutes: (
+        Annotated[
+            int,
+            Field(
+                ge=5,
+                le=525_600,
+                description="with an interval: while pages change, the interval is halved after "
+                "each run, down to this; while none changes, it is doubled up to `every_minutes`",
+            ),
+            NUMBER,
+        ]
+        | None
+    ) = None
     time_zone: Annotated[
         str, Field(max_length=64, description="whose clock the cron line means: `Europe/Berlin`")
     ] = "UTC"
@@ -84,11 +97,20 @@ class ScheduleTiming(BaseModel):
     def _one_of_two(self) -> ScheduleTiming:
         if bool(self.cron) == (self.every_minutes is not None):
             raise ValueError("give either a cron line or an interval in minutes")
+        if self.fastest_minutes is not None and not (
+            self.every_minutes and self.fastest_minutes <= self.every_minutes
+        ):
+            raise ValueError("the fastest interval goes with an interval, and is no longer than it")
         return self
 
     @property
     def in_words(self) -> str:
         """As a sentence without its full stop."""
+        if self.fastest_minutes is not None:
+            return (
+                f"Every {self.every_minutes:,} minutes, and while pages change more often, down to "
+                f"every {self.fastest_minutes:,}"
+            )
         if self.every_minutes is not None:
             return f"Every {self.every_minutes:,} minutes"
         return (
@@ -143,12 +165,40 @@ class DueStart(NamedTuple):
     next_at: datetime
 
 
+#: of the pages of a run that an earlier one has, too: so many of them changed
+MUCH_CHANGED = 0.05
+
+
+def next_pace(timing: ScheduleTiming, pace: int, *, compared: int, changed: int) -> int:
+    """The interval in minutes after a run of which so many pages could be compared with an earlier
+    one's, and so many of those had changed.
+    """
+    slowest = timing.every_minutes or pace
+    if compared and changed / compared >= MUCH_CHANGED:
+        pace //= 2
+    elif not changed:
+        pace *= 2
+    return min(slowest, max(timing.fastest_minutes or slowest, pace))
+
+
 def settle(
-    timing: ScheduleTiming, *, due_at: datetime, anchor: datetime, now: datetime
+    timing: ScheduleTiming,
+    *,
+    due_at: datetime,
+    anchor: datetime,
+    now: datetime,
+    pace: int | None = None,
 ) -> DueStart:
-    """Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed
+    """pace: the interval in minutes of a schedule that follows changes.
+
+    Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed
     ten times is not run ten times.
     """
+    if timing.fastest_minutes is not None:
+        is_late = now - due_at > LATE_AFTER
+        starts = not is_late or timing.catch_up == CatchUp.ONCE
+        following = _interval(pace or timing.every_minutes or timing.fastest_minutes)
+        return DueStart(due_at, starts, now + following)
     last = timing.latest(due_at, now, anchor)
     is_late = now - last > LATE_AFTER
     return DueStart(

@@ -22,7 +22,7 @@ from crawling.alerts.ongoing_alerts import raise_ongoing_alerts
 from crawling.checkpoints.checkpoint_store import ask_for_due
 from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.rejudgement import Rejudger
-from crawling.crawls.schedules import start_scheduled
+from crawling.crawls.schedules import follow_changes, start_scheduled
 from crawling.dryrun.inquiries import tidy_inquiries
 from crawling.errors import CrawlError
 from crawling.frontier.address_clock import forget_clocks
@@ -82,6 +82,7 @@ def duties() -> list[Duty]:
         Duty(take_over_hosts, 5.0),
         Duty(ExtraProcesses().fit_processes, 2.0),
         Duty(start_scheduled, 5.0),
+        Duty(follow_changes, 10.0),
         Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),

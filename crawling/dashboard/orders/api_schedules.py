@@ -38,6 +38,10 @@ class StartOut(Schema):
 class ScheduleOut(Schema):
     cron: str
     every_minutes: int | None
+    fastest_minutes: int | None = None
+    pace_minutes: int | None = Field(
+        description="the interval now, of a schedule with `fastest_minutes`"
+    )
     time_zone: str
     catch_up: str
     is_on: bool
@@ -80,7 +84,11 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
         for row in plan.starts
     ]
     return ScheduleOut(
-        **plan.timing, in_words=plan.in_words, next_starts=list(plan.upcoming), starts=starts
+        **plan.timing,
+        pace_minutes=plan.pace_minutes,
+        in_words=plan.in_words,
+        next_starts=list(plan.upcoming),
+        starts=starts,
     )
 
 

@@ -27,6 +27,8 @@ class Plan:
     #: in the schedule's time zone
     upcoming: Sequence[datetime]
     starts: Sequence[ScheduledStart]
+    #: the interval now, of one that follows changes
+    pace_minutes: int | None
 
 
 def plan_of(crawl: CrawlJob) -> Plan | None:
@@ -40,8 +42,11 @@ def plan_of(crawl: CrawlJob) -> Plan | None:
         if timing and schedule.next_at
         else []
     )
+    if schedule.pace_minutes is not None and schedule.next_at:
+        upcoming = [schedule.next_at]  # what follows depends on what that run finds
     starts = list(schedule.starts.select_related("run")[:STARTS])
-    return Plan(schedule.timing, timing.in_words if timing else "Unreadable", upcoming, starts)
+    words = timing.in_words if timing else "Unreadable"
+    return Plan(schedule.timing, words, upcoming, starts, schedule.pace_minutes)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CATCH_UP = (
 )
 #: schedules on a page, and the furthest that the list goes
 SHOWN, MOST_SCHEDULES = 100, 1_000_000
-WHEN = ("cron", "every_minutes", "time_zone", "catch_up")
+WHEN = ("cron", "every_minutes", "fastest_minutes", "time_zone", "catch_up")
 
 
 class ScheduleForm(forms.Form):
@@ -43,6 +43,13 @@ class ScheduleForm(forms.Form):
         label="…or every so many minutes",
         required=False,
         help_text="1440 is a day, whatever clocks do.",
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    fastest_minutes = forms.CharField(
+        label="While pages change, down to every so many minutes",
+        required=False,
+        help_text="With an interval: it is halved after a run in which a twentieth of the pages "
+        "changed, and doubled after one in which none did.",
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     time_zone = forms.CharField(

@@ -4,10 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db.models import F
+from django.utils import timezone
 
 from crawling.crawls.creation import start_run
+from crawling.crawls.schedules import follow_changes, set_schedule, start_scheduled
 from crawling.frontier.rules.hotspots import RevisitCheck, due_again
-from crawling.models import HotPage, Page
+from crawling.models import HotPage, Page, Schedule
+from crawling.orders.schedules import ScheduleTiming, next_pace
 from tests.crawling.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
@@ -98,3 +101,46 @@ def test_without_a_word_in_the_order_every_run_asks_for_every_page(
     again(first, work_off, news)
 
     assert again(first, work_off, news)[1] == ["/", "/deeper", "/still", "/tagged"]
+
+
+@pytest.mark.parametrize(
+    ("pace", "compared", "changed", "following"),
+    [
+        (1440, 100, 5, 720),
+        (100, 100, 90, 60),
+        (60, 100, 90, 60),
+        (720, 100, 4, 720),
+        (720, 100, 0, 1440),
+        (1440, 100, 0, 1440),
+        (60, 0, 0, 120),
+    ],
+)
+def test_interval_of_a_schedule_is_halved_while_pages_change_and_doubled_while_none_does(
+    pace, compared, changed, following
+):
+    timing = ScheduleTiming(every_minutes=1440, fastest_minutes=60)
+
+    assert next_pace(timing, pace, compared=compared, changed=changed) == following
+
+
+def test_schedule_is_due_sooner_after_a_run_whose_pages_changed(crawl_to_the_end, work_off, news):
+    first = crawl_to_the_end(f"{news.url}/")
+    timing = {"every_minutes": 100, "fastest_minutes": 30}
+    schedule = set_schedule(first.crawl, timing)
+    follow_changes()
+    second = work_off(start_run(first.crawl))
+
+    follow_changes()
+    follow_changes()
+
+    schedule.refresh_from_db()
+    assert (schedule.pace_minutes, schedule.judged_run) == (50, second.pk)
+    assert schedule.next_at == second.created_at + timedelta(minutes=50)
+    told = "1 of 4 pages changed since run 1; the schedule starts the next run after 50 minutes."
+    assert second.log.filter(message=told).count() == 1
+    Schedule.objects.update(next_at=timezone.now())
+    before = timezone.now()
+    start_scheduled()
+    schedule.refresh_from_db()
+    assert schedule.next_at >= before + timedelta(minutes=50)
+    assert set_schedule(first.crawl, {"every_minutes": 100}).pace_minutes is None

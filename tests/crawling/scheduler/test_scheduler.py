@@ -61,6 +61,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "deliver_other_messages",
         "enroll_anew",
         "fit_processes",
+        "follow_changes",
         "forget_clocks",
         "forget_cold_pages",
         "forget_deleted",

@@ -55,6 +55,10 @@ class WrongState(CrawlError):
     """The crawl is not in a state in which this can be done."""
 
 
+class TooManyWait(CrawlError):
+    """So many crawls are queued or wait for resources that no other is started."""
+
+
 class InquiriesBusy(CrawlError):
     """Too many questions wait for the background jobs; ask again in a moment."""
 

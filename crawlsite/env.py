@@ -49,6 +49,7 @@ class Environment:
     bank_lease_seconds: float
     bank_pickup_seconds: float
     crawl_slice_seconds: float
+    crawls_waiting_max: int
     archive_dir: Path
     archive_file_bytes: int
     checkpoint_dir: Path | None
@@ -169,6 +170,9 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
         "bank_lease_seconds": env.float("BANK_LEASE_SECONDS", 60.0, validate=_POSITIVE),
         "bank_pickup_seconds": env.float("BANK_PICKUP_SECONDS", 120.0, validate=_POSITIVE),
         "crawl_slice_seconds": env.float("CRAWL_SLICE_SECONDS", 60.0, validate=_POSITIVE),
+        "crawls_waiting_max": env.int(
+            "CRAWLS_WAITING_MAX", 20_000, validate=validate.Range(1, 10**6)
+        ),
         "archive_dir": _directory("ARCHIVE_DIR", archive),
         "archive_file_bytes": env.int("ARCHIVE_FILE_BYTES", 10**9, validate=_POSITIVE),
         "checkpoint_dir": _directory("CHECKPOINT_DIR", checkpoints) if checkpoints else None,

@@ -217,6 +217,7 @@ LOGGING = logging_setting(level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_for
 BANK_LEASE_SECONDS = ENVIRONMENT.bank_lease_seconds
 BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
+CRAWLS_WAITING_MAX = ENVIRONMENT.crawls_waiting_max
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
 #: a file this long is closed and another begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.crawls.fetching_section import column_of
 from crawling.crawls.seed_checks import seed_errors
-from crawling.errors import BadOrder, WrongState
+from crawling.errors import BadOrder, TooManyWait, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.host_placement import serving_numbers
@@ -24,7 +25,7 @@ from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run, RunProcess, Team
-from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
+from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER, RunState
 from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.seeds import read_typed
@@ -166,7 +167,7 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: its seeds stand in the frontier and its processes have asked for their first
     shifts.
 
-    Raises WrongState if a run of this crawl has not ended yet.
+    Raises WrongState if a run of this crawl has not ended yet, TooManyWait.
     """
     run = new_run(crawl, by=by)
     enroll(run)
@@ -185,12 +186,29 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
     }
 
 
+def check_room() -> None:
+    """Raise TooManyWait where no further run may be started.
+
+    Of starts that come at the same moment a few may pass: the limit is there for the database.
+    """
+    latest = Run.objects.filter(is_latest=True)
+    queued = latest.filter(state=RunState.QUEUED).count()
+    begun = latest.filter(state=RunState.RUNNING, processes__bank_process__is_waiting=True)
+    waiting = queued + begun.distinct().count()
+    if waiting >= settings.CRAWLS_WAITING_MAX:
+        raise TooManyWait(
+            f"Crawls that are queued or wait for resources: {waiting:,}, as many as "
+            "CRAWLS_WAITING_MAX allows. Start this one once some have had their turn, or stop some."
+        )
+
+
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
     """The crawl's part of a start; the pool's follows when this is committed.
 
-    `by_schedule`: `by` has only set the schedule.
+    `by_schedule`: `by` has only set the schedule. Raises WrongState, TooManyWait.
     """
+    check_room()
     spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:

@@ -31,6 +31,7 @@ from crawling.errors import (
     CrawlError,
     InquiriesBusy,
     NotFound,
+    TooManyWait,
     UnknownCrawl,
     UnknownRun,
 )
@@ -64,6 +65,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownResource, 422),
     (BankBusy, 503),
     (InquiriesBusy, 503),
+    (TooManyWait, 429),
     (AllocationError, 409),
     (CrawlError, 409),
     (OperationalError, 503),
@@ -80,6 +82,8 @@ OF_BODIES = {
     "dict_type": "must be an object of fields and their values",
     "model_attributes_type": "must be an object of fields and their values",
 }
+#: when some of the crawls that wait may have had a turn
+TURN_SECONDS = 60
 API_PREFIX = "/api/"
 #: where the endpoints of this version are
 API_ROOT = f"{API_PREFIX}v1/"
@@ -106,6 +110,8 @@ def _answer(
         response = api.create_response(request, {"detail": sentence or str(error)}, status=status)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             response["Retry-After"] = str(AGAIN_SECONDS)
+        elif status == HTTPStatus.TOO_MANY_REQUESTS:
+            response["Retry-After"] = str(TURN_SECONDS)
         return response
 
     return answer

@@ -12,9 +12,10 @@ from allocation.models import Pool, Process, Share
 from allocation.services import ShareLimits, change_share, create_pool_like
 from crawling.crawls.creation import check_order, create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
+from crawling.crawls.schedules import set_schedule, start_scheduled
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.errors import BadOrder
-from crawling.models import Team
+from crawling.errors import BadOrder, TooManyWait
+from crawling.models import Schedule, ScheduledStart, Team
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import browser, soup
 
@@ -159,3 +160,19 @@ def test_pools_are_made_filled_and_listed_by_command(order, pool, news, capsys):
     for wrong in (["create", "x", "worker=1"], ["set", "y", "worker=1"], ["set", "press", "q"]):
         with pytest.raises(CommandError):
             call_command("pools", *wrong)
+
+
+def test_no_run_starts_while_too_many_are_queued_or_wait(order, pool, settings):
+    settings.CRAWLS_WAITING_MAX = 1
+    late, crowd = named(order, "late"), named(order, "crowd", processes=8)
+    start_run(crowd)
+
+    with pytest.raises(TooManyWait, match="queued or wait for resources: 1"):
+        start_run(late)
+    answer = browser("operator").post(f"/api/v1/crawls/{late.pk}/start")
+    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+    assert not late.runs.exists()
+    set_schedule(late, {"every_minutes": 5})
+    Schedule.objects.update(next_at="2026-01-01T00:00Z")
+    start_scheduled()
+    assert ScheduledStart.objects.get().outcome.startswith("Skipped: Crawls that are")

@@ -400,6 +400,7 @@ BODIES: dict[str, dict[str, object]] = {
     "PUT api/v1/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/v1/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/v1/pools/<pool_id>/processes/<process_id>": {"priority": 1},
+    "POST resources/new/": {"name": "books", **{f"capacity.{one.key}": 1 for one in CLASSES}},
     "POST api/v1/pools": {"name": "press", "capacity": {one.key: 1 for one in CLASSES}},
     "PATCH api/v1/pools/<pool_id>/shares/<share_id>": {"limits": {"memory": 512}},
     "POST api/v1/pools/<pool_id>/classes": {

@@ -196,7 +196,7 @@ def test_number_of_queries_does_not_grow_with_the_bank(
     viewer, bank, make_process, django_assert_num_queries
 ):
     # session, user, two for permissions, seven for the bank, the alarm, the pace of refreshes
-    with django_assert_num_queries(15) as few:
+    with django_assert_num_queries(12) as few:
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
         ask(make_process(bank, label, (5, 5)), (5, 5))

@@ -28,7 +28,7 @@ def _teams() -> list[str]:
     return list(Team.objects.values_list("name", flat=True))
 
 
-#: fields whose choices are rows; a field without any is not asked for
+#: fields whose choices are rows, and what stands for none of them
 NAMED: dict[str, tuple[str, Callable[[], list[str]]]] = {
     "pool": ("the default pool", _pools),
     "team": ("none", _teams),
@@ -49,9 +49,6 @@ class OrderForm(forms.Form):
     def _offer(self, name: str, usual: str, names: list[str]) -> None:
         """Let a name be chosen of those that there are; one that is gone stays a choice."""
         given = str(self.data.get(name) or self.initial.get(name) or "")
-        if not names and not given:
-            del self.fields[name]
-            return
         gone = [given] if given and given not in names else []
         choices = [("", usual), *((one, one) for one in [*names, *gone])]
         asked = self.fields[name]

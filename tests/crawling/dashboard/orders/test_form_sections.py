@@ -29,7 +29,7 @@ def told(**answers) -> dict[str, str]:
     }
 
 
-def test_what_is_as_usual_is_not_told_and_what_is_set_is():
+def test_what_is_as_usual_is_not_told_and_what_is_set_is(db):
     empty = CrawlForm(capacity=CAPACITY)
     assert {key: folded.told for key, folded in sections_of(empty).items()} == dict.fromkeys(
         (one.key for one in SECTIONS), ""

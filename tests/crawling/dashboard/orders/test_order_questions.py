@@ -89,7 +89,7 @@ SECRET = {
     "login_url": SEED,
     "login_fields": {"user": "me=you"},
 }
-ASKED_OTHERWISE = {"name", "seeds", "claim"}
+ASKED_OTHERWISE = {"pool", "team", "name", "seeds", "claim"}
 
 
 def answered(**answers: object) -> CrawlForm:
@@ -106,7 +106,7 @@ def parser() -> ArgumentParser:
     return made
 
 
-def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults():
+def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults(db):
     empty = CrawlForm(capacity=CAPACITY)
     shown = {one.input: empty[one.input].value() for one in empty.asked}
     numbers = ("delay_seconds", "error_minutes", "domain_max_hosts", "document_seconds")
@@ -166,7 +166,7 @@ def test_secrets_are_typed_anew_in_a_copy_and_masked_in_an_edit(order):
     assert "s3cret" not in str(copied) + str(edited)
 
 
-def test_secrets_that_are_typed_are_taken_as_they_are():
+def test_secrets_that_are_typed_are_taken_as_they_are(db):
     typed = {
         "credentials": "127.0.0.1:8900 me:my = s3cret",
         "proxy": SECRET["proxy"],

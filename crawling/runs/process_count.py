@@ -22,7 +22,8 @@ from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.orders.order import MOST_PROCESSES
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shift, default_pool, enroll, request_start
+from crawling.runs.grants import ask_for_shift, enroll, request_start
+from crawling.runs.pools import pool_of
 
 #: hosts with something due that make a process worth its worker
 HOSTS_EACH = 4
@@ -126,7 +127,7 @@ def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
 
 def _has_room(run: Run) -> bool:
     """Whether one more process would find a worker, units without a waiter, and hosts."""
-    pool = default_pool()
+    pool = pool_of(run.crawl)
     if Request.objects.filter(pool=pool, state=RequestState.WAITING).exists():
         return False
     keys = pool.classes.order_by("ordinal").values_list("key", flat=True)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0018_shared_views"),
+        ("crawling", "0020_plain_names"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,13 +10,13 @@ from django.db import migrations, models
 
 import allocation.fields
 
-GRANT = (Path(__file__).parent / "sql" / "0006" / "grant.sql").read_text()
+GRANT = (Path(__file__).parent / "sql" / "0007" / "grant.sql").read_text()
 BEFORE = (Path(__file__).parent / "sql" / "0003" / "grant.sql").read_text()
 
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("allocation", "0005_no_stage_of_a_process"),
+        ("allocation", "0006_no_stage_of_a_process"),
     ]
 
     operations = [

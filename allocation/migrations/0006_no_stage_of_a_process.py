@@ -4,6 +4,6 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("allocation", "0004_resource_words")]
+    dependencies = [("allocation", "0005_plain_names")]
 
     operations = [migrations.RemoveField("process", "stage")]

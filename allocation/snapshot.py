@@ -86,7 +86,7 @@ class SafeStep:
 
 
 @dataclass(frozen=True)
-class GivenBack:
+class HolderRelease:
     """What a process would give back if it paused now."""
 
     process: int
@@ -129,8 +129,8 @@ class WaitRow:
     #: how often others were granted ahead of its turn
     bypassed: int
     #: the fewest processes whose release would end the wait, of those the ones that hold the
-    #: smallest part of the pool; empty: no release would, or nobody has looked
-    release: tuple[GivenBack, ...] = ()
+    #: smallest part of the pool; empty: no release would, or none was looked for
+    release: tuple[HolderRelease, ...] = ()
 
     @property
     def kind_of_wait(self) -> str:

@@ -36,7 +36,7 @@ from allocation.rules.estimate import (
 from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, refusal
 from allocation.rules.remedies import cheapest_release
 from allocation.rules.shares import ShareUse
-from allocation.snapshot import GivenBack, ProcessRow, WaitRow
+from allocation.snapshot import HolderRelease, ProcessRow, WaitRow
 from allocation.wording import UnitWords
 
 #: waits of a whole pool whose cheapest release is looked for
@@ -161,7 +161,7 @@ def _wait_row(
     request: Request,
     why: Explanation,
     estimate: Estimate,
-    release: tuple[GivenBack, ...],
+    release: tuple[HolderRelease, ...],
 ) -> WaitRow:
     amounts = [(one, units) for one, units in zip(classes, request.amounts, strict=True) if units]
     return WaitRow(
@@ -269,7 +269,7 @@ class _PoolLine:
     def estimates(self) -> list[Estimate]:
         return estimate_starts(self.available, self.tenants, self.waiters, **self.rules)
 
-    def release(self, number: int, classes: Sequence[ResourceClass]) -> tuple[GivenBack, ...]:
+    def release(self, number: int, classes: Sequence[ResourceClass]) -> tuple[HolderRelease, ...]:
         """Whose release would end that wait, and what it would be."""
         waiters = self.waiters[: number + 1]
         costs = {
@@ -284,18 +284,18 @@ class _PoolLine:
             ),
         )
         terms = {one.id: one.term for one in self.tenants}
-        return tuple(_given_back(self.holders[one], terms[one], classes) for one in chosen)
+        return tuple(_release_of(self.holders[one], terms[one], classes) for one in chosen)
 
 
 def _part(units: int, capacity: int) -> float:
     return units / capacity if capacity else 0.0
 
 
-def _given_back(
+def _release_of(
     process: ProcessRow, term: HoldingTerm | None, classes: Sequence[ResourceClass]
-) -> GivenBack:
+) -> HolderRelease:
     held = [(one, units) for one, units in zip(classes, process.allocation, strict=True) if units]
-    return GivenBack(
+    return HolderRelease(
         process.id,
         process.label,
         process.run_ref,

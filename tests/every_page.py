@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from allocation.models import Pool
+from allocation.services import ensure_share
 from crawling.crawls.blocklist import add_entry
 from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
@@ -151,6 +152,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         "experiments": experiment.pk,
         "alerts": listener.pk,
         "resources": Pool.objects.get().pk,
+        "share": ensure_share(pool=Pool.objects.get().pk, ref="team/a", name="Library").pk,
         "number": 1,
         "inquiry_id": inquiry.pk,
         "document": "glossary",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from allocation.api.schemas import (
     BlockerOut,
     EstimateOut,
-    GivenBackOut,
+    HolderReleaseOut,
     PoolDetail,
     ProcessOut,
     Resource,
@@ -95,7 +95,7 @@ def wait_out(wait: WaitRow) -> WaitOut:
         position=wait.position,
         bypassed=wait.bypassed,
         cheapest_release=[
-            GivenBackOut(
+            HolderReleaseOut(
                 process=one.process,
                 name=one.label,
                 amounts=one.amounts,

@@ -104,7 +104,7 @@ class EstimateOut(Schema):
     sentence: str
 
 
-class GivenBackOut(Schema):
+class HolderReleaseOut(Schema):
     """A process that would have to pause, and what it would give back."""
 
     process: int
@@ -135,7 +135,7 @@ class WaitOut(Schema):
     deadline: datetime | None
     position: int = Field(description="in line, from 1")
     bypassed: int = Field(description="times others were granted ahead of its turn")
-    cheapest_release: list[GivenBackOut] = Field(
+    cheapest_release: list[HolderReleaseOut] = Field(
         description="the fewest processes that would end the wait by giving back all they hold, "
         "of those the ones that hold the smallest part of the pool; empty: none would, or the "
         "request is further back in line"

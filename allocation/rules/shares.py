@@ -1,8 +1,8 @@
 """Shares of a pool: what a group of processes has of each class, a reserve and a limit. Pure.
 
 - *Limit.* What the processes of a share claim (Max) while they hold something is at most the limit.
-  It is checked when a process that holds nothing starts. So whoever holds is within the limit with
-  all it may still ask for, and no limit ever refuses it anything.
+  It is checked when a process that holds nothing starts. So a holder is within the limit with all
+  it may still ask for, and no limit ever refuses it anything.
 - *Reserve.* What a share does not hold of its reserve is left to its own processes: a start of any
   other must leave it free, except where it asks for so much that it could never be served.
 

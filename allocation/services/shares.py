@@ -51,9 +51,9 @@ def change_share(*, share: int, limits: ShareLimits) -> Share:
     """Change the reserve and the limit of a share, all or nothing, and serve those who wait and now
     may be.
 
-    A limit may be lowered beneath what is claimed: nothing is taken from anybody, and nobody starts
-    until enough has come back. Raises UnknownShare, ShareLimitBelowClaim, ReserveExceedsLimit,
-    ReservesExceedCapacity and what `vector` raises: then nothing has changed.
+    A limit may be lowered beneath what is claimed: nothing is taken back, and no process
+    starts until enough has come back. Raises UnknownShare, ShareLimitBelowClaim,
+    ReserveExceedsLimit, ReservesExceedCapacity and what `vector` raises: then nothing has changed.
     """
     put_share(share, limits)
     return Share.objects.get(pk=share)

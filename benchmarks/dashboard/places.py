@@ -167,6 +167,8 @@ def _values(filled: Filled) -> dict[str, Any]:
         "version": 50_000,
         "pool": filled.pool,
         "pool_id": filled.pool,
+        "share": share,
+        "share_id": share,
         "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
         "host_id": host.pk,
         "host_name": host.name,

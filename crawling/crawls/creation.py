@@ -111,7 +111,7 @@ def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:
-    """A crawl belongs to a team of whoever makes it; administrators of pools may name any.
+    """A crawl belongs to a team of the user who makes it; administrators of pools may name any.
 
     `by`: None is the command line, which may do anything.
     """

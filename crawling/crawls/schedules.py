@@ -131,7 +131,7 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
 
 #: pages of a run that are compared
 COMPARED_AT_MOST = 20_000
-#: a page without a digest was not read whole, so nobody can tell
+#: a page without a digest was not read whole, so that it cannot be compared
 CHANGES = """
 SELECT count(*), count(*) FILTER (WHERE p.unchanged_since IS NULL AND p.digest <> q.digest)
 FROM (SELECT url_id, unchanged_since, digest FROM crawling_page

@@ -142,6 +142,7 @@ def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
 def _values(filled: Filled) -> dict[str, Any]:
     """What stands for each name in routes and queries."""
     from allocation.models import Process
+    from allocation.services import ensure_share
     from crawling.models import Host, Page, Url
     from crawling.models.experiments import Experiment
 
@@ -150,6 +151,7 @@ def _values(filled: Filled) -> dict[str, Any]:
     old, new = (
         Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2)
     )
+    share = ensure_share(pool=filled.pool, ref="team/a", name="A team").pk
     return {
         "crawl": filled.crawl,
         "twice": filled.twice,

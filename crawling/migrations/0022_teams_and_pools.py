@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0020_plain_names"),
+        ("crawling", "0021_crawls_shown"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0021_crawls_shown"),
+        ("crawling", "0023_shift_used"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

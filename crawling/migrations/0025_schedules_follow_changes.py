@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0022_teams_and_pools"),
+        ("crawling", "0024_teams_and_pools"),
     ]
 
     operations = [

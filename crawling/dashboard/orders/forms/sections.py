@@ -76,7 +76,7 @@ SECTIONS = (
     ),
     FormSection(
         "claims",
-        "Resource limits, priority, pool and team",
+        "Resource limits and priority",
         "As the choice above says; no priority.",
         ("batch_size", "priority", "pool", "team"),
         CLAIM,

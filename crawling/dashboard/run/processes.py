@@ -42,7 +42,7 @@ class ProcessHoldings:
 
     @property
     def uses(self) -> list[tuple[Holding, int | None]]:
-        """What it holds of each class, and what is used of that; None: nobody has measured it."""
+        """What it holds of each class, and what is used of that; None: not measured."""
         return [(held, self.used.get(held.key)) for held in self.holdings]
 
 

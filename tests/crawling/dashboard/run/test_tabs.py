@@ -68,7 +68,8 @@ def test_a_crawl_that_was_never_started_has_no_tabs_of_a_run(order, db):  # noqa
 def test_each_page_of_the_resources_leads_to_all_others(crawl, route, name):
     address = reverse(f"allocation:{route}", args=[Pool.objects.get().pk])
 
-    assert tabs(address) == ([*OF_RESOURCES.values(), "Limits", "What if", "Experiments"], [name])
+    others = ["Limits", "What if", "Capacity planner", "Experiments"]
+    assert tabs(address) == ([*OF_RESOURCES.values(), *others], [name])
 
 
 def test_the_frame_has_seven_places(crawl):

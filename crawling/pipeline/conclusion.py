@@ -61,7 +61,8 @@ def conclude(
     target = _redirect_target(address, fetched)
     marks = _digests(fetched)
     document = _read(claimed, address, fetched, marks, context)
-    if document.lacks_memory and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
+    is_busy = document.unread is TruncationReason.BUSY
+    if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
     is_personal = context.client.policy.is_personal
     answer = _answer(address, dialled, fetched, document, target, marks, is_personal=is_personal)

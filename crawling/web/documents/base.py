@@ -21,6 +21,7 @@ class TruncationReason(StrEnum):
     LINKS = "links"
     BROKEN = "broken"
     COPY = "copy"
+    BUSY = "busy"
 
     @property
     def sentence(self) -> str:
@@ -36,6 +37,7 @@ SENTENCES = {
     "document.",
     TruncationReason.COPY: "It was not read: its content is that of an earlier page of the run, "
     "and the order leaves copies unread.",
+    TruncationReason.BUSY: "It was not read: no memory came free for its reader in time.",
     TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a "
     "password.",
 }
@@ -121,8 +123,6 @@ class Document:
     extracted: list[tuple[str, str]] = field(default_factory=list)
     #: its links lead to sitemaps
     is_index: bool = False
-    #: no memory for its reader came free in time, so it says nothing yet
-    lacks_memory: bool = False
     #: why links behind its beginning are unknown; None: all of it was read
     unread: TruncationReason | None = None
 

@@ -23,7 +23,6 @@ from crawling.web.documents.base import (
     TruncationReason,
     one_line,
 )
-from crawling.web.documents.pdf_program import OUT_OF_MEMORY
 from crawling.web.links import Links
 
 logger = logging.getLogger(__name__)
@@ -44,6 +43,9 @@ PROGRAMS = threading.BoundedSemaphore(2)
 #: most documents of 500 pages take 23 to 40. With less than the least, no PDF is read.
 LEAST_PROGRAM_BYTES = 32 * 1024 * 1024
 MOST_PROGRAM_BYTES = 128 * 1024 * 1024
+#: how the interpreter reports an allocation that failed, as the error or as its cause; the second
+#: where its own code overlooked it. The program has no memory left to say it in another way.
+NO_MEMORY = (b"MemoryError", b"SystemError")
 
 
 def read(source: DocumentSource) -> Document:
@@ -57,7 +59,7 @@ def read(source: DocumentSource) -> Document:
         return Document(unread=TruncationReason.MEMORY)
     with PROGRAMS:
         if not source.room.reserve(memory):
-            return Document(lacks_memory=True)
+            return Document(unread=TruncationReason.BUSY)
         try:
             told = _run(source.body, memory)
         finally:
@@ -92,7 +94,7 @@ def _run(body: DocumentStream, memory: int) -> dict[str, str]:
             "a PDF could not be read",
             extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")},
         )
-        is_large = done.returncode == OUT_OF_MEMORY
+        is_large = any(mark in done.stderr for mark in NO_MEMORY)
         why = TruncationReason.MEMORY if is_large else TruncationReason.BROKEN
         return {"unread": TruncationReason.TIME if done.returncode < 0 else why}
     told: dict[str, str] = json.loads(done.stdout)

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 #: bytes that a file may have in memory
 MOST_UNWRITTEN = 1024 * 1024
+#: macOS has no fdatasync
+SYNC = getattr(os, "fdatasync", os.fsync)
 #: an advisory lock's number: shared by copies of files, exclusive for removals
 COPYING_LOCK = 0x6372_6177_6C02
 NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
@@ -138,7 +140,7 @@ class OpenFile:
     def sync(self) -> None:
         """Return once everything that was appended is on the disk."""
         self._write()
-        os.fdatasync(self._file)
+        SYNC(self._file)
 
     def close(self) -> None:
         os.close(self._file)

@@ -6,7 +6,7 @@ import resource
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from itertools import chain
 
@@ -159,7 +159,8 @@ def main(part: str, length: int) -> None:
     The header of the record and the head of the answer have a NUL between them.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     packed = sys.stdin.buffer.read(length)
     if part == HEAD:
         record = read_record(packed, MOST_HEAD)

@@ -7,8 +7,8 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 MIB = 1024 * 1024
@@ -41,7 +41,7 @@ class MemoryLimit:
         self._begins_with = _data_bytes()
         self._set = 0
         threading.stack_size(STACK_BYTES)
-        if sys.platform == "linux" and hasattr(_libc, "mallopt"):
+        if hasattr(_libc, "mallopt"):
             _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
             _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
             _libc.mallopt(M_ARENA_MAX, ARENAS)
@@ -70,8 +70,10 @@ class MemoryLimit:
 
 
 def prefer_oom_kill() -> None:
-    """Let the kernel end this process before others when a machine has no memory left."""
-    if sys.platform == "linux":
+    """Let the kernel end this process before others when a machine has no memory left, if it can
+    be told.
+    """
+    with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
 
 

@@ -4,7 +4,6 @@ reports at once when one was lost.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -25,12 +24,12 @@ import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.process.memory_limit import prefer_oom_kill
+from crawling.process.orphans import stop_with_parent
 from crawling.process.vitals import VITALS
 from crawling.process.watchdog import KillReason, examine
 from crawling.runs.lost_shifts import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.worker.jobs import prepare_to_fork
 
-PR_SET_PDEATHSIG = 1
 #: of a work process: people who look at a page are served first
 NICENESS = 10
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times
@@ -106,8 +105,7 @@ class ShiftWorker(Worker):
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """The work process must not outlive a killed parent: it is stopped gently then, too."""
         os.nice(NICENESS)
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        stop_with_parent()
         prefer_oom_kill()
         super().main_work_horse(job, queue)
 

@@ -8,7 +8,6 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -142,18 +141,23 @@ def _note_down(process: subprocess.Popen[bytes], note: Path, stops: Stops) -> Pa
     return note
 
 
+def kernel_signals_orphans() -> bool:
+    """Whether the kernel signals a child whose parent dies; elsewhere `watchdog` does."""
+    return hasattr(_libc, "prctl")
+
+
 def die_with_parent(
     number: signal.Signals, before: Callable[[], None] | None = None
 ) -> Callable[[], None]:
-    """Return what the child does between fork and exec, so that it outlives no parent. macOS has
-    only the watchdog.
+    """Return what the child does between fork and exec, so that it outlives no parent. Where the
+    kernel signals no orphans, the watchdog does.
     """
     parent = os.getpid()
 
     def prepare() -> None:
         if before:
             before()
-        if sys.platform == "linux":
+        if kernel_signals_orphans():
             # After the change of account, which would clear it.
             _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
             if os.getppid() != parent:

@@ -8,7 +8,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from crawlsite.services.binaries import PostgresPrograms, find_postgres, find_va
 from crawlsite.services.child import (
     Child,
     birth_note,
+    kernel_signals_orphans,
     living,
     notes_dir,
     start_child,
@@ -76,7 +76,7 @@ class EmbeddedServers:
             ) from error
         self._choose_programs()
         make_sockets_dir(self.state_dir, self._account)
-        if sys.platform == "darwin":
+        if not kernel_signals_orphans():
             self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
         for name in self.wanted:
             self._launch(name)

@@ -14,7 +14,12 @@ from urllib.parse import urlsplit
 
 from crawlsite import env
 from crawlsite.env import Environment
-from crawlsite.services.child import notes_dir, stop_all, stop_left_over
+from crawlsite.services.child import (
+    kernel_signals_orphans,
+    notes_dir,
+    stop_all,
+    stop_left_over,
+)
 from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.stops import StartError, StopSignals
 from crawlsite.services.watchdog import start_watchdog
@@ -59,7 +64,7 @@ class Stack:
         self.pair.start(self.signals.pause)
         for command in self.plan.release:
             prepare(command, env=self.child_env, pause=self.signals.pause)
-        if sys.platform == "darwin":
+        if not kernel_signals_orphans():
             self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
         print_line("starting " + ", ".join(self.plan.commands))
         for name, command in self.plan.commands.items():

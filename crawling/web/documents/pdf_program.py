@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def main() -> None:
     if cores:
         os.sched_setaffinity(0, cores)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    with suppress(OSError, ValueError):  # as in `unpacker`: refused, or smaller already
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     from pypdf import PdfReader  # within the limits, too
     from pypdf.errors import PyPdfError
 

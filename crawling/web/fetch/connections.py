@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pycurl
 
 from crawling.web.addresses import bracketed
+from crawling.web.fetch import transfer
 from crawling.web.fetch.transfer import BUFFER_BYTES
 
 #: sites whose connections are kept; those of the least recently used are closed. Each handle that
@@ -114,6 +115,8 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl.setopt(pycurl.CAINFO, authorities)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
+    # else an answer could not be told from one that came before its request
+    curl.setopt(pycurl.FORBID_REUSE, transfer.TCP_INFO is None)
     if site.is_pinned:
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed(site.address)}:{site.port}"])
     if site.proxy:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket as sockets
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from socket import IPPROTO_TCP, TCP_INFO, socket
+from socket import IPPROTO_TCP, socket
 from typing import Any, NamedTuple
 
 import pycurl
@@ -36,6 +37,8 @@ MOST_PIECES = 200_000
 LONGEST_LENGTH = 18
 #: what each callback may return to end the transfer
 END = -1
+#: Linux's option for the figures of a connection; None: no other system has these figures
+TCP_INFO: int | None = getattr(sockets, "TCP_INFO", None) if sys.platform == "linux" else None
 #: where the kernel's struct tcp_info has tcpi_bytes_received
 RECEIVED = slice(128, 136)
 
@@ -301,6 +304,8 @@ class Transfer:
 
 def _bytes_received(descriptor: int) -> int:
     """The bytes received over a connection; 0: no connection, or unknown."""
+    if TCP_INFO is None:
+        return 0
     try:
         with socket(fileno=os.dup(descriptor)) as connection:
             told = connection.getsockopt(IPPROTO_TCP, TCP_INFO, RECEIVED.stop)

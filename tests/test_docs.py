@@ -230,6 +230,7 @@ ELEMENTS = {
     "docs/conformance/allocation-elements.md": "tests/allocation",
     "docs/conformance/crawler-elements.md": "tests/crawling",
     "docs/conformance/dns-elements.md": "tests/dnscache",
+    "docs/conformance/named-crawlers.md": "tests/crawling",
     "docs/conformance/dashboard.md": "tests/crawling",
 }
 

@@ -68,12 +68,15 @@ class CrawlPace:
     politeness: PolitenessPart = field(default_factory=PolitenessPart)
     #: whose addresses keep no clock
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
+    #: whether it asks for one URL at a time, of all hosts the next in the order of visits
+    is_exact: bool = False
     #: set when the shift ends: nothing waits any longer
     ending: threading.Event = field(default_factory=threading.Event)
 
-    def follow(self, delay_seconds: float, politeness: PolitenessPart) -> None:
+    def follow(self, delay_seconds: float, politeness: PolitenessPart, *, is_exact: bool) -> None:
         """The order was edited: from here on go by this."""
         self.delay_seconds, self.politeness = delay_seconds, politeness
+        self.is_exact = is_exact
 
     def pause(self, seconds: float) -> None:
         """Wait, but no longer than the shift lasts: it has seconds to end in."""

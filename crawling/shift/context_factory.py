@@ -59,7 +59,9 @@ def make_context(
     """The shared state of fetch threads, from the crawl's order and the shift's units."""
     run, who, now = shift.process.run, identity(), timezone.now()
     crawl, politeness = run.crawl, PolitenessPart(**run.crawl.politeness)
-    pace = CrawlPace(crawl.delay_seconds, politeness, shared_networks())
+    pace = CrawlPace(
+        crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
+    )
     recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
     client = Client(
         RequestPolicy(who.user_agent, fetching, recipients),

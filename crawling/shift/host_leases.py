@@ -68,7 +68,6 @@ class HostLeases:
         #: ids of those that other processes serve now, and that are here still
         self._moved: set[int] = set()
         self._is_full = False
-        self._is_exact = shift.process.run.crawl.has_exact_order
 
     def count(self) -> int:
         return len(self._visits)
@@ -78,9 +77,12 @@ class HostLeases:
         on.
         """
         self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
-        self._is_exact = run.crawl.has_exact_order
         pace = self._context.pace
-        pace.follow(run.crawl.delay_seconds, PolitenessPart(**run.crawl.politeness))
+        pace.follow(
+            run.crawl.delay_seconds,
+            PolitenessPart(**run.crawl.politeness),
+            is_exact=run.crawl.has_exact_order,
+        )
         for visit in self._visits.values():
             visit.clock.configured_delay, visit.clock.politeness = (
                 pace.delay_seconds,
@@ -170,7 +172,7 @@ class HostLeases:
         need them, or other hosts of the run wait for their places. The first to come are the first
         to go.
         """
-        if self._is_exact:  # the next URL may be another host's
+        if self._context.pace.is_exact:  # the next URL may be another host's
             return {visit.host.host_id for visit in visits}
         now = time.monotonic()
         moved = {visit.host.host_id for visit in visits} & self._moved
@@ -194,7 +196,9 @@ class HostLeases:
         batch = self._shift.process.run.crawl.batch_size
         most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
         within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
-        return 1 if batch == 1 or self._is_exact else max(1, int(min(most, within_turn)))
+        return (
+            1 if batch == 1 or self._context.pace.is_exact else max(1, int(min(most, within_turn)))
+        )
 
     def lease_more(self, threads: int) -> None:
         """Lease hosts that are due, as many as the fetch threads can use, and send those with URLs
@@ -207,7 +211,9 @@ class HostLeases:
             raise RuntimeError(
                 "the thread that resolves names has ended; the worker's log says why"
             )
-        most, least = (1, 1) if self._is_exact else (threads * HOSTS_PER_THREAD, max(1, threads))
+        most, least = (
+            (1, 1) if self._context.pace.is_exact else (threads * HOSTS_PER_THREAD, max(1, threads))
+        )
         room = most - len(self._visits)
         now = time.monotonic()
         if room < least:
@@ -224,7 +230,7 @@ class HostLeases:
             delay_seconds=self._context.pace.delay_seconds,
             lease_seconds=settings.BANK_LEASE_SECONDS,
             avoid=self._yielded.keys(),
-            is_exact=self._is_exact,
+            is_exact=self._context.pace.is_exact,
         )
         self._is_full = len(hosts) == room
         if not self._open([self._visit(host) for host in hosts]):

@@ -125,7 +125,7 @@ def test_what_a_shift_began_with_cannot_change_before_its_run_ends(order):
 def test_the_page_changes_it_and_says_what_is_wrong(order, client, admin_user):
     crawl = create_crawl(order(SEED))
     client.force_login(admin_user)
-    assert "Fetches at a time" in client.get(f"/crawls/{crawl.pk}/settings/").content.decode()
+    assert "Max parallel fetches" in client.get(f"/crawls/{crawl.pk}/settings/").content.decode()
 
     client.post(f"/crawls/{crawl.pk}/max/", {"fetch_slots": "3"})
     assert CrawlJob.objects.get().claim["fetch_slots"] == 3

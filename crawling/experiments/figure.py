@@ -34,6 +34,14 @@ class FigureDot:
     y: float
     is_over: bool
 
+    @property
+    def left(self) -> str:
+        return f"{self.x:.1f}"
+
+    @property
+    def top(self) -> str:
+        return f"{self.y:.1f}"
+
 
 @dataclass(frozen=True)
 class PolicyLine:

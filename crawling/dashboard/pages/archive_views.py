@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
@@ -26,6 +27,8 @@ SAFE = (
 )
 HTML = ("text/html", "application/xhtml+xml")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+#: files of an archive on a page
+FILES_SHOWN = 200
 CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
 
 
@@ -78,7 +81,8 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         .select_related("run")
         .order_by("-run", "pk")
     )
-    return render(request, "crawling/archive.html", {"crawl": crawl, "files": rows})
+    shown = Paginator(rows, FILES_SHOWN).get_page(request.GET.get("page"))
+    return render(request, "crawling/archive.html", {"crawl": crawl, "files": shown})
 
 
 def _shown_as(found: Page) -> str:

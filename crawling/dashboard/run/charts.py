@@ -63,6 +63,14 @@ class TimeSeriesPoint(ChartCounts):
     is_open: bool = False
 
     @property
+    def iso(self) -> str:
+        return self.at.isoformat()
+
+    @property
+    def label(self) -> str:
+        return f"{self.at:%b} {self.at.day} {self.at:%H:%M}"
+
+    @property
     def megabytes(self) -> float:
         return round(self.bytes / 1e6, 2)
 

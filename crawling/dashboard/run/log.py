@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
@@ -97,6 +98,40 @@ def _first_id(run: Run, moment: datetime) -> int:
         pk, at = lines.filter(pk__gte=middle).first() or ends[1]
         low, high = (pk + 1, high) if at < moment else (low, middle)
     return low
+
+
+class LogRow(NamedTuple):
+    """A line as a page writes it.
+
+    Its words are ready: a thousand lines by the filters of templates take a fifth of a second.
+    """
+
+    pk: str
+    level: str
+    is_marked: bool
+    iso: str
+    full: str
+    brief: str
+    message: str
+    url: str
+
+
+def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
+    """The lines with their moments in the reader's time zone."""
+    return [_row(line, timezone.localtime(line.at)) for line in lines]
+
+
+def _row(line: LogLine, at: datetime) -> LogRow:
+    return LogRow(
+        pk=str(line.pk),
+        level=Level(line.level).label,
+        is_marked=line.level > Level.INFO,
+        iso=at.isoformat(),
+        full=f"{at:%Y-%m-%d %H:%M:%S %Z}",
+        brief=f"{at:%b} {at.day} {at:%H:%M:%S}",
+        message=line.message,
+        url=line.url,
+    )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
     LogFilter,
+    log_rows,
     following,
     log_after,
     log_around,
@@ -57,7 +58,8 @@ def log(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "run": run,
         "asked": wanted,
         "levels": LEVEL_WORDS.items(),
-        "line": line,
+        "lines": log_rows(here["lines"]),
+        "line": None if line is None else str(line),
         "searched": SEARCHED,
     }
     return render_live(request, "crawling/log.html", "crawling/_log_lines.html", here)

@@ -197,6 +197,12 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     ]
 
 
+def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
+    """Those of these processes that wait, each pool's in turn; without reasons, which cost more."""
+    waiting = Request.objects.filter(process__in=set(process_ids), state=RequestState.WAITING)
+    return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
+
+
 def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     """The waits of these processes by process id, explained as of now; one that does not wait is
     left out.

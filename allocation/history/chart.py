@@ -21,11 +21,12 @@ SAMPLES = 60
 SAMPLED = """
 WITH span AS (
     SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
-        min(at)) AS begins, clock_timestamp() AS ends
-      FROM allocation_event WHERE pool_id = %(pool)s
+        first.at) AS begins, clock_timestamp() AS ends
+      FROM (SELECT at FROM allocation_event WHERE pool_id = %(pool)s ORDER BY version LIMIT 1) first
 ), event AS (
-    SELECT event.*, least(%(samples)s, 1 + floor(extract(epoch FROM at - begins) * %(samples)s
-                          / greatest(extract(epoch FROM ends - begins), 0.001)))::int AS sample
+    SELECT version, kind, request_id, least(%(samples)s, 1 + floor(
+        extract(epoch FROM at - begins)::float8 * %(samples)s
+        / greatest(extract(epoch FROM ends - begins)::float8, 0.001)))::int AS sample
       FROM allocation_event AS event, span WHERE pool_id = %(pool)s AND at >= begins
 ), last AS (
     SELECT sample, max(version) AS version,

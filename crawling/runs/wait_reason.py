@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from allocation.selectors import waits_of
+from allocation.selectors import waiting_in_turn, waits_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
@@ -127,9 +127,11 @@ def wait_reasons(
     run_of = {
         process.bank_process_id: process.run_id for process in processes if process.bank_process_id
     }
+    if waits is None:  # only the sentence of each run's last is told
+        last = {run_of[process]: process for process in waiting_in_turn(run_of)}
+        waits = waits_of(last.values()) if last else {}
     at_bank.update(
-        (run_of[process], WaitReason("waiting", wait.reason))
-        for process, wait in (waits_of(run_of) if waits is None else waits).items()
+        (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in waits.items()
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(idle.keys() - at_bank.keys()))

@@ -293,6 +293,9 @@ class Run(models.Model):
                 fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"
             ),
             models.Index(
+                fields=["started_at"], condition=Q(is_latest=True), name="latest_runs_by_start"
+            ),
+            models.Index(
                 fields=["removal_asked_at"],
                 condition=Q(removal_asked_at__isnull=False),
                 name="runs_to_be_removed",

@@ -64,6 +64,8 @@ COUNTED = {
 #: sorting by these sums the counts of every crawl found, so only so many are sorted by them
 BY_COUNTS = (*COUNTED, "queued")
 MOST_SUMMED = 5000
+#: what a search finds is counted so far: each count reads what it counts
+MOST_COUNTED = 10_000
 SORTS = ("name", "state", *BY_COUNTS, "started", "made")
 #: each rising, and falling
 ORDERS = tuple(sign + key for key in SORTS for sign in ("", "-"))
@@ -127,6 +129,21 @@ class CrawlTotals:
 
 
 @dataclass(frozen=True)
+class CrawlCount:
+    """How many crawls there are: that number or, if they are too many to count, more."""
+
+    number: int
+    is_more: bool = False
+
+    @classmethod
+    def of(cls, counted: int) -> CrawlCount:
+        return cls(min(counted, MOST_COUNTED), counted > MOST_COUNTED)
+
+    def __str__(self) -> str:
+        return f"{self.number:,}{'+' if self.is_more else ''}"
+
+
+@dataclass(frozen=True)
 class Listing:
     """One page of crawls."""
 
@@ -134,11 +151,11 @@ class Listing:
     #: id of the crawl after which the next page begins; None at the end
     following: int | None
     #: how many crawls the search, the tag and the span find, by state; without states that have
-    #: none
-    states: dict[str, int]
-    found: int
+    #: none; None: those found are too many to be counted by state
+    states: dict[str, int | None]
+    found: CrawlCount
     #: how many of those found are in the state wanted
-    matching: int
+    matching: CrawlCount
     #: whether few enough are found to sort them by counts
     sums: bool
     any_at_all: bool
@@ -149,10 +166,15 @@ class Listing:
 def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
     """Find a page of crawls in a fixed number of queries."""
     waiting = waiting_runs()
-    states = _states(wanted, waiting)
-    found = sum(states.values())
-    matching = states.get(wanted.state, 0) if wanted.state else found
-    sums = matching <= MOST_SUMMED
+    counts = _states(wanted, waiting)
+    found = CrawlCount(sum(counts.values()))
+    states: dict[str, int | None] = {**counts}
+    if wanted.narrows and found.number > MOST_COUNTED:
+        found, states = CrawlCount.of(found.number), dict.fromkeys(STATES)
+        matching = _count(wanted, waiting) if wanted.state else found
+    else:
+        matching = CrawlCount(counts.get(wanted.state, 0)) if wanted.state else found
+    sums = matching.number <= MOST_SUMMED
     crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most)
     return Listing(
         crawls=crawls,
@@ -161,8 +183,8 @@ def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
         found=found,
         matching=matching,
         sums=sums,
-        any_at_all=bool(found) or CrawlJob.objects.exists(),
-        totals=_totals(wanted, waiting) if sums and matching > 1 else None,
+        any_at_all=bool(found.number) or CrawlJob.objects.exists(),
+        totals=_totals(wanted, waiting) if sums and matching.number > 1 else None,
     )
 
 
@@ -175,10 +197,19 @@ def page_of(
     """
     rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
     # Their ids first: the sorted rows are then narrow, whatever the length of the lists of seeds.
-    ids, following = cut(list(rows.values_list("pk", flat=True)[: most + 1]), most, int)
+    ids, following = cut(_first_ids(rows, wanted, most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
     return list(zip(crawls, crawl_views(crawls), strict=True)), following
+
+
+def _first_ids(rows: QuerySet[Any], wanted: CrawlFilter, most: int) -> list[int]:
+    """The ids of so many rows; sorted by start, those that have one come from the index of them."""
+    ids = rows.values_list("pk", flat=True)
+    if wanted.sort.removeprefix("-") != "started":
+        return list(ids[:most])
+    started = list(ids.filter(by__isnull=False)[:most])
+    return started + list(ids.filter(by=None)[: most - len(started)])
 
 
 def _totals(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlTotals:
@@ -239,6 +270,7 @@ def _holds(text: str) -> Q:
 
 
 def _states(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
+    """Of what a search finds no more than MOST_COUNTED + 1."""
     if not wanted.narrows:
         return state_counts(waiting)
     found = found_crawls(replace(wanted, state=""), waiting)
@@ -248,9 +280,14 @@ def _states(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
         default=F("last__state"),
         output_field=CharField(),
     )
+    some = found.annotate(shown=shown).order_by().values("shown")[: MOST_COUNTED + 1]
     return _in_order(
-        dict(found.annotate(shown=shown).order_by().values_list("shown").annotate(n=Count("*")))
+        some.aggregate(**{state: Count("shown", filter=Q(shown=state)) for state in STATES})
     )
+
+
+def _count(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlCount:
+    return CrawlCount.of(found_crawls(wanted, waiting).order_by()[: MOST_COUNTED + 1].count())
 
 
 def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
@@ -307,6 +344,10 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
         by = Coalesce(Subquery(waiting.values("total")), Value(0))
     elif key in COUNTED:
         by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
+    if key == "started":  # those without one are read apart
+        return crawls.annotate(by=by).order_by(
+            F("by").desc() if is_falling else F("by").asc(), "-pk"
+        )
     return crawls.annotate(by=by).order_by(
         F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk"
     )

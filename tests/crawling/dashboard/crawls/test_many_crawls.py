@@ -81,6 +81,22 @@ def test_a_crawl_that_was_started_again_is_listed_once_by_its_latest_run(order, 
     assert listing.states == {"queued": 1}
 
 
+def test_a_search_that_finds_too_many_counts_so_far_and_says_that_there_are_more(
+    operator, rows, monkeypatch
+):
+    monkeypatch.setattr("crawling.dashboard.crawls.listing.MOST_COUNTED", 4)
+    rows(15)
+
+    page = soup(operator.get(LIST, {"q": "crawl"}))
+    of_a_state = soup(operator.get(LIST, {"q": "crawl", "state": "draft"}))
+    few = soup(operator.get(LIST, {"q": "crawl 00", "state": "finished"}))
+
+    assert page.select_one(".tabs li").get_text(" ", strip=True) == "all 4+"
+    assert "draft" in [tab.get_text(" ", strip=True) for tab in page.select(".tabs li")]
+    assert "All 4+ found" in of_a_state.get_text()
+    assert "All 4 found" in few.get_text()
+
+
 def test_too_many_to_add_up_are_not_sorted_by_counts_and_the_page_says_so(
     operator, rows, monkeypatch
 ):

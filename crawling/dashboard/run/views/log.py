@@ -15,12 +15,12 @@ from crawling.dashboard.run.log import (
     LEVEL_WORDS,
     SEARCHED,
     LogFilter,
-    log_rows,
     following,
     log_after,
     log_around,
     log_before,
     log_file,
+    log_rows,
 )
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated

@@ -84,6 +84,7 @@ class PolicyRun:
         fetched = fetch(
             session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES
         )
+        fetched.close()
         if fetched.status != 200:
             raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 

@@ -128,8 +128,8 @@ def test_a_page_asks_for_alarms_by_one_query_and_what_is_no_page_by_none(
     log_in, pool, django_assert_num_queries
 ):
     client, page = log_in("viewer"), pool.get_absolute_url()
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         client.get(page)
 
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         client.get(page, headers={"HX-Request": "true"})

@@ -15,7 +15,7 @@ STOPS = """() => {
     "a[href], button, input, select, textarea, summary, [tabindex='0']");
   const isSeen = one => one.checkVisibility({visibilityProperty: true});
   const isAsked = one => one.type !== "hidden" && (one.type !== "radio" || one.checked);
-  const isStop = one => !one.disabled && isAsked(one);
+  const isStop = one => !one.disabled && one.tabIndex >= 0 && isAsked(one);
   return [...may].filter(one => isSeen(one) && isStop(one)).map(one => one.outerHTML.slice(0, 200));
 }"""
 HERE = (

@@ -41,7 +41,9 @@ def drips(connection):
 
 
 def got(url, **seconds):
-    return make_client(fetching=FetchingPart(**seconds)).get(read_address(url), "127.0.0.1")
+    fetched = make_client(fetching=FetchingPart(**seconds)).get(read_address(url), "127.0.0.1")
+    fetched.close()
+    return fetched
 
 
 @pytest.mark.parametrize(

@@ -243,11 +243,25 @@ class PoolIn(Schema):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"name": "press", "capacity": {"fetch_slots": 16}}]},
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "press",
+                    "capacity": {
+                        "worker": 2,
+                        "fetch_slots": 16,
+                        "bandwidth": 51200,
+                        "memory": 512,
+                        "dns_slots": 8,
+                        "archive_writers": 1,
+                    },
+                }
+            ]
+        },
     )
     name: str = Field(min_length=1, max_length=100, pattern=NO_CONTROLS)
     capacity: UnitsByClass = Field(
-        description="units of each class; the classes are those of the default pool"
+        description="units of every class; the classes are those of the default pool"
     )
 
 

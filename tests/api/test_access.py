@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
+from allocation.services import ensure_share
 from crawling.crawls.creation import create_crawl
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken
@@ -167,6 +168,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{kind}", "networks")
         .replace("{rule_id}", "1")
         .replace("{link_id}", "1")
+        .replace("{share_id}", "1")
         .replace("{user_id}", "1")
         .replace("{item_id}", "1")
     )
@@ -200,7 +202,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 39
+    assert len(bodies) == 41
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])
@@ -214,6 +216,12 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         "grant",
         ["one more crawl"],
     )
+    share = ensure_share(pool=pool["id"], ref="press", name="Press")
+    terms = bodies["patch /api/v1/pools/{pool_id}/shares/{share_id}"]
+    administrator = programs["administrator"]
+    assert administrator("PATCH", f"pools/{pool['id']}/shares/{share.pk}", terms)[0] == 200
+    status, answer = administrator("POST", "pools", bodies["post /api/v1/pools"])
+    assert status == 201, answer
 
 
 def test_a_browser_changes_things_by_its_session_only_with_the_csrf_token(people, order):

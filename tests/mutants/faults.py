@@ -45,7 +45,7 @@ SERVICES = {
         "_ = None if kind == EventKind.FINISHED else pump(bank)",
     ),
     "serves strictly in order of arrival": Fault(
-        "allocation.services.grants_on_release:pump", "continue", "break"
+        "allocation.services.grants_on_release:_serve_in_turn", "continue", "break"
     ),
     "makes a release as often as it is sent": Fault(
         "allocation.services.releases:_release",
@@ -82,7 +82,11 @@ SERVER = {
 ALONE = {
     "takes what is reserved": (
         "allocation_grant",
-        {"OR NOT asker.holding AND 0 < ANY (bank.reserved)": ""},
+        {"0 < ANY (bank.reserved)": "false"},
+    ),
+    "takes what the share of others has set aside": (
+        "allocation_grant",
+        {"0 < ANY (share.reserved)": "false"},
     ),
     "does not ask whether the asker could finish": (
         "allocation_grant",

@@ -67,6 +67,8 @@ PREFIXES = {
     "crawling.dashboard.pages.filter:STATUS": ["1"],
     "crawling.web.addresses:PORT": ["a:1", ":"],
     "crawling.alerts.wording:MAILBOX": ["a@"],
+    "crawling.web.file_names:DEVICES": ["con", "con.", "com", "com1"],
+    "crawling.web.file_names:UNSAFE": [],
     "crawling.web.http_caching.freshness:MAX_AGE": ["max-age", "max-age=", " max-age "],
     "crawling.web.links:NOT_ASCII": [],
     "crawling.web.links:PLAIN": ["/", "/a", "a/"],

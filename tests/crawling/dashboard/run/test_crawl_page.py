@@ -155,12 +155,17 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
 
     _, page = visit(crawl)
 
-    seen(
-        page,
-        "Holds",
-        "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory",
-        "since <time",
-    )
+    table = BeautifulSoup(page, "html.parser").select_one("section[aria-labelledby=grants] table")
+    rows = [[cell.get_text(strip=True) for cell in row(["th", "td"])] for row in table("tr")]
+    assert rows == [
+        ["Resource", "Granted", "Used"],
+        ["worker", "1 worker", "–"],
+        ["fetch slots", "1 fetch slot", "–"],
+        ["bandwidth", "25,600 KiB/s of bandwidth", "–"],
+        ["memory", "8 MiB of memory", "–"],
+        ["dns slots", "1 dns slot", "–"],
+    ]
+    assert table.caption.time
 
 
 def test_a_run_that_fetched_nothing_with_success_has_failed_wherever_it_is_met(

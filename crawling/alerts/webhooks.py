@@ -62,6 +62,7 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
             headers=headers,
             method="POST",
             body=body,
+            # the rate of webhooks, in both directions: only this delivery waits
             received=lambda count: time.sleep(line.take(count)),
         )
         time.sleep(line.take(len(body)))

@@ -1,4 +1,6 @@
-"""The answers that this process has at hand, and who is getting one right now."""
+"""The answers that this process has at hand, who is getting one right now, and what a flush makes
+it forget.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
 
+from dnscache.models import DnsFlush
 from dnscache.protocol.answers import DnsAnswer
-from dnscache.regions.entry import CachedAnswer, Region
-from dnscache.regions.packed import first_of, region_of, unpack
+from dnscache.regions.entry import CachedAnswer, Region, TreeNode, first_of, region_of, unpack
 from dnscache.regions.space import CacheSpace, EvictedAnswer
-from dnscache.regions.tree import TreeNode
 
 PURGE_EVERY_SECONDS = 60.0
+#: how soon every process that resolves names notices a flush
+HEED_EVERY_SECONDS = 1.0
+#: a flush may become visible so long after the time that it bears
+LATE_SECONDS = 60
 
 
 class PendingLookup:
@@ -228,3 +233,44 @@ def _without_collections() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+class FlushWatch:
+    """Drops from a process's memory what was flushed anywhere.
+
+    By polling: a notification can be missed, a row can't.
+    """
+
+    def __init__(self, memory: AnswerCache) -> None:
+        self._memory = memory
+        self._heeded_at: float | None = None
+        self._seen: set[int] = set()
+
+    def heed(self, now: float) -> None:
+        """Look for flushes if it is time to.
+
+        At the first call there is nothing in memory to flush.
+        """
+        if self._heeded_at is None:
+            self._heeded_at = now
+        if now - self._heeded_at < HEED_EVERY_SECONDS:
+            return
+        flushes = DnsFlush.objects.since(seconds=now - self._heeded_at + LATE_SECONDS)
+        self._heeded_at = now
+        for flush in flushes:
+            if flush.pk not in self._seen:
+                forget_flushed(flush, self._memory)
+        self._seen = {flush.pk for flush in flushes}
+
+
+def forget_flushed(flush: DnsFlush, memory: AnswerCache) -> None:
+    """Drop what the flush means from a process's memory. `store.py` says the same in SQL."""
+    match flush.scope:
+        case DnsFlush.Scope.NAME:
+            memory.forget([flush.value])
+        case DnsFlush.Scope.DOMAIN:
+            memory.forget_domain(flush.value)
+        case DnsFlush.Scope.REVERSE:
+            memory.forget_reverse_region()
+        case _:
+            memory.forget()

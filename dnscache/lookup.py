@@ -8,7 +8,10 @@ that can't be had by UDP (truncated, letters changed, many forged answers), TCP 
 from __future__ import annotations
 
 import struct
+import threading
 import time
+from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from socket import SOCK_DGRAM, socket
 from typing import Any, cast
@@ -22,11 +25,74 @@ import dns.rdatatype
 import dns.resolver
 from django.conf import settings
 
-from dnscache.exchange_counts import ExchangeCounter, ExchangeOutcome, Server
 from dnscache.protocol import wire
 from dnscache.protocol.answers import DnsStatus, Reply
 from dnscache.protocol.question import DnsQuery, QueryStep, merged
 from dnscache.protocol.wire import ParsedResponse, parse_response
+
+#: address and port
+Server = tuple[str, int]
+
+
+class ExchangeOutcome(Enum):
+    """How a server took the questions of a look-up: A and AAAA, or what was left of them."""
+
+    #: all of them
+    ANSWERED = "answered"
+    #: one or both with an error, or without a listener
+    FAILED = "failed"
+    #: one or both not at all, in the time of a try
+    SILENT = "silent"
+
+
+@dataclass(slots=True)
+class ExchangeCounts:
+    """Of one server."""
+
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    silent: int = 0
+    over_tcp: int = 0
+    #: until the answers came, of those that came
+    milliseconds: int = 0
+    longest_ms: int = 0
+    #: asked without a token taken before
+    unpaid: int = 0
+
+
+class ExchangeCounter:
+    """Any thread notes; one takes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[Server, ExchangeCounts] = {}
+
+    def note(
+        self, server: Server, outcome: ExchangeOutcome, milliseconds: int, *, is_paid: bool
+    ) -> None:
+        with self._lock:
+            counts = self._counts.setdefault(server, ExchangeCounts())
+            counts.asked += 1
+            counts.unpaid += not is_paid
+            counts.answered += outcome is ExchangeOutcome.ANSWERED
+            counts.failed += outcome is ExchangeOutcome.FAILED
+            counts.silent += outcome is ExchangeOutcome.SILENT
+            if outcome is ExchangeOutcome.ANSWERED:
+                counts.milliseconds += milliseconds
+                counts.longest_ms = max(counts.longest_ms, milliseconds)
+
+    def note_tcp(self, server: Server) -> None:
+        """Count a question that was repeated over TCP."""
+        with self._lock:
+            self._counts.setdefault(server, ExchangeCounts()).over_tcp += 1
+
+    def take(self) -> dict[Server, ExchangeCounts]:
+        """Return what was noted since the last call."""
+        with self._lock:
+            counts, self._counts = self._counts, {}
+        return counts
+
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)

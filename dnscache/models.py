@@ -167,7 +167,7 @@ class DnsFlush(models.Model):
 class DnsPreResolver(models.Model):
     """A process that resolves ahead, one a machine, as of its last beat.
 
-    Written by `dnscache.preresolver.heartbeat` only.
+    Written by `dnscache.preresolver.preresolver` only.
     """
 
     machine = models.CharField(primary_key=True, max_length=253)

@@ -15,8 +15,7 @@ from dataclasses import asdict
 
 from django.db import connection
 
-from dnscache.exchange_counts import Server
-from dnscache.lookup import exchanges, server_text
+from dnscache.lookup import Server, exchanges, server_text
 from dnscache.records import DEFAULT_PER_SECOND
 
 #: what a process may take at first, of each limit, if it starts slowly

@@ -16,10 +16,8 @@ from itertools import count
 from typing import Protocol
 
 from dnscache import store
-from dnscache.answer_cache import AnswerCache, PendingLookup
-from dnscache.exchange_counts import Server
-from dnscache.flushes import FlushWatch, apply
-from dnscache.lookup import TRY_SECONDS, ask
+from dnscache.answer_cache import AnswerCache, FlushWatch, PendingLookup, forget_flushed
+from dnscache.lookup import TRY_SECONDS, Server, ask
 from dnscache.models import DnsFlush
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply, answer_from
 from dnscache.protocol.names import DnsCacheError, levels_of, read_host
@@ -148,7 +146,7 @@ class Resolver:
 
     def apply_flush(self, flush: DnsFlush) -> None:
         """Drop at once what the flush means; other processes notice by themselves."""
-        apply(flush, self.memory)
+        forget_flushed(flush, self.memory)
 
     def _found(self, names: set[str], parallel: int, until: float) -> Found:
         now = self.clock()

@@ -21,7 +21,7 @@ from dnscache.models import (
     DnsServer,
     DnsServerMinute,
 )
-from dnscache.preresolver.heartbeat import living
+from dnscache.preresolver.preresolver import living
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
 from dnscache.records import DEFAULT_PER_SECOND, WAITS
 from dnscache.regions.entry import Region

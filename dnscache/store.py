@@ -1,4 +1,5 @@
-"""Keeps the answers in PostgreSQL, where they outlive workers and serve all of them.
+"""Keeps the answers in PostgreSQL, where they outlive workers and serve all of them. Processes that
+live long write by the batch, behind the look-ups.
 
 No network here, no clock.
 """
@@ -6,10 +7,12 @@ No network here, no clock.
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from dnscache import name_servers
 from dnscache.models import DnsEntry
@@ -24,7 +27,7 @@ _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM dnscache_dnsentry WHERE name = ANY(%s)"  # noqa: S608
 #: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times:
 #: the last writer. Nor does an answer come back that was flushed between its look-up and its
-#: writing. `flushes.apply` says the same.
+#: writing. `answer_cache.forget_flushed` says the same.
 _UPSERT = f"""
     INSERT INTO dnscache_dnsentry ({", ".join(_COLUMNS)})
     SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb) e
@@ -52,6 +55,12 @@ _LOAD = """
         ORDER BY weight + 0 DESC LIMIT %(most)s
     ) TO STDOUT
 """
+logger = logging.getLogger(__name__)
+
+#: the most that a crash can lose, unless the caller is in more of a hurry
+WRITE_EVERY_SECONDS = 1.0
+#: rows a statement; more at a time are no faster
+WRITE_BATCH = 500
 
 
 def read(names: Collection[str]) -> dict[str, DnsAnswer]:
@@ -142,3 +151,67 @@ def answer_of(entry: DnsEntry) -> DnsAnswer:
         retry_at,
         entry.fails,
     )
+
+
+class WriteBehind:
+    """Takes entries from any thread, and writes them from one of its own at most so much later, or
+    as soon as a batch is full.
+
+    While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`,
+    `flush` writes.
+    """
+
+    def __init__(self, *, every_seconds: float = WRITE_EVERY_SECONDS) -> None:
+        self._every_seconds = every_seconds
+        self._dirty: dict[str, CachedAnswer] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._work, name="dns-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what is left and end."""
+        self._closing = True
+        self._wake.set()
+        self._thread.join()
+
+    def write_entries(self, entries: Collection[CachedAnswer]) -> None:
+        """Take the entries; nothing waits for PostgreSQL here."""
+        with self._lock:
+            self._dirty.update((entry.name, entry) for entry in entries)
+            full = len(self._dirty) >= WRITE_BATCH
+        if full:
+            self._wake.set()
+
+    def flush(self) -> None:
+        """Write everything taken so far, a batch a statement; what can't be written now is kept for
+        the next time.
+        """
+        with self._lock:
+            dirty, self._dirty = self._dirty, {}
+        names = list(dirty)
+        for start in range(0, len(names), WRITE_BATCH):
+            try:
+                write_entries([dirty[name] for name in names[start : start + WRITE_BATCH]])
+            except (OperationalError, InterfaceError) as error:
+                logger.warning(
+                    "answers not written yet",
+                    extra={"count": len(names) - start, "error": str(error)},
+                )
+                connection.close()
+                with self._lock:
+                    self._dirty = {name: dirty[name] for name in names[start:]} | self._dirty
+                return
+
+    def _work(self) -> None:
+        try:
+            while not self._closing:
+                self._wake.wait(self._every_seconds)
+                self._wake.clear()
+                self.flush()
+            self.flush()
+        finally:
+            connection.close()

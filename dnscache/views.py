@@ -1,11 +1,12 @@
-"""The cache's pages: how names were resolved, hard names with reasons, the regions, evictions, and
-the chart of the last hour.
+"""The cache's pages and files: how names were resolved, hard names with reasons, the regions,
+evictions, and the chart of the last hour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.conf import settings
 from django.contrib import messages
@@ -14,13 +15,12 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from dnscache import selectors, services
-from dnscache.export import cache_file, minutes_file
 from dnscache.models import DnsDropped, DnsEntry
 from dnscache.protocol.names import LONGEST_NAME, DnsCacheError
-from dnscache.records import MOST_PER_SECOND, DnsMinute
+from dnscache.records import MOST_PER_SECOND, SUMS, DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
-from serving.downloads import send
+from serving.downloads import Download, row_file, send, text_file
 from serving.fragments import render_live
 from serving.paging import cut
 from serving.requests import asked_text
@@ -42,6 +42,10 @@ SENTENCES = {
     "pin": "{name} is kept fresh while crawls are running.",
     "unpin": "{name} may expire again.",
 }
+FIELDS = (
+    "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at",
+    "expires_at", "retry_at", "fails", "weight", "upstream", "error",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -230,3 +234,35 @@ def _back(request: HttpRequest) -> HttpResponse:
     return redirect(
         target if url_has_allowed_host_and_scheme(target, None) else "dnscache:overview"
     )
+
+
+def cache_file(kind: str) -> Download:
+    """The whole cache by name: csv, json, or txt that reads like a zone, failures as comments."""
+    rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
+    if kind == "txt":
+        return text_file("dns-cache", (line for row in rows for line in _zone(row)))
+    return row_file("dns-cache", kind, map(_plain, rows), FIELDS)
+
+
+def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
+    """The numbers behind the chart of the last hour, a line a minute."""
+    rows = ({name: getattr(minute, name) for name in ("minute", *SUMS)} for minute in minutes)
+    return row_file("dns-last-hour", "csv", rows, ("minute", *SUMS))
+
+
+def _zone(row: dict[str, object]) -> Iterator[str]:
+    name, addresses = row["name"], row["addresses"]
+    assert isinstance(addresses, list)
+    if not addresses:
+        yield f"; {name}. {row['status']} {' '.join(str(row['error']).split())}".rstrip() + "\n"
+    owner = name
+    if row["canonical"] and row["canonical"] != name:
+        yield f"{name}. {row['ttl']} IN CNAME {row['canonical']}.\n"
+        owner = row["canonical"]
+    for address in addresses:
+        yield f"{owner}. {row['ttl']} IN {'AAAA' if ':' in address else 'A'} {address}\n"
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    """With times as texts, a blank between day and hour."""
+    return {name: str(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}

@@ -53,10 +53,9 @@ from crawling.shift import fetch_threads, host_leases
 from crawling.shift.name_thread import NameThread, host_of
 from crawling.worker.jobs import run_shift
 from crawlsite.env import for_child
-from dnscache.exchange_counts import Server
+from dnscache.lookup import Server
 from dnscache.lookup_counter import LookupCounter
-from dnscache.preresolver.heartbeat import living
-from dnscache.preresolver.preresolver import RAMP_SECONDS
+from dnscache.preresolver.preresolver import RAMP_SECONDS, living
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget

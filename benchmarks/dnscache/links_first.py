@@ -35,8 +35,7 @@ from benchmarks.dnscache.crawl import (
 from benchmarks.dnscache.server import name_server
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.worker.jobs import run_shift
-from dnscache.exchange_counts import Server
-from dnscache.lookup import server_text
+from dnscache.lookup import Server, server_text
 from dnscache.models import DnsServer
 from dnscache.resolver import forget
 

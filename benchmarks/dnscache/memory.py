@@ -25,7 +25,7 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.database import empty_database
 from benchmarks.dnscache.server import name_server
 from benchmarks.dnscache.setup import fill
-from dnscache.exchange_counts import Server
+from dnscache.lookup import Server
 from dnscache.protocol.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolver import Resolver

@@ -25,14 +25,13 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
-from dnscache.exchange_counts import Server
-from dnscache.lookup import ask, server_text
+from dnscache.lookup import Server, ask, server_text
 from dnscache.models import DnsServer
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.protocol.names import levels_of
 from dnscache.resolution import Resolution
 from dnscache.resolver import Resolver
-from dnscache.write_behind import WriteBehind
+from dnscache.store import WriteBehind
 
 #: names in thirty turns of the workers, so that starting the threads counts little
 WORKERS, DELAY_MS, NAMES = 64, 100, 1920

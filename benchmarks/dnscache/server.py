@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from select import select
 
-from dnscache.exchange_counts import Server
+from dnscache.lookup import Server
 
 TTL = 300
 _RECORD = struct.Struct("!HHHLH")

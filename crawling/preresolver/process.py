@@ -21,11 +21,15 @@ from crawling.preresolver.machine_lock import MachineLock
 from crawling.preresolver.slots import LookupSlots
 from dnscache.cache_reads import CacheReadServer
 from dnscache.lookup_counter import LookupCounter, keep_history
-from dnscache.preresolver import heartbeat
-from dnscache.preresolver.preresolver import PreResolver
+from dnscache.preresolver.preresolver import (
+    HEARTBEAT_SECONDS,
+    PreResolver,
+    end_heartbeat,
+    send_heartbeat,
+)
 from dnscache.resolver import Resolver
 from dnscache.selectors import pinned_names
-from dnscache.write_behind import WriteBehind
+from dnscache.store import WriteBehind
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +94,7 @@ class PreResolverProcess:
         now = time.monotonic()
         if now >= self._look_at:
             self._look(now)
-            self._look_at = now + (heartbeat.EVERY_SECONDS if self._slots.held else TICK_SECONDS)
+            self._look_at = now + (HEARTBEAT_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
         else:
@@ -117,7 +121,7 @@ class PreResolverProcess:
         if self._slots.held:
             self._beat(now)
         elif held:
-            heartbeat.rest(self._machine)
+            end_heartbeat(self._machine)
 
     def _beat(self, now: float) -> None:
         space = self._resolver.memory.space
@@ -129,7 +133,7 @@ class PreResolverProcess:
             keep_history(self._resolver.memory)
         self._tally.note_look_ups(self._pre.counts)
         self._tally.tell()
-        self._place, self._machines = heartbeat.send_heartbeat(
+        self._place, self._machines = send_heartbeat(
             self._machine,
             slots=self._slots.held,
             lanes=self._pre.lanes(),
@@ -159,7 +163,7 @@ class PreResolverProcess:
             if self._began:
                 self._reads.close()
                 self._slots.settle()
-                heartbeat.rest(self._machine)
+                end_heartbeat(self._machine)
         except PASSING as error:
             logger.warning("left without a word", extra={"error": str(error)})
         finally:

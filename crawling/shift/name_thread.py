@@ -20,7 +20,7 @@ from dnscache.preresolver.requests import RequestQueue
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolution import Resolution
 from dnscache.resolver import AnswerSource, Resolver
-from dnscache.write_behind import WriteBehind
+from dnscache.store import WriteBehind
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,12 @@ hosts that come due soon and M follows from Little's law.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from math import ceil
 
-from dnscache.protocol.names import levels_of
+from dnscache.protocol.names import DnsCacheError, levels_of, read_host
 from dnscache.regions.entry import CachedAnswer
+from dnscache.resolution import Resolution, literal, refused
 
 #: hosts that come due within this time are resolved now
 LOOK_AHEAD_SECONDS = 10.0
@@ -115,3 +117,48 @@ class MadeUpNameDetector:
         first = levels_of(name).first
         self._counts[first] += 1
         return self._counts[first] > NEW_NAMES_A_MINUTE
+
+
+class Agenda:
+    """The names needed now, read again each turn.
+
+    `dues` has each name to look up, with its earliest due time.
+    """
+
+    def __init__(self) -> None:
+        self.dues: dict[str, float] = {}
+        self._spellings: dict[str, list[str]] = {}
+        self._hosts: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+
+    def read(self, candidates: Iterable[tuple[str, float]]) -> dict[str, Resolution]:
+        """Take the candidates, (host, due), as those needed now; return those that need no
+        lookup.
+        """
+        self.dues, self._spellings, self._hosts = {}, {}, dict(candidates)
+        found: dict[str, Resolution] = {}
+        for host, due in self._hosts.items():
+            try:
+                read = read_host(host)
+            except DnsCacheError as error:
+                found[host] = refused(host, str(error))
+                continue
+            if read.is_literal:
+                found[host] = literal(read.text)
+            else:
+                self.dues[read.text] = min(due, self.dues.get(read.text, due))
+                self._spellings.setdefault(read.text, []).append(host)
+        self._told = {host: due for host, due in self._told.items() if self._hosts.get(host) == due}
+        return found
+
+    def under_all_spellings(self, found: Resolution) -> dict[str, Resolution]:
+        """Return the resolution of a name for each host that is due and spells it."""
+        return dict.fromkeys(self._spellings.get(found.name, []), found)
+
+    def news(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
+        """Return those that were not reported for their due time yet."""
+        return {host: one for host, one in found.items() if host not in self._told}
+
+    def note(self, found: dict[str, Resolution]) -> None:
+        """Remember that these were reported."""
+        self._told.update((host, self._hosts[host]) for host in found)

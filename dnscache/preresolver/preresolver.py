@@ -13,16 +13,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from queue import Empty, SimpleQueue
 
-from dnscache.exchange_counts import Server
-from dnscache.lookup import ask, configured_servers
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from dnscache.lookup import Server, ask, configured_servers
+from dnscache.models import DnsPreResolver
 from dnscache.name_servers import LookupBudget
-from dnscache.preresolver.agenda import Agenda
+from dnscache.preresolver.gate import ALIVE_SECONDS
 from dnscache.preresolver.lanes import Lane, LookupJob
 from dnscache.preresolver.plan import (
     LOOK_AHEAD_SECONDS,
     MOST_THREADS,
+    Agenda,
     LookupRate,
     MadeUpNameDetector,
     must_ask,
@@ -48,6 +53,9 @@ Rank = Callable[[str, float], float]
 #: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the
 #: thread that runs the turns
 Deliver = Callable[[dict[str, Resolution]], None]
+HEARTBEAT_SECONDS = 1.0
+#: a machine without heartbeat for so long is deleted
+HEARTBEAT_KEPT = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +245,40 @@ class PreResolver:
             job.name, reply, previous=previous.answer if previous else None, now=now
         )
         return self._memory.land(job.name, answer, now)
+
+
+def send_heartbeat(
+    machine: str, *, slots: int, lanes: LaneState, names: int, threads_saved: float
+) -> tuple[int, int]:
+    """Write a heartbeat.
+
+    Returns the machine's place among those alive, from 0, and how many they are.
+
+    By it they share the names out; while a machine joins or leaves, two may ask for one name, which
+    harms nothing.
+    """
+    depths = {
+        key: getattr(lanes, key)
+        for key in ("main_threads", "main_depth", "slow_threads", "slow_depth", "counts")
+    }
+    told = {
+        "beat_at": Now(),
+        "slots": slots,
+        "names": names,
+        "threads_saved": threads_saved,
+        **depths,
+    }
+    DnsPreResolver.objects.update_or_create(machine=machine, defaults=told)
+    DnsPreResolver.objects.filter(beat_at__lt=Now() - HEARTBEAT_KEPT).delete()
+    alive = sorted(living().values_list("machine", flat=True))
+    return alive.index(machine), len(alive)
+
+
+def living() -> QuerySet[DnsPreResolver]:
+    """Those that have beaten lately."""
+    return DnsPreResolver.objects.filter(beat_at__gt=Now() - timedelta(seconds=ALIVE_SECONDS))
+
+
+def end_heartbeat(machine: str) -> None:
+    """Delete the heartbeat of this machine, so that the gate opens at once."""
+    DnsPreResolver.objects.filter(machine=machine).delete()

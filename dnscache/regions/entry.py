@@ -13,12 +13,14 @@ inputs and is 0 for an answer that does not live.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
 from enum import IntEnum
 from math import log
 from sys import intern
+from typing import Optional
 
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
-from dnscache.regions.tree import TreeNode
 
 #: after so long without a hit, half of a name's past counts no more
 HALF_LIFE_SECONDS = 600.0
@@ -29,6 +31,63 @@ THRESHOLD_SECONDS = 0.3
 HYSTERESIS = 0.2
 #: how much the newest look-up counts in the usual duration
 NEWEST_SHARE = 0.3
+
+
+class TreeNode:
+    """A name in the tree.
+
+    A cached answer is its own node; a plain node stands for a name that only has names below it.
+
+    `left` is the first name one level below, `right` the next one on the same level. `before` is
+    whose `left` or `right` this is; None for the first node of a registered name, which is in table
+    1.
+    """
+
+    __slots__ = ("before", "left", "name", "right")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        # a class can't be named in `|` before it exists
+        self.left: Optional[TreeNode] = None  # noqa: UP045
+        self.right: Optional[TreeNode] = None  # noqa: UP045
+        self.before: Optional[TreeNode] = None  # noqa: UP045
+
+    def hang_left(self, node: TreeNode) -> None:
+        """Make `node` the first of those below."""
+        node.right, node.before, self.left = self.left, self, node
+        if node.right:
+            node.right.before = node
+
+    def hang_right(self, node: TreeNode) -> None:
+        """Put `node` beside this one."""
+        node.right, node.before, self.right = self.right, self, node
+        if node.right:
+            node.right.before = node
+
+    def take_out(self, heir: TreeNode | None = None) -> None:
+        """Leave the tree; `heir` takes over all links, or, without one, those to the right move
+        up."""
+        successor = heir or self.right
+        if self.before is not None:
+            if self.before.left is self:
+                self.before.left = successor
+            else:
+                self.before.right = successor
+        if successor is not None:
+            successor.before = self.before
+        if heir is not None:
+            heir.left, heir.right = self.left, self.right
+            for below in (heir.left, heir.right):
+                if below is not None:
+                    below.before = heir
+        self.left = self.right = self.before = None
+
+
+def row(first: TreeNode | None) -> Iterator[TreeNode]:
+    """Walk right from `first`: all names of one level under one parent."""
+    while first is not None:
+        yield first
+        first = first.right
 
 
 def hits_after(hits: float, idle_seconds: float) -> float:
@@ -185,3 +244,64 @@ def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
     if previous is not None and previous.status is DnsStatus.OK and not previous.fails:
         limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
     return Region.FORWARD if entry.cost_seconds < limit else Region.REVERSE
+
+
+#: in no field but, perhaps, the last one
+SEPARATOR = "\x1f"
+
+_STATUSES = {status.value: status for status in DnsStatus}
+_REGIONS = {str(region.value): region for region in Region}
+
+
+def first_of(packed: str) -> str:
+    """Return the registered name of a row."""
+    return packed.partition(SEPARATOR)[0]
+
+
+def region_of(packed: str) -> Region:
+    """Return the region of a row."""
+    return _REGIONS[packed.split(SEPARATOR, 13)[12]]
+
+
+def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
+    """Return the registered name and the entry.
+
+    The fields are in the order in which `store.load` selects them.
+    """
+    first, *reply, resolved, expires, retry, used, fails, region, cost, hits, upstream, error = (
+        packed.split(SEPARATOR, 16)
+    )
+    entry = CachedAnswer.__new__(CachedAnswer)  # its constructor makes entries of answers
+    entry.name, entry.left, entry.right, entry.before = name, None, None, None
+    _unpack_reply(entry, *reply)
+    entry.upstream, entry.error = intern(upstream), error
+    entry.resolved_at, entry.retry_at = _seconds(resolved), _seconds(retry) if retry else None
+    entry.fresh_until = (
+        entry.retry_at
+        if entry.retry_at is not None and entry.status.is_failure
+        else _seconds(expires)
+    )
+    entry.fails, entry.region = int(fails), _REGIONS[region]
+    entry.cost_ms, entry.hits = round(1000 * float(cost)), float(hits)
+    entry.last_access = _seconds(used)
+    return first, entry
+
+
+def _unpack_reply(
+    entry: CachedAnswer,
+    status: str,
+    addresses: str,
+    canonical: str,
+    rcode: str,
+    ttl: str,
+    resolve_ms: str,
+) -> None:
+    entry.status = _STATUSES[status]
+    entry.packed = addresses[1:-1].replace(",", " ")  # {192.0.2.1,2001:db8::1}
+    entry.canonical = entry.name if canonical == entry.name else canonical
+    entry.rcode = int(rcode) if rcode else None
+    entry.ttl, entry.resolve_ms = int(ttl), int(resolve_ms)
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dnscache.protocol.names import Levels, levels_below, levels_of
-from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.tree import TreeNode, row
+from dnscache.regions.entry import CachedAnswer, TreeNode, row
 
 
 class ForwardRegion:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dnscache import name_servers, store
 from dnscache.answer_cache import AnswerCache
-from dnscache.exchange_counts import ExchangeOutcome
+from dnscache.lookup import ExchangeOutcome
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply

@@ -3,9 +3,7 @@ import pytest
 from dnscache import services, store
 from dnscache.models import DnsEntry
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
-from dnscache.regions.entry import CachedAnswer, Region
-from dnscache.regions.packed import unpack
-from dnscache.regions.tree import row
+from dnscache.regions.entry import CachedAnswer, Region, row, unpack
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 

@@ -11,7 +11,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
 from dnscache.models import DnsEntry
 from dnscache.preresolver.gate import settled
-from dnscache.preresolver.heartbeat import living
+from dnscache.preresolver.preresolver import living
 from dnscache.protocol.answers import MOST_TRIES
 from dnscache.resolution import Resolution
 from dnscache.selectors import pinned_names

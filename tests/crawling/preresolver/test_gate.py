@@ -11,8 +11,7 @@ from crawling.models import Host, HostQueue
 from crawling.scheduler.duties import start_due_crawls
 from crawling.web.addresses import dns_name
 from dnscache import store
-from dnscache.preresolver.heartbeat import rest, send_heartbeat
-from dnscache.preresolver.preresolver import LaneState
+from dnscache.preresolver.preresolver import LaneState, end_heartbeat, send_heartbeat
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.frontiers import Frontier
 
@@ -76,7 +75,7 @@ def test_the_gate_is_open_where_nobody_settles_names(frontier, settings, opened)
         with connection.cursor() as cursor:
             cursor.execute("UPDATE dnscache_dnspreresolver SET beat_at = beat_at - interval '6 s'")
     elif opened == "resting":
-        rest("m")
+        end_heartbeat("m")
     elif opened != "nobody":
         settings.DNS_AHEAD = opened
 

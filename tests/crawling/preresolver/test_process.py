@@ -20,7 +20,7 @@ from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
 from crawlsite.health.probes import dns_resolver
 from dnscache import store
-from dnscache.preresolver.heartbeat import living
+from dnscache.preresolver.preresolver import living
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import Resolver, forget
 from dnscache.selectors import domains

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Run
-from dnscache.preresolver.heartbeat import rest
+from dnscache.preresolver.preresolver import end_heartbeat
 from dnscache.protocol.answers import DnsStatus, Reply
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
@@ -46,7 +46,7 @@ def test_a_host_is_told_what_it_waits_for(settings):
     page = soup(browser("viewer").get(reverse("names:why"), {"host": "New.test"})).main.get_text()
     assert f"{frontier.run.crawl.name} from new.test:8080" in page
 
-    rest("m")
+    end_heartbeat("m")
     assert "The gate is open" in why_waits("new.test").sentences[0]
     settings.DNS_AHEAD = "ungated"
     assert "There is no gate" in why_waits("new.test").sentences[0]

@@ -9,10 +9,10 @@ import time
 import pytest
 from django.db import connection
 
-from dnscache import write_behind as behind
+from dnscache import store as behind
 from dnscache.models import DnsEntry
 from dnscache.regions.entry import CachedAnswer
-from dnscache.write_behind import WriteBehind
+from dnscache.store import WriteBehind
 from tests import stack
 from tests.dnscache.regions.conftest import good
 
@@ -51,13 +51,13 @@ def test_only_the_newest_entry_of_a_name_is_written_and_batches_are_bounded(
     django_assert_num_queries,
 ):
     writer = WriteBehind()
-    writer.write_entries(entries([f"h{n}.test" for n in range(behind.BATCH + 1)]))
+    writer.write_entries(entries([f"h{n}.test" for n in range(behind.WRITE_BATCH + 1)]))
     writer.write_entries(entries(["h0.test"], address="192.0.2.9"))
 
     with django_assert_num_queries(2):
         writer.flush()
 
-    assert DnsEntry.objects.count() == behind.BATCH + 1
+    assert DnsEntry.objects.count() == behind.WRITE_BATCH + 1
     assert DnsEntry.objects.get(name="h0.test").addresses == ["192.0.2.9"]
 
 
@@ -108,9 +108,9 @@ def test_a_full_batch_is_written_at_once():
     writer = WriteBehind(every_seconds=3600)
     writer.start()
 
-    writer.write_entries(entries([f"h{n}.test" for n in range(behind.BATCH)]))
+    writer.write_entries(entries([f"h{n}.test" for n in range(behind.WRITE_BATCH)]))
 
-    stack.wait_until(lambda: DnsEntry.objects.count() == behind.BATCH)
+    stack.wait_until(lambda: DnsEntry.objects.count() == behind.WRITE_BATCH)
     writer.close()
 
 
@@ -128,7 +128,7 @@ def test_a_closed_writer_has_written_everything():
 CHILD = """
 import django, sys, time
 django.setup()
-from dnscache.write_behind import WriteBehind
+from dnscache.store import WriteBehind
 from dnscache.resolver import Resolver
 writer = WriteBehind()
 writer.start()
@@ -167,4 +167,4 @@ def test_a_crash_loses_at_most_a_second(dns_server):
     lost = [at for name, at in learnt.items() if name not in kept]
     assert kept
     # half a second for the write itself, on a busy machine
-    assert all(killed_at - at < behind.EVERY_SECONDS + 0.5 for at in lost)
+    assert all(killed_at - at < behind.WRITE_EVERY_SECONDS + 0.5 for at in lost)

@@ -4,10 +4,9 @@ them.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from django.db import connection
@@ -17,14 +16,14 @@ from crawling.archive.files import this_machine
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_restore import renew_ids, stage
 from crawling.models import ArchiveFile
-from crawling.models.archive import MOST_COMMITTED, NAME, archive_folder
+from crawling.models.archive import MOST_COMMITTED, NAME
+from crawling.storage import pieces_of, storage
 
 #: of a checkpoint's files; `length` bytes of each file are committed
 FILES = """
 SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
 WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
 """
-PIECE_BYTES = 1024 * 1024
 OURS = re.compile(NAME)
 MACHINE = r"^[A-Za-z0-9._]{1,64}$"
 
@@ -87,19 +86,18 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
 
     Raises CheckpointTrouble, also unless they are exactly those of the run's rows, and as long.
     """
-    folder = archive_folder(f"run{run_id}")
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:  # an existing file belongs to another server that shares the directory
+    folder = f"run{run_id}"
+    if storage().list(folder):  # of another server that shares the directory
         raise CheckpointTrouble(
-            f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?"
-        ) from error
+            f"The archive's files cannot be copied: there are files in {folder}. Is ARCHIVE_DIR "
+            "this server's alone?"
+        )
     try:
         for name in names:
-            copy_file(source / name, folder / f"run{run_id}-{name.partition('-')[2]}")
+            copy_file(source / name, f"run{run_id}-{name.partition('-')[2]}")
         rows = ArchiveFile.objects.filter(run=run_id)
         expected = dict(rows.values_list("name", "committed_length"))
-        if {path.name: path.stat().st_size for path in folder.iterdir()} != expected:
+        if storage().list(folder) != expected:
             raise CheckpointTrouble("The archive's files are not those of its rows; take it anew.")
     except BaseException as error:
         forget_files(run_id)
@@ -108,12 +106,14 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
         raise
 
 
-def copy_file(source: Path, target: Path) -> None:
-    """Copy to where nothing is yet, and see it safe on the disk. Raises OSError."""
-    with source.open("rb") as original, target.open("xb") as file:
-        shutil.copyfileobj(original, file, PIECE_BYTES)
-        file.flush()
-        os.fsync(file.fileno())
+def copy_file(source: Path, name: str) -> str:
+    """Copy a file into the archive under a name of ours; returns where it is stored.
+
+    Raises OSError.
+    """
+    stored_name = ArchiveFile(name=name).stored_name
+    storage().put(stored_name, pieces_of(source.open("rb")))
+    return stored_name
 
 
 def own_restored(names: Collection[str]) -> None:
@@ -126,7 +126,8 @@ def own_restored(names: Collection[str]) -> None:
 
 def forget_files(run_id: int) -> None:
     """Remove the copies of a run that has not come to be."""
-    shutil.rmtree(archive_folder(f"run{run_id}"), ignore_errors=True)
+    with suppress(OSError):
+        storage().delete_folder(f"run{run_id}")
 
 
 def checked_name(name: str) -> str:

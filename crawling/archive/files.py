@@ -27,13 +27,12 @@ from crawling.errors import ArchiveTrouble
 from crawling.frontier.run_lock import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
+from crawling.storage import LOCK, storage
 
 logger = logging.getLogger(__name__)
 
 #: bytes that a file may have in memory
 MOST_UNWRITTEN = 1024 * 1024
-#: macOS has no fdatasync
-SYNC = getattr(os, "fdatasync", os.fsync)
 #: an advisory lock's number: shared by copies of files, exclusive for removals
 COPYING_LOCK = 0x6372_6177_6C02
 NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
@@ -80,7 +79,7 @@ class Slot:
 def _first_free(folder: Path, machine: str) -> tuple[int, int]:
     for number in count():
         lock = os.open(
-            folder / f"{machine}-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640
+            folder / f"{machine}-{number}{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640
         )
         if _is_locked(lock):
             return number, lock
@@ -104,17 +103,7 @@ class OpenFile:
 
     def __init__(self, row: ArchiveFile) -> None:
         self.row = row
-        self._file = os.open(row.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-        try:
-            if os.fstat(self._file).st_size < row.committed_length:
-                raise ArchiveTrouble(
-                    f"{row.path} is shorter than when it was written; put it back as it was, or "
-                    "delete the run"
-                )
-            os.ftruncate(self._file, row.committed_length)
-        except BaseException:
-            os.close(self._file)
-            raise
+        self._file = storage().append(row.stored_name, row.committed_length)
         self.length = self._written = row.committed_length
         self._unwritten: list[bytes] = []
 
@@ -130,20 +119,18 @@ class OpenFile:
         return self.length - begin
 
     def _write(self) -> None:
-        rest = memoryview(b"".join(self._unwritten))
+        data = b"".join(self._unwritten)
         self._unwritten.clear()
-        while rest:
-            count = os.pwrite(self._file, rest, self._written)
-            self._written += count
-            rest = rest[count:]
+        self._file.write(data)
+        self._written += len(data)
 
     def sync(self) -> None:
         """Return once everything that was appended is on the disk."""
         self._write()
-        SYNC(self._file)
+        self._file.sync()
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
 
 
 def open_last(slot: Slot) -> OpenFile:
@@ -170,17 +157,11 @@ def open_next(slot: Slot) -> OpenFile:
         run=slot.run_id, machine=slot.machine, slot=slot.number
     ).count()
     name = f"run{slot.run_id}-{slot.machine}-{slot.number}-{number:05}.warc.gz"
-    file = OpenFile(
+    return OpenFile(
         ArchiveFile.objects.create(
             run_id=slot.run_id, name=name, machine=slot.machine, slot=slot.number
         )
     )
-    folder = os.open(file.row.path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # that there is a file must outlast a loss of power, too
-    finally:
-        os.close(folder)
-    return file
 
 
 def seal(row: ArchiveFile) -> None:
@@ -188,11 +169,11 @@ def seal(row: ArchiveFile) -> None:
 
     The caller holds its slot.
     """
-    if row.path.exists():
-        if not row.committed_length:
-            row.path.unlink()
-        elif row.path.stat().st_size > row.committed_length:
-            os.truncate(row.path, row.committed_length)
+    size = storage().size(row.stored_name)
+    if size is not None and not row.committed_length:
+        storage().delete(row.stored_name)
+    elif size is not None and size > row.committed_length:
+        storage().cut(row.stored_name, row.committed_length)
     ArchiveFile.objects.filter(pk=row.pk, committed_length=row.committed_length).update(
         sealed_at=Now()
     )
@@ -221,7 +202,7 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
 @contextmanager
 def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
     """Whether the slot's files are on this machine; the slot is locked until the block ends."""
-    path = archive_folder(f"run{run_id}") / f"{machine}-{number}.lock"
+    path = archive_folder(f"run{run_id}") / f"{machine}-{number}{LOCK}"
     if not path.exists():
         yield False
         return
@@ -264,23 +245,15 @@ def remove_abandoned() -> int:
 
 def _removed(row: ArchiveFile) -> bool:
     try:
-        path = row.path
-        if not path.parent.exists() and row.machine != this_machine():
+        folder = row.folder
+        if row.machine != this_machine() and not storage().list(folder):
             return False  # it is on another
-        _unlink(path)
+        storage().delete(row.stored_name)
+        if not storage().list(folder):
+            storage().delete_folder(folder)
     except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
         facts = {"file": row.name, "error": str(error)}
         logger.warning("a deleted run's file cannot be removed", extra=facts)
         return False
     row.delete()
     return True
-
-
-def _unlink(path: Path) -> None:
-    """Remove a file, and with the last one its folder."""
-    path.unlink(missing_ok=True)
-    folder = path.parent
-    if folder.exists() and not any(folder.glob("*.warc.gz")):
-        for lock in folder.glob("*.lock"):
-            lock.unlink(missing_ok=True)
-        folder.rmdir()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from warcio.archiveiterator import ArchiveIterator
@@ -23,6 +22,7 @@ from crawling.archive.unpacker import (
 )
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
+from crawling.storage import storage
 from crawling.web.addresses import read_address
 from crawling.web.links import surt
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -49,8 +49,7 @@ def packed_record(page: Page) -> Iterator[bytes]:
     """
     if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
         raise ArchiveTrouble("This page was not archived.")
-    with opened(page.archive_file) as file:
-        file.seek(page.archive_offset)
+    with opened(page.archive_file, page.archive_offset) as file:
         yield from pieces(CommittedBytes(file, page.archive_length))
 
 
@@ -73,8 +72,8 @@ def following_record(page: Page) -> bytes:
     Raises ArchiveTrouble.
     """
     assert page.archive_file is not None
-    with opened(page.archive_file) as file:
-        file.seek((page.archive_offset or 0) + (page.archive_length or 0))
+    behind = (page.archive_offset or 0) + (page.archive_length or 0)
+    with opened(page.archive_file, behind) as file:
         try:
             raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
         except zlib.error as error:
@@ -187,11 +186,10 @@ def pieces(file: CommittedBytes) -> Iterator[bytes]:
         file.close()
 
 
-def opened(row: ArchiveFile) -> BinaryIO:
-    """Raises ArchiveTrouble if the file is not on this machine."""
-    path: Path = row.path
+def opened(row: ArchiveFile, offset: int = 0) -> BinaryIO:
+    """The file from an offset on. Raises ArchiveTrouble if it is not on this machine."""
     try:
-        return path.open("rb")
+        return storage().open(row.stored_name, offset)
     except OSError as error:
         raise ArchiveTrouble(
             f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror})."

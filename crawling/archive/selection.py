@@ -68,8 +68,7 @@ def exchange_of(page: Page) -> Iterator[bytes]:
     """
     row, begin, length = page.archive_file, page.archive_offset or 0, page.archive_length or 0
     assert row is not None
-    with opened(row) as file:
-        file.seek(begin + length)
+    with opened(row, begin + length) as file:
         length += _companions(CommittedBytes(file, row.committed_length - begin - length), row.name)
         file.seek(begin)
         yield from pieces(CommittedBytes(file, length))

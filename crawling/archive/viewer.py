@@ -7,7 +7,6 @@ Where it breaks, or is broken, it costs that look, and the web process nothing.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,8 +48,7 @@ def whole_document_of(page: Page) -> bytes:
 def _describe_document(page: Page, part: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
-    with opened(page.archive_file) as file:
-        os.lseek(file.fileno(), page.archive_offset, os.SEEK_SET)
+    with opened(page.archive_file, page.archive_offset) as file:
         try:
             # our own program, and nothing of the page on its command line
             done = subprocess.run(  # noqa: S603

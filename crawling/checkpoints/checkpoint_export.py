@@ -77,10 +77,10 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
             asdict(counts_of([run.pk])[run.pk]),
             list(ArchiveFile.objects.filter(run=run, committed_length__gt=0)),
         )
-    here = [row for row in files if row.path.exists()] if with_archive else []
+    here = [row for row in files if row.is_here] if with_archive else []
     if len(here) == len(files):
         for row in here:
-            writer.copy_archive(row.path, row.name, row.committed_length)
+            writer.copy_archive(row)
     missing = [] if len(here) == len(files) else [row.name for row in files]
     names = [] if missing else [row.name for row in here]
     size = writer.finish(

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from crawling.archive.adoption import checked_name
-from crawling.errors import CheckpointTrouble
+from crawling.archive.reader import packed_pieces
+from crawling.errors import ArchiveTrouble, CheckpointTrouble
+from crawling.models import ArchiveFile
 
 FORMAT, VERSION = "crawlsite-checkpoint", 1
 MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
-PIECE_BYTES = 1024 * 1024
 #: more than level 4 costs more time than it saves room
 GZIP_LEVEL = 4
 
@@ -73,18 +74,15 @@ class CheckpointWriter:
         self._seal(part_file(name))
         return count
 
-    def copy_archive(self, source: Path, name: str, length: int) -> None:
-        """Copy the first bytes of an archive file. Raises OSError, CheckpointTrouble."""
-        left = length
-        with source.open("rb") as original, (self._folder / ARCHIVE / name).open("wb") as file:
-            while left and (piece := original.read(min(left, PIECE_BYTES))):
-                file.write(piece)
-                left -= len(piece)
-        if left:
-            raise CheckpointTrouble(
-                f"{source} is shorter than when it was written; put it back as it was."
-            )
-        self._seal(f"{ARCHIVE}/{name}")
+    def copy_archive(self, row: ArchiveFile) -> None:
+        """Copy the committed bytes of an archive file. Raises OSError, CheckpointTrouble."""
+        try:
+            with (self._folder / ARCHIVE / row.name).open("wb") as file:
+                for piece in packed_pieces(row):
+                    file.write(piece)
+        except ArchiveTrouble as error:
+            raise CheckpointTrouble(str(error)) from error
+        self._seal(f"{ARCHIVE}/{row.name}")
 
     def finish(self, manifest: str) -> int:
         """Write manifest and checksums; returns the size of it all in bytes."""

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from crawling.errors import ArchiveTrouble
 from crawling.models.jobs import Run
+from crawling.storage import storage
 
 #: A name is one step below a run's folder: no separator is in it. Valid for Python and PostgreSQL.
 NAME = r"^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$"
@@ -69,15 +69,24 @@ class ArchiveFile(models.Model):
         return self.name
 
     @property
-    def path(self) -> Path:
-        """Where the file is on this machine. Raises ArchiveTrouble if that is outside ARCHIVE_DIR.
+    def folder(self) -> str:
+        """Of its run's files in the storage."""
+        return self.name.partition("-")[0]
 
-        Links are resolved: what is read, cut and deleted by this path is below ARCHIVE_DIR.
-        """
-        place = archive_folder(self.name.partition("-")[0]) / self.name
-        if not place.resolve().is_relative_to(Path(settings.ARCHIVE_DIR).resolve()):
-            raise ArchiveTrouble(f"{self.name} would be outside ARCHIVE_DIR; it is not touched.")
-        return place
+    @property
+    def stored_name(self) -> str:
+        return f"{self.folder}/{self.name}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the file is on this machine."""
+        return storage().size(self.stored_name) is not None
+
+    @property
+    def path(self) -> Path:
+        """Where the file is on this machine. Raises ArchiveTrouble if that is outside
+        ARCHIVE_DIR."""
+        return storage().path(self.stored_name)
 
 
 def archive_disk() -> Path:

@@ -72,9 +72,9 @@ def _write(folder: Path) -> BackupManifest:
             sequences = dict(cursor.fetchall())
         files = list(ArchiveFile.objects.filter(committed_length__gt=0))
         migrations = migrations_done()
-    here = [file for file in files if file.path.exists()]
+    here = [file for file in files if file.is_here]
     for file in here:
-        writer.copy_archive(file.path, file.name, file.committed_length)
+        writer.copy_archive(file)
     manifest = BackupManifest(
         taken_at=taken_at,
         migrations=migrations,

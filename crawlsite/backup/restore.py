@@ -14,9 +14,9 @@ from psycopg import sql
 from crawling.archive.adoption import checked_name, copy_file, own_restored
 from crawling.audit import note
 from crawling.models import CrawlJob
-from crawling.models.archive import archive_folder
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.sealed_text import SealBroken, unseal
+from crawling.storage import storage
 from crawlsite.backup.dump import migrations_done
 from crawlsite.backup.manifest import BackupManifest, BackupTrouble, read_manifest, table_file
 
@@ -32,10 +32,10 @@ def restore(folder: Path) -> BackupManifest:
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
     _check(manifest)
-    copied: list[Path] = []
+    copied: list[str] = []
     try:
         for name in manifest.files:
-            copied.append(_copy(folder / "archive" / name, name))
+            copied.append(copy_file(folder / "archive" / name, checked_name(name)))
         with transaction.atomic(durable=True):
             _load(folder, manifest)
             own_restored(manifest.files)
@@ -48,8 +48,8 @@ def restore(folder: Path) -> BackupManifest:
                     {"back-up of": (None, manifest.taken_at)},
                 )
     except BaseException as error:
-        for path in copied:
-            path.unlink(missing_ok=True)
+        for stored_name in copied:
+            storage().delete(stored_name)
         if isinstance(error, OSError | EOFError | DatabaseError | psycopg.Error):
             raise BackupTrouble(
                 f"The back-up cannot be loaded, and nothing was: {str(error).splitlines()[0]}."
@@ -84,13 +84,6 @@ def _check(manifest: BackupManifest) -> None:
             "never be read; set it as it was, or copy the file secret_key from the old "
             "STATE_DIR to the new one."
         ) from error
-
-
-def _copy(source: Path, name: str) -> Path:
-    target = archive_folder(checked_name(name).partition("-")[0]) / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    copy_file(source, target)
-    return target
 
 
 def _load(folder: Path, manifest: BackupManifest) -> None:

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from crawling.archive import files as archive_files
+from crawling import storage
 from crawling.archive import unpacker
 from crawling.process import cpu_affinity, memory_limit, watchdog
 from crawling.process.vitals import Vitals
@@ -139,9 +139,7 @@ def test_without_processor_times_of_threads_a_silent_process_is_still_killed(mon
 
 def test_without_fdatasync_archives_are_synced_by_fsync(monkeypatch):
     monkeypatch.delattr(os, "fdatasync")
-    spec = importlib.util.spec_from_file_location(
-        "crawling.archive.files_elsewhere", archive_files.__file__
-    )
+    spec = importlib.util.spec_from_file_location("crawling.storage_elsewhere", storage.__file__)
     elsewhere = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(elsewhere)
 

@@ -1,0 +1,190 @@
+"""The one door to what is stored: the files of the archive, and what lies beside them.
+
+A name is `folder/file`. A directory of this machine stands behind the door; a bucket can.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from django.conf import settings
+
+from crawling.errors import ArchiveTrouble
+
+#: macOS has no fdatasync
+SYNC = getattr(os, "fdatasync", os.fsync)
+STEP = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
+NAME = re.compile(f"{STEP}/{STEP}")
+#: what a file's name ends with until `put` has written all of it
+UNFINISHED = ".unfinished"
+#: locks of this machine are no stored files
+LOCK = ".lock"
+PIECE_BYTES = 1024 * 1024
+
+
+class GrowingFile(Protocol):
+    """A stored file that is written at its end."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def sync(self) -> None:
+        """Return once everything written is safe."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Storage(Protocol):
+    """Each method may raise OSError, and ArchiveTrouble for a name that is none."""
+
+    def open(self, name: str, offset: int = 0) -> BinaryIO:
+        """Read a file from an offset on; the result has a file descriptor, which is there, too."""
+        ...
+
+    def append(self, name: str, length: int) -> GrowingFile:
+        """Continue a file, or begin it, behind its first bytes. What was behind them is cut off.
+
+        Raises ArchiveTrouble if it has fewer.
+        """
+        ...
+
+    def put(self, name: str, pieces: Iterable[bytes]) -> int:
+        """Store a new file, which is there as a whole or not at all; returns its size."""
+        ...
+
+    def cut(self, name: str, length: int) -> None:
+        """Cut off what is behind the first bytes."""
+        ...
+
+    def list(self, folder: str) -> dict[str, int]:
+        """The names of the files of a folder, and their sizes."""
+        ...
+
+    def size(self, name: str) -> int | None:
+        """None: there is no such file."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if there is one."""
+        ...
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder, if there is one, with its files."""
+        ...
+
+
+class DirectoryStorage:
+    """Files in a directory. Links are resolved: nothing outside is read, cut or deleted."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def path(self, name: str) -> Path:
+        """Where a file is. Raises ArchiveTrouble if that is outside the directory."""
+        place = self._root / name
+        if not NAME.fullmatch(name) or not place.resolve().is_relative_to(self._root.resolve()):
+            raise ArchiveTrouble(f"{name} would be outside ARCHIVE_DIR; it is not touched.")
+        return place
+
+    def open(self, name: str, offset: int = 0) -> BinaryIO:
+        file = self.path(name).open("rb")
+        file.seek(offset)
+        return file
+
+    def append(self, name: str, length: int) -> GrowingFile:
+        return _AppendedFile(self.path(name), length)
+
+    def put(self, name: str, pieces: Iterable[bytes]) -> int:
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(path.name + UNFINISHED)
+        with unfinished.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+        unfinished.rename(path)
+        _sync_folder(path.parent)
+        return size
+
+    def cut(self, name: str, length: int) -> None:
+        os.truncate(self.path(name), length)
+
+    def list(self, folder: str) -> dict[str, int]:
+        path = self._root / folder
+        files = sorted(path.iterdir()) if path.exists() else []
+        return {
+            file.name: file.stat().st_size
+            for file in files
+            if not file.name.endswith((LOCK, UNFINISHED))
+        }
+
+    def size(self, name: str) -> int | None:
+        path = self.path(name)
+        return path.stat().st_size if path.exists() else None
+
+    def delete(self, name: str) -> None:
+        self.path(name).unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> None:
+        path = self._root / folder
+        if path.exists():
+            shutil.rmtree(path)
+
+
+class _AppendedFile:
+    def __init__(self, path: Path, length: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            if os.fstat(self._file).st_size < length:
+                raise ArchiveTrouble(
+                    f"{path} is shorter than when it was written; put it back as it was, or "
+                    "delete the run"
+                )
+            os.ftruncate(self._file, length)
+            if not length:  # that there is a file must outlast a loss of power, too
+                _sync_folder(path.parent)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._end = length
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            count = os.pwrite(self._file, rest, self._end)
+            self._end += count
+            rest = rest[count:]
+
+    def sync(self) -> None:
+        SYNC(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def storage() -> DirectoryStorage:
+    """The storage of this installation."""
+    return DirectoryStorage(Path(settings.ARCHIVE_DIR))
+
+
+def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+    """The rest of a file; closes it."""
+    with file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece

@@ -97,7 +97,7 @@ class DirectoryStorage:
         return file
 
     def append(self, name: str, length: int) -> GrowingFile:
-        return _AppendedFile(self.path(name), length)
+        return _GrowingFile(self.path(name), length)
 
     def put(self, name: str, pieces: Iterable[bytes]) -> int:
         path = self.path(name)
@@ -138,7 +138,7 @@ class DirectoryStorage:
             shutil.rmtree(path)
 
 
-class _AppendedFile:
+class _GrowingFile:
     def __init__(self, path: Path, length: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)

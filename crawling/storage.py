@@ -27,7 +27,7 @@ LOCK = ".lock"
 PIECE_BYTES = 1024 * 1024
 
 
-class GrowingFile(Protocol):
+class StoredFile(Protocol):
     """A stored file that is written at its end."""
 
     def write(self, data: bytes) -> None: ...
@@ -46,7 +46,7 @@ class Storage(Protocol):
         """Read a file from an offset on; the result has a file descriptor, which is there, too."""
         ...
 
-    def append(self, name: str, length: int) -> GrowingFile:
+    def append(self, name: str, length: int) -> StoredFile:
         """Continue a file, or begin it, behind its first bytes. What was behind them is cut off.
 
         Raises ArchiveTrouble if it has fewer.
@@ -96,8 +96,8 @@ class DirectoryStorage:
         file.seek(offset)
         return file
 
-    def append(self, name: str, length: int) -> GrowingFile:
-        return _GrowingFile(self.path(name), length)
+    def append(self, name: str, length: int) -> StoredFile:
+        return _DirectoryFile(self.path(name), length)
 
     def put(self, name: str, pieces: Iterable[bytes]) -> int:
         path = self.path(name)
@@ -138,7 +138,7 @@ class DirectoryStorage:
             shutil.rmtree(path)
 
 
-class _GrowingFile:
+class _DirectoryFile:
     def __init__(self, path: Path, length: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)

@@ -13,6 +13,7 @@ from itertools import chain
 from requests.exceptions import ContentDecodingError
 
 from crawling.archive.records import END
+from crawling.archive.snapshots import without_requests
 from crawling.errors import ArchiveTrouble
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
@@ -24,7 +25,7 @@ MOST_SHOWN = 16 * 1024 * 1024
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024
 #: as a program: which part is wanted, and its exit status for a record that is none
-HEAD, DOCUMENT = "head", "document"
+HEAD, DOCUMENT, SNAPSHOT = "head", "document", "snapshot"
 DAMAGED = 3
 CPU_SECONDS = 8
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -153,10 +154,11 @@ def decoded_stream(payload: DocumentStream, coding: str, most: int) -> DocumentS
     return DocumentStream(document, size)
 
 
-def main(part: str, length: int) -> None:
+def main(part: str, length: int, charset: str = "") -> None:
     """Write a part of the record at which the input stands, which has `length` bytes.
 
-    The header of the record and the head of the answer have a NUL between them.
+    The header of the record and the head of the answer have a NUL between them. A snapshot is the
+    document as a browser can show it without a request; `charset` is its encoding.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     with suppress(OSError, ValueError):  # refused by macOS, or smaller already
@@ -166,12 +168,15 @@ def main(part: str, length: int) -> None:
         record = read_record(packed, MOST_HEAD)
         sys.stdout.buffer.write(f"{record.header}\0{record.head}".encode())
     else:
-        sys.stdout.buffer.write(document_in(read_record(packed)))
+        document = document_in(read_record(packed))
+        if part == SNAPSHOT:
+            document = without_requests(document, charset)
+        sys.stdout.buffer.write(document)
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1], int(sys.argv[2]))
+        main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
     except ArchiveTrouble as trouble:
         sys.stderr.write(str(trouble))
         sys.exit(DAMAGED)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from crawling.archive.reader import opened
-from crawling.archive.unpacker import DAMAGED, DOCUMENT, HEAD, MOST_SHOWN
+from crawling.archive.unpacker import DAMAGED, DOCUMENT, HEAD, MOST_SHOWN, SNAPSHOT
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 
@@ -37,6 +37,14 @@ def document_of(page: Page) -> bytes:
     return _describe_document(page, DOCUMENT)
 
 
+def snapshot_of(page: Page, charset: str) -> bytes:
+    """An HTML page of that encoding as a browser can show it without a request.
+
+    Raises ArchiveTrouble.
+    """
+    return _describe_document(page, SNAPSHOT, charset)
+
+
 def whole_document_of(page: Page) -> bytes:
     """The same, of a document that is smaller than that. Raises ArchiveTrouble."""
     if page.bytes >= MOST_SHOWN:
@@ -45,14 +53,14 @@ def whole_document_of(page: Page) -> bytes:
     return document_of(page)
 
 
-def _describe_document(page: Page, part: str) -> bytes:
+def _describe_document(page: Page, part: str, *about: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file, page.archive_offset) as file:
         try:
-            # our own program, and nothing of the page on its command line
+            # our own program; of the page only the name of its encoding is on the command line
             done = subprocess.run(  # noqa: S603
-                [*COMMAND, part, str(page.archive_length)],
+                [*COMMAND, part, str(page.archive_length), *about],
                 stdin=file,
                 capture_output=True,
                 timeout=LONGEST_SECONDS,

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from crawling.archive.reader import original_of
-from crawling.archive.viewer import document_of, head_of
+from crawling.archive.viewer import document_of, head_of, snapshot_of
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.pages.rows import weight_of
 from crawling.errors import ArchiveTrouble
@@ -56,13 +56,17 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
 def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
-    """The document as it was, as a type that a browser only shows."""
+    """The document, as a type that a browser only shows; HTML without what it would block."""
     found = wanted_page(pk, url)
     shown_as = _shown_as(found)
     if not shown_as:
         raise Http404("A document of this type is not shown, only downloaded with its record.")
     try:
-        document = document_of(original_of(found))
+        original = original_of(found)
+        if found.content_type in HTML:
+            document = snapshot_of(original, _charset_of(found))
+        else:
+            document = document_of(original)
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
     answer = HttpResponse(document, content_type=shown_as)
@@ -87,9 +91,12 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 def _shown_as(found: Page) -> str:
     """The type under which a browser may have the document; empty: under none."""
-    charset = f"; charset={found.charset}" if CHARSET.fullmatch(found.charset) else ""
     if found.content_type in HTML:
-        return f"text/html{charset or '; charset=utf-8'}"
+        return f"text/html; charset={_charset_of(found)}"
     if found.content_type.startswith("text/"):
-        return f"text/plain{charset or '; charset=utf-8'}"
+        return f"text/plain; charset={_charset_of(found)}"
     return found.content_type if found.content_type in IMAGES else ""
+
+
+def _charset_of(found: Page) -> str:
+    return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"

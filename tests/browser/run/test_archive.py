@@ -9,11 +9,15 @@ from crawling.models import Page as Fetched
 from tests.browser.house import make_crawl, work_off
 from tests.browser.test_accessible import faults, open_as  # noqa: F401
 
-HOME = """<title>Home</title><h1>As it was</h1><a href="/stored">on</a><img src="/spy.png">
+HOME = """<title>Home</title><meta http-equiv="refresh" content="1;/spy"><link rel="stylesheet"
+href="/spy.css"><style>@import "/spy"; h1 {background: url(/spy.png)}</style><h1 onclick="x()">As it
+was</h1><a href="/stored">on</a><img src="/spy.png" alt="spy"><iframe src="/spy"></iframe>
 <script>document.querySelector("h1").textContent = "changed"; fetch("/spy")</script>
-<form action="/spy"><button>send</button></form>"""
-
-
+<noscript><img src="/spy.gif"></noscript><form action="/spy"><input autofocus><button>send</button>
+</form>"""
+#: the policy alone stops this: CSS has other ways to write an address
+SLY = r"""<title>Home</title><style>h1 {background: u\72l(/spy.png)}</style><h1>As it was</h1>
+<button>send</button>"""
 PLAIN = "<title>Plain</title><h1>Plain</h1>"
 
 
@@ -31,28 +35,34 @@ def stored(request, make_web, make_site, user_of):
     )
 
 
-@pytest.mark.parametrize("stored", [HOME], indirect=True)
-def test_a_stored_page_is_seen_and_does_nothing(stored, operator, watch):
+def look_at(stored, page):
+    """Open the stored page and press its button: nothing leaves its frame."""
     site, address = stored
     asked = len(site.log)
     reached = []
-    operator.on("response", lambda response: reached.append(response.url))
+    page.on("response", lambda response: reached.append(response.url))
 
-    operator.goto(address)
-    frame = operator.frame_locator("iframe")
-    frame.get_by_role("button", name="send").wait_for()
+    page.goto(address)
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="send").click()
 
     assert frame.get_by_role("heading").inner_text() == "As it was"
-    frame.get_by_role("button", name="send").click()
     assert len(site.log) == asked
     assert not [url for url in reached if "spy" in url]
-    assert all(
-        complaint.startswith("console: ") and "/content/" in complaint
-        for complaint in watch.complaints
-    )
-    said, watch.complaints[:] = "\n".join(watch.complaints), []
-    assert "Blocked script execution" in said
-    assert "Blocked form submission" in said
+
+
+@pytest.mark.parametrize("stored", [HOME], indirect=True)
+def test_a_stored_page_is_seen_and_gives_the_browser_nothing_to_block(stored, operator, watch):
+    look_at(stored, operator)
+
+    assert watch.complaints == []
+
+
+@pytest.mark.parametrize("stored", [SLY], indirect=True)
+def test_what_a_stored_page_still_loads_is_blocked(stored, operator, watch):
+    look_at(stored, operator)
+
+    (said,), watch.complaints[:] = watch.complaints, []
     assert "Content Security Policy" in said
 
 

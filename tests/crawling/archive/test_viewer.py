@@ -24,6 +24,8 @@ EVIL = (
     "action=/crawls/1/delete/><button>go</button></form>"
 )
 
+SHOWN = "<title>x</title><img><button>go</button>"
+
 
 @pytest.fixture
 def run(make_site, crawl_to_the_end):
@@ -61,7 +63,7 @@ def test_a_stored_page_is_shown_in_a_frame_that_can_do_nothing(run):
 def test_the_document_itself_comes_with_its_hands_tied(run):
     answer = browser("viewer").get(address(run, "/evil", "page-content"))
 
-    assert answer.content.decode() == EVIL
+    assert answer.content.decode() == SHOWN
     policy = answer["Content-Security-Policy"]
     assert policy.startswith(
         "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -152,7 +154,7 @@ def test_a_copy_shows_the_payload_that_is_stored_once(run):
     assert page.find("a", href=address(run, original)) is not None
     assert (
         viewer.get(reverse("crawling:page-content", args=[run.crawl_id, copy.pk])).content.decode()
-        == EVIL
+        == SHOWN
     )
 
 

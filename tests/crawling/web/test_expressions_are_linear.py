@@ -41,6 +41,9 @@ UNITS = [
 PREFIXES = {
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
+    "crawling.archive.snapshots:IMPORT": ["@import", "@import "],
+    "crawling.archive.snapshots:INLINE_IMAGE": ["url(", "url('", "data:image/"],
+    "crawling.archive.snapshots:LOADED": ["url(", 'url("', "url('", "url(a"],
     "crawling.orders.seeds:SCHEMELESS": ["a.", "a.b:", "[", "[1]:1/"],
     "crawling.web.documents.charsets:STATED": [
         "<?xml",

@@ -1,20 +1,25 @@
 // Draws each `figure.chart` from the numbers in its own table, which stays for whoever prefers to read them; or from
-// the column `data-column` of the table whose id is in `data-table`.
+// the columns `data-columns` of the table whose id is in `data-table`.
 "use strict";
 (() => {
   const HEIGHT = 190;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let drawn = [];
 
-  function read(table, column) {
+  function read(table, columns) {
     const all = [...table.querySelectorAll("thead th")].slice(1);
-    const places = column === undefined ? all.map((_, i) => i) : [Number(column)];
+    const places = columns === undefined ? all.map((_, i) => i) : columns.split(" ").map(Number);
     const heads = places.map((place) => all[place]);
     // An interval that is not over yet would draw a cliff at the end; the table has it.
     const rows = [...table.querySelectorAll("tbody tr:not([data-open])")];
     const times = rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000);
-    const lines = places.map((place) => rows.map((row) => Number(row.querySelectorAll("data")[place].value)));
+    const lines = places.map((place) => rows.map((row) => number(row.querySelectorAll("data")[place].value)));
     return { labels: heads.map((head) => [head.textContent, Number(head.dataset.line || 0)]), data: [times, ...lines] };
+  }
+
+  // What was not measured has no bar.
+  function number(text) {
+    return text === "" ? null : Number(text);
   }
 
   function colours() {
@@ -79,7 +84,7 @@
     const caption = figure.querySelector("figcaption");
     if (caption) caption.after(place);
     else figure.prepend(place);
-    const { labels, data } = read(table, figure.dataset.column);
+    const { labels, data } = read(table, figure.dataset.columns);
     const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes), figure.dataset), data, place);
     const observer = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT }));
     observer.observe(place);

@@ -58,6 +58,10 @@ class EventPage(Schema):
 class SampleOut(Schema):
     until: datetime
     reserved: dict[str, int] = Field(description="percent of each class that processes held")
+    used: dict[str, int | None] = Field(
+        description="percent of each class that was used on average since the sample before; "
+        "null: not measured"
+    )
     waiting: int = Field(description="requests that waited")
 
 
@@ -98,7 +102,7 @@ class PastPoolOut(Schema):
 @history.get(
     "/{pool_id}/samples",
     response=SampleList,
-    summary="How much of each class was held over time, and how many requests waited",
+    summary="How much of each class was held and used over time, and how many requests waited",
 )
 @needs("allocation.view_pool")
 def list_pool_samples(
@@ -112,6 +116,7 @@ def list_pool_samples(
             {
                 "until": sample.at,
                 "reserved": dict(zip(chart.names, sample.reserved, strict=True)),
+                "used": dict(zip(chart.names, sample.used, strict=True)),
                 "waiting": sample.waiting,
             }
             for sample in chart.samples

@@ -1,12 +1,17 @@
-"""How full a pool was over time, and how many waited: sampled from the ledger, in the database."""
+"""How full a pool was over time, and how many waited, sampled from the ledger, and what was used of
+it by minute: in the database.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import Any
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import repeatable_read
 from allocation.models import CAPACITY_KINDS, Event, Request, RequestState, ResourceClass
@@ -49,17 +54,27 @@ SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_a
   LEFT JOIN allocation_event AS event ON event.pool_id = %(pool)s AND event.version = last.version
  ORDER BY sample.number
 """
+#: samples, then their sum of each class, of the minutes that each interval touches
+USED = """
+SELECT number, sum(samples), {sums}
+  FROM generate_series(1, %(samples)s) AS number
+  JOIN allocation_useminute ON pool_id = %(pool)s
+   AND minute < %(begins)s + number * %(step)s
+   AND minute > %(begins)s + (number - 1) * %(step)s - interval '1 minute'
+ GROUP BY number
+"""
 WIDTH, HEIGHT = 240, 40
 
 
 @dataclass(frozen=True)
 class UtilisationSample:
-    """The end of one interval: when, the percentage of each class that processes held, and how many
-    requests waited.
+    """The end of one interval: when, the percentage of each class that processes held then and that
+    they used on average in it (None: not measured), and how many requests waited.
     """
 
     at: datetime
     reserved: tuple[int, ...]
+    used: tuple[int | None, ...]
     waiting: int
 
 
@@ -67,11 +82,22 @@ class UtilisationSample:
 class ChartLine:
     """One line: its points in a field of 240 by 40, and what it comes to."""
 
-    name: str
     points: str
     first: int
     latest: int
     most: int
+
+
+@dataclass(frozen=True)
+class ResourceLines:
+    """The lines of one class."""
+
+    name: str
+    #: where the numbers of its lines are among those of a sample, as the page's script reads it
+    columns: str
+    reserved: ChartLine
+    #: None: not measured in any interval
+    used: ChartLine | None
 
 
 @dataclass(frozen=True)
@@ -81,8 +107,12 @@ class UtilisationChart:
     names: tuple[str, ...]
     #: the lines' points as numbers, the oldest first
     samples: tuple[UtilisationSample, ...]
-    classes: tuple[ChartLine, ...]
+    classes: tuple[ResourceLines, ...]
     waiting: ChartLine
+
+    @property
+    def waiting_column(self) -> int:
+        return 2 * len(self.names)
 
     @property
     def minutes(self) -> float:
@@ -109,18 +139,32 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
             .values_list("key", "unit")
         )
         capacity = _capacity(pool, before.version) if before else []
-    samples = _samples(
-        rows, (before.available_after if before else [], capacity), len(names), waiting
-    )
+        used = _used(cursor, pool, [at for at, *_ in rows], len(names))
+    samples = _samples(rows, (before.available_after if before else [], capacity), used, waiting)
     return UtilisationChart(
         names=names,
         samples=samples,
         classes=tuple(
-            _line(name, [sample.reserved[j] for sample in samples], 100)
-            for j, name in enumerate(names)
+            _lines(names, j, [s.reserved[j] for s in samples], [s.used[j] for s in samples])
+            for j in range(len(names))
         ),
-        waiting=_line("waiting requests", [sample.waiting for sample in samples]),
+        waiting=_line([sample.waiting for sample in samples]),
     )
+
+
+def _used(
+    cursor: CursorWrapper, pool: int, ends: list[datetime], classes: int
+) -> list[tuple[float | None, ...]]:
+    """The mean number of used units of each class in each interval; None: not measured."""
+    step = ends[1] - ends[0]
+    sums = ", ".join(f"sum(used[{j}])" for j in range(1, classes + 1))
+    values: dict[str, Any] = {"begins": ends[0] - step, "step": step, "samples": len(ends)}
+    cursor.execute(USED.format(sums=sums), {"pool": pool, **values})
+    means = {
+        number: tuple(None if units is None else float(units / samples) for units in used)
+        for number, samples, *used in cursor.fetchall()
+    }
+    return [means.get(number, (None,) * classes) for number in range(1, len(ends) + 1)]
 
 
 def _capacity(pool: int, version: int) -> list[int]:
@@ -131,7 +175,10 @@ def _capacity(pool: int, version: int) -> list[int]:
 
 
 def _samples(
-    rows: list[Any], standing: tuple[list[int], list[int]], classes: int, waiting: int
+    rows: list[Any],
+    standing: tuple[list[int], list[int]],
+    used: list[tuple[float | None, ...]],
+    waiting: int,
 ) -> tuple[UtilisationSample, ...]:
     """What stood at the end of each interval: an interval without an event is as the one before
     it."""
@@ -139,25 +186,59 @@ def _samples(
     found = []
     for number, (at, available, _, capacity) in enumerate(rows, start=1):
         standing = standing if available is None else (available, capacity)
+        use = used[number - 1]
         found.append(
-            UtilisationSample(at, _percent(*standing, classes), waiting - sum(changes[number:]))
+            UtilisationSample(
+                at,
+                _percent(*standing, len(use)),
+                tuple(map(_use_percent, use, _padded(standing[1], len(use)))),
+                waiting - sum(changes[number:]),
+            )
         )
     return tuple(found)
 
 
 def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[int, ...]:
-    used = [
+    held = [
         100 * (units - free) // units if units else 0
         for free, units in zip(available, capacity, strict=False)
     ]
-    return (*used, *[0] * (classes - len(used)))
+    return tuple(_padded(held, classes))
 
 
-def _line(name: str, values: list[int], top: int | None = None) -> ChartLine:
-    height = max(top or max(values), 1)
+def _use_percent(units: float | None, capacity: int) -> int | None:
+    """Rounded up, so that little shows."""
+    if units is None:
+        return None
+    return ceil(100 * units / capacity) if capacity else 0
+
+
+def _padded(values: list[int], length: int) -> list[int]:
+    """A class that was added later had nothing before."""
+    return [*values, *[0] * (length - len(values))]
+
+
+def _lines(
+    names: Sequence[str], j: int, reserved: Sequence[int], used: Sequence[int | None]
+) -> ResourceLines:
+    """Of the class with ordinal `j`."""
+    is_measured = any(value is not None for value in used)
+    return ResourceLines(
+        names[j],
+        f"{j} {len(names) + j}" if is_measured else f"{j}",
+        _line(reserved, 100),
+        _line(used, 100) if is_measured else None,
+    )
+
+
+def _line(values: Sequence[int | None], top: int | None = None) -> ChartLine:
+    """Of the intervals with a value; there is one at least."""
+    known = [value for value in values if value is not None]
+    height = max(top or max(known), 1)
     step = WIDTH / (len(values) - 1)
     points = " ".join(
         f"{i * step:.1f},{HEIGHT - 1 - value * (HEIGHT - 2) / height:.1f}"
         for i, value in enumerate(values)
+        if value is not None
     )
-    return ChartLine(name, points, values[0], values[-1], max(values))
+    return ChartLine(points, known[0], known[-1], max(known))

@@ -11,6 +11,7 @@ from allocation.models.ledger import (
     MatrixCell,
     Outbox,
     OutboxKind,
+    UseMinute,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "RequestState",
     "ResourceClass",
     "Share",
+    "UseMinute",
 ]

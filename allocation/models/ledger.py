@@ -136,6 +136,27 @@ class LedgerCheckpoint(models.Model):
         return f"{self.pool_id} at {self.version}"
 
 
+class UseMinute(models.Model):
+    """What was used of a pool in one minute: sums of samples, in the order of the pool's classes.
+
+    An entry is null where the use of a class is not measured.
+    """
+
+    pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="use_minutes")
+    minute = models.DateTimeField()
+    samples = models.IntegerField()
+    used = ArrayField(models.BigIntegerField(null=True), help_text="the sum of all samples")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "minute"], name="one_row_of_use_per_minute")
+        ]
+        indexes = [BrinIndex(fields=["minute"], name="use_by_minute")]
+
+    def __str__(self) -> str:
+        return f"{self.pool_id} at {self.minute:%Y-%m-%d %H:%M}"
+
+
 class OutboxKind(models.TextChoices):
     """A message to the owner of the processes."""
 

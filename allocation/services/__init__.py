@@ -19,6 +19,7 @@ from allocation.services.releases import finish_process, release_resources
 from allocation.services.requests import cancel_request, request_resources
 from allocation.services.reservations import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.shares import change_share, ensure_share
+from allocation.services.use import forget_use, note_use
 from allocation.values import (
     LimitsPreview,
     NewClass,
@@ -61,10 +62,12 @@ __all__ = [
     "ensure_share",
     "finish_process",
     "forget_sent",
+    "forget_use",
     "is_holder",
     "keep_checkpoints",
     "keep_resources",
     "mark_sent",
+    "note_use",
     "preview_limits",
     "preview_process",
     "preview_share",

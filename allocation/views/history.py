@@ -84,8 +84,16 @@ def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
         raise Http404(f"There is no pool {pool}.")
     span = request.GET.get("span", "")
     chart = chart_of(pool, span if span in SPANS else DEFAULT_SPAN)
-    columns = ["until", *(f"{name} reserved, %" for name in chart.names), "waiting requests"]
-    rows = ([sample.at.isoformat(), *sample.reserved, sample.waiting] for sample in chart.samples)
+    columns = [
+        "until",
+        *(f"{name} reserved, %" for name in chart.names),
+        *(f"{name} used, %" for name in chart.names),
+        "waiting requests",
+    ]
+    rows = (
+        [sample.at.isoformat(), *sample.reserved, *sample.used, sample.waiting]
+        for sample in chart.samples
+    )
     return send(cell_file(f"pool-{pool}-over-time", columns, rows))
 
 

@@ -236,6 +236,15 @@ def fill(cursor: Any, *, run: Any, pages: int, rows: int) -> tuple[int, int]:
     return twice, often
 
 
+#: of every pool, for as long as it is kept
+USE = """
+INSERT INTO allocation_useminute (pool_id, minute, samples, used)
+SELECT id, date_trunc('minute', now()) - make_interval(mins => n), 6,
+    ARRAY(SELECT units * (n %% 6) / 2 FROM unnest(capacity) units)
+FROM allocation_pool, generate_series(0, %(minutes)s) n
+"""
+
+
 def long_ledger(events: int) -> int:
     """The id of a pool with so many events."""
     from allocation.services import keep_checkpoints

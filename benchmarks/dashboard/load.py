@@ -4,6 +4,7 @@ many."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from benchmarks.dashboard import lists
@@ -127,6 +128,7 @@ def fill(size: Size) -> Filled:
     """Make it all."""
     from django.db import connection
 
+    from allocation.services.use import KEPT
     from crawling.housekeeping.minute_totals import total_minutes
 
     live = _live_crawls(size.live)
@@ -152,8 +154,10 @@ def fill(size: Size) -> Filled:
         cursor.execute(TOTALS)
         total_minutes()
         twice, often = lists.fill(cursor, run=live[0], pages=size.pages // 10, rows=size.rows)
+        pool = lists.long_ledger(size.rows)
+        cursor.execute(lists.USE, {"minutes": KEPT // timedelta(minutes=1)})
         cursor.execute("VACUUM ANALYZE")
-    return Filled(live[0].crawl_id, twice, often, lists.long_ledger(size.rows))
+    return Filled(live[0].crawl_id, twice, often, pool)
 
 
 def _live_crawls(count: int) -> list[Any]:

@@ -1,54 +1,52 @@
-"""How much of what is reserved the crawls at work use: threads that fetch, bytes that arrive."""
+"""How much of what is reserved the crawls at work use, as their shifts measure it: now, and over
+time.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 
-from django.db.models import Sum
-from django.utils import timezone
-
+from allocation.services import note_use
 from allocation.snapshot import PoolCard
-from crawling.models import RunCount, Shift
-from crawling.web.fetch.progress import FetchStep
+from crawling.default_pool import default_classes
+from crawling.models import Shift
+from crawling.runs.pools import crawl_pools
 
-MINUTE = timedelta(minutes=1)
+#: what `crawling.shift.resource_use` measures; a pool may have other classes
+MEASURED = tuple(new.key for new in default_classes(1))
 
 
-def units_in_use() -> dict[str, int]:
-    """By resource class; unmeasured classes are left out.
-
-    Threads as their shifts wrote them down a second ago at most, bandwidth over the last minute or
-    two.
+def use_by_pool() -> dict[int, dict[str, int]]:
+    """Units in use in each pool of crawls, by class, as the live shifts wrote them down a second
+    ago at most.
     """
-    now = timezone.now()
-    since = now.replace(second=0, microsecond=0) - MINUTE
-    live = Shift.objects.filter(ended_at=None)
-    threads = live.values_list("fetch_threads", flat=True)
-    received = RunCount.objects.filter(
-        minute__gte=since, run__in=live.values("process__run")
-    ).aggregate(bytes=Sum("bytes", default=0))["bytes"]
-    return {
-        "worker": len(threads),
-        "fetch_slots": sum(
-            step != FetchStep.WAITING_FOR_HOST for shift in threads for _, step, *_ in shift
-        ),
-        "bandwidth": round(max(0, received) / (now - since).total_seconds() / 1024),
+    sums = {
+        pool: Counter(dict.fromkeys(MEASURED, 0))
+        for pool in crawl_pools().values_list("pk", flat=True)
     }
+    live = Shift.objects.filter(ended_at=None).values_list("process__bank_process__pool", "used")
+    for pool, used in live:
+        if pool in sums:
+            sums[pool].update(used)
+    return {pool: dict(used) for pool, used in sums.items()}
+
+
+def sample_use() -> None:
+    """Add what is used now to the history of each pool."""
+    note_use(use_by_pool())
 
 
 def with_use(cards: Sequence[PoolCard]) -> list[PoolCard]:
-    """The pools, the crawls' own with what is in use there."""
-    if not cards:
-        return []
-    # Crawls are registered in the oldest.
-    mine, used = min(card.id for card in cards), units_in_use()
+    """The pools, with what is in use there."""
+    used = use_by_pool() if cards else {}
     return [
         replace(
-            card, resources=tuple(replace(row, in_use=used.get(row.key)) for row in card.resources)
+            card,
+            resources=tuple(
+                replace(row, in_use=used.get(card.id, {}).get(row.key)) for row in card.resources
+            ),
         )
-        if card.id == mine
-        else card
         for card in cards
     ]

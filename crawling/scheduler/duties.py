@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from allocation.errors import AllocationError
-from allocation.services import forget_sent, set_capacity
+from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rank_update import rank_some
 from crawling.frontier.change.reusable_pages import forget_cold
@@ -110,4 +110,5 @@ DELIVERED = timedelta(days=1)
 def delete_expired_rows() -> None:
     """Delete it. Of many messages ten thousand at a time: other duties wait meanwhile."""
     forget_sent(older_than=DELIVERED)
+    forget_use()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

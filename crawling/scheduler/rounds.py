@@ -32,6 +32,7 @@ from crawling.housekeeping.minute_totals import total_minutes
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.runs.process_count import ExtraProcesses
+from crawling.runs.resource_use import sample_use
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
     count_workers,
@@ -100,6 +101,7 @@ def duties() -> list[Duty]:
         Duty(measure_disk, 600.0),
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
+        Duty(sample_use, 10.0),
         Duty(tidy_inquiries, 30.0),
     ]
 

@@ -192,6 +192,7 @@ def test_a_listener_and_the_charts_of_the_overview_and_of_a_pool_are_had(program
     assert programs["administrator"].get(f"alerts/{listener.pk}")["name"] == "Chat"
     assert (len(minutes), minutes[-1]["is_open"], minutes[0]["fetched"]) == (61, True, 0)
     assert {sample["waiting"] for sample in samples} == {0}
+    assert set(samples[-1]["used"]) == set(samples[-1]["reserved"])
     assert viewer("GET", f"pools/{pool.pk + 1}/samples")[0] == 404
 
 

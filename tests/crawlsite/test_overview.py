@@ -16,8 +16,7 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.crawls.overview import SOME, crawls_now
 from crawling.models import Run, RunCount
-from crawling.runs.shift_lifecycle import begin_shift
-from crawling.web.fetch.progress import FetchStep
+from crawling.runs.shift_lifecycle import begin_shift, note_work
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 
@@ -81,19 +80,14 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
 def test_what_is_reserved_and_what_of_it_is_in_use_are_told_apart(operator, order):  # noqa: F811
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", claim={"bandwidth": 60_000})))
     shift = begin_shift(run.processes.get(), epoch=1, worker="w")
-    steps = [FetchStep.WAITING_FOR_HOST, FetchStep.READING]
-    shift.fetch_threads = [[n, step, "", 0] for n, step in enumerate(steps)]
-    shift.save()
-    now = timezone.now().replace(second=0, microsecond=0)
-    RunCount.objects.create(run=run, process_number=7, minute=now, bytes=1024 * 12_000)
+    note_work(shift, [], {"fetch_slots": 1, "bandwidth": 120})
 
     bars = soup(operator.get(HOME)).select(".bars > li")
 
     told = {bar.span.get_text(): " ".join(bar.select_one(".number").text.split()) for bar in bars}
     assert told["fetch slots"].endswith("reserved, 1 in use")
-    assert told["bandwidth"].startswith("60,000 of 100,000 KiB/s reserved, ")
-    assert 100 <= int(told["bandwidth"].split()[-3]) <= 200
-    assert told["memory"].endswith("reserved")
+    assert told["bandwidth"] == "60,000 of 100,000 KiB/s reserved, 120 in use"
+    assert told["memory"].endswith("reserved, 0 in use")
 
 
 def test_a_refresh_is_the_changing_part_alone_and_304_while_nothing_changes(operator):

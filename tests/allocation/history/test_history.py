@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import pairwise
 from uuid import uuid4
 
 import pytest
 from bs4 import BeautifulSoup
+from django.db.models import F
 from django.urls import reverse
 
 from allocation.errors import LedgerUnreadable, UnknownEvent
@@ -15,8 +17,9 @@ from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
 from allocation.history.listing import EventFilter, list_events, ways_from
-from allocation.models import LedgerCheckpoint, Pool, Process
-from allocation.services import keep_checkpoints, release_resources
+from allocation.models import LedgerCheckpoint, Pool, Process, UseMinute
+from allocation.services import forget_use, keep_checkpoints, note_use, release_resources
+from allocation.services.use import KEPT
 from tests.allocation.conftest import ask
 from tests.allocation.history.histories import rewrite
 from tests.crawling.pages import browser
@@ -227,3 +230,43 @@ def test_chart_of_an_hour_begins_with_what_was_so_before(bank):
     first = chart_of(bank.pk, "hour").samples[0]
 
     assert (first.reserved, first.waiting) == ((69,), 1)
+
+
+def test_what_was_used_stands_beside_what_was_reserved(viewer, bank):
+    """Two samples of a minute, one of another: 13 units, of which 1 and 5, then 13 are used."""
+    rewrite("UPDATE allocation_event SET at = at - interval '20 minutes'")
+    for used in (1, 5):
+        note_use({bank.pk: {"a": used, "elsewhere": 9}})
+    UseMinute.objects.update(minute=F("minute") - timedelta(minutes=10))
+    note_use({bank.pk: {"a": 13}})
+    note_use({bank.pk + 1: {"a": 13}})
+
+    [line] = chart_of(bank.pk, "hour").classes
+    html = page(viewer, bank, "?span=hour")
+    csv = b"".join(viewer.get(reverse("allocation:numbers", args=[bank.pk])))
+
+    assert (line.used.first, line.used.latest, line.used.most) == (24, 100, 100)
+    assert "used: 100 % , at most 100 %" in text(html.select_one("figure.chart figcaption"))
+    [figure, _] = html.select("figure.chart")
+    assert figure["data-columns"] == "0 1"
+    used = [row.select("data")[1]["value"] for row in html.select("#samples tbody tr")]
+    assert (used[-1], set(used)) == ("100", {"", "24", "100"})
+    assert b'"a reserved, %","a used, %",waiting requests' in csv
+
+
+def test_a_class_without_samples_has_no_line_of_use(viewer, bank):
+    note_use({bank.pk: {"elsewhere": 9}})
+
+    [line] = chart_of(bank.pk, "hour").classes
+
+    assert line.used is None
+    assert "used" not in text(page(viewer, bank).select_one("figure.chart figcaption"))
+
+
+def test_use_is_forgotten_after_a_month(bank):
+    note_use({bank.pk: {"a": 1}})
+    UseMinute.objects.update(minute=F("minute") - KEPT)
+    note_use({bank.pk: {"a": 2}})
+
+    assert forget_use() == 1
+    assert UseMinute.objects.get().used == [2]

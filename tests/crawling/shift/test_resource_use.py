@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from django.db import connections
 
+from allocation.models import UseMinute
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Shift
+from crawling.runs.pools import default_pool
+from crawling.runs.resource_use import sample_use
 from tests.crawling.pages import soup
 from tests.crawling.shift.test_fetch_threads import wait_for
 
@@ -20,6 +23,7 @@ def test_the_page_shows_what_is_granted_and_what_is_used_of_each_class(
         client.force_login(admin_user)
         shown.append(soup(client.get(f"/crawls/{crawl.pk}/")))
         shown.append(client.get(f"/api/v1/crawls/{crawl.pk}").json())
+        sample_use()
         connections.close_all()  # of the web server's thread
         return 200, {}, "x" * 500_000
 
@@ -40,3 +44,6 @@ def test_the_page_shows_what_is_granted_and_what_is_used_of_each_class(
     assert (used["worker"], used["fetch_slots"], used["bandwidth"]) == (1, 1, 0)
     assert 0 <= used["memory"] < 200
     assert Shift.objects.get().used == {}
+    [stored] = UseMinute.objects.filter(pool=default_pool())
+    keys = default_pool().classes.values_list("key", flat=True)
+    assert dict(zip(keys, stored.used, strict=True)) == {**dict.fromkeys(keys, 0), **used}

@@ -1,21 +1,135 @@
-"""The overview, the first page: running crawls, waiting crawls with their reasons, and those that
-need an operator.
+"""The overview, the first page: running crawls, waiting crawls with their reasons, those that need
+an operator, and a new installation's first steps. The bell of every page names the same problems.
 """
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from redis.exceptions import RedisError
+
+from allocation.alarms import alarms
 from allocation.selectors import pool_cards
-from crawling.dashboard.crawls.overview import crawls_now
+from crawling.crawls.examples import own_crawls
+from crawling.dashboard.crawls.overview import crawl_problems, crawls_now
 from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all
+from crawling.installation import identity
+from crawling.models import Run
 from crawling.runs.resource_use import with_use
-from crawlsite.first_steps import first_steps
 from crawlsite.health.probes import parts
-from crawlsite.preferences.store import preference_of
+from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import render_live, wants_fragment
+
+#: the cache key of their number for all users, and its seconds: every page reads it
+KEPT, KEPT_SECONDS = "attention/count", 5
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """Something to do, and where."""
+
+    name: str
+    sentence: str
+    #: what its link says and where it leads
+    link: str
+    address: str
+    is_done: bool = False
+
+
+def first_steps(user: User) -> list[FirstStep]:
+    """Open and finished steps; none once a crawl of one's own has fetched a page, and none for
+    those who cannot create crawls.
+    """
+    if not user.has_perm("crawling.add_crawljob"):
+        return []
+    own = own_crawls()
+    if Run.objects.filter(crawl__in=own, total__fetched__gt=0).exists():
+        return []
+    latest = own.order_by("-pk").first()
+    contact = identity().contact_url
+    return [
+        FirstStep(
+            "Say who you are",
+            f"Every request names {contact}."
+            if contact
+            else "Every request names the crawler and a contact, so that site owners reach you.",
+            "Set the identity",
+            reverse("administration:identity"),
+            bool(contact),
+        ),
+        FirstStep(
+            "Create a crawl",
+            "Enter a URL and choose Save and start. Every other field has a default.",
+            "New crawl",
+            reverse("crawling:new"),
+            latest is not None,
+        ),
+        FirstStep(
+            "Look at the result",
+            "The page of the crawl shows what it fetches, what fails and why it waits.",
+            "Open the crawl" if latest else "Open the crawls",
+            reverse("crawling:crawl", args=[latest.pk]) if latest else reverse("crawling:crawls"),
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class OpenProblem:
+    """Something that needs attention."""
+
+    #: as pages show states
+    state: str
+    name: str
+    address: str
+    sentence: str
+
+
+def open_problems() -> list[OpenProblem]:
+    """Of parts of the product, of pools and of crawls."""
+    return list(_open_problems())
+
+
+def _open_problems() -> Iterator[OpenProblem]:
+    for part in parts():
+        if not part.is_fine:
+            yield OpenProblem("failed", part.name, reverse("health"), part.sentence)
+    for alarm in alarms():
+        address = reverse("allocation:pool", args=[alarm.pool])
+        yield OpenProblem("unsafe", alarm.name, address, alarm.text)
+    for problem in crawl_problems():
+        address = reverse("crawling:crawl", args=[problem.crawl.pk])
+        yield OpenProblem(problem.word, problem.crawl.name, address, problem.sentence)
+
+
+def _count() -> int:
+    with suppress(RedisError):  # without it each counts
+        found = cache.get(KEPT)
+        if found is None:
+            found = len(open_problems())
+            cache.set(KEPT, found, KEPT_SECONDS)
+        return int(found)
+    return len(open_problems())
+
+
+@authenticated(needs="crawling.view_crawljob")
+def attention(request: AuthenticatedRequest) -> HttpResponse:
+    """List what needs attention, each with a link to where it can be put right."""
+    return render(request, "overview/attention.html", {"problems": open_problems()})
+
+
+@authenticated(needs="crawling.view_crawljob")
+def attention_count(request: AuthenticatedRequest) -> HttpResponse:
+    """How many there are; what the bell asks for."""
+    return JsonResponse({"count": _count()})
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -87,7 +87,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "crawlsite.download_limit.DownloadLimitMiddleware",
     # outside of shared refreshes: those with the same choices share
-    "crawlsite.preferences.request.PreferenceMiddleware",
+    "crawlsite.preferences.PreferenceMiddleware",
     "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
     "crawlsite.logins.KnownBrowserMiddleware",
@@ -109,7 +109,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.alarms.alarm",
-                "crawlsite.preferences.request.preferences",
+                "crawlsite.preferences.preferences",
             ],
         },
     },

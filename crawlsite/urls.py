@@ -8,12 +8,11 @@ from crawling.dashboard.hosts.urls import names
 from crawlsite.administration.access_views import about_this_crawler
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
-from crawlsite.attention import attention, attention_count
-from crawlsite.health.views import health, healthz, readyz
-from crawlsite.help.views import show as help_page
-from crawlsite.overview import numbers, overview
-from crawlsite.preferences.views import keep_look, keep_refresh
-from crawlsite.preferences.views import page as preferences_page
+from crawlsite.health.report import health, healthz, readyz
+from crawlsite.help import show as help_page
+from crawlsite.overview import attention, attention_count, numbers, overview
+from crawlsite.preferences import keep_look, keep_refresh
+from crawlsite.preferences import page as preferences_page
 from crawlsite.shared_report import report
 from crawlsite.tokens import revoke, tokens
 

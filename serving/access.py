@@ -1,6 +1,7 @@
 """Who may call a view or an endpoint: logged in, with which permission, by which method.
 
-Permissions are Django's, as `app.codename`; crawlsite/roles.py gives them to roles.
+Permissions are Django's, as `app.codename`; `crawlsite/administration/accounts.py` gives them to
+roles.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from allocation.services import transaction
 from crawling.frontier import run_lock
 from crawlsite.api import admission
-from crawlsite.health import views as health
+from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from dnscache import resolver
 from tests.databases.emptying import empty_database

@@ -14,7 +14,7 @@ from django.test import Client
 
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
-from crawlsite.api.internal_client import ask
+from crawlsite.management.commands.api import ask
 from crawlsite.middleware.content_policy import STRICT
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup

@@ -26,7 +26,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.experiments.store import make_experiment
 from crawling.models import AllowedNetwork, CrawlJob, Host
 from crawling.models.experiments import Experiment
-from crawlsite.roles import ROLES, make_roles
+from crawlsite.administration.accounts import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
 
 

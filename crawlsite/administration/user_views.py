@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from crawlsite.administration.accounts import (
     NO_ROLE,
+    ROLES,
     BadAccount,
     accounts,
     create_account,
@@ -22,7 +23,6 @@ from crawlsite.administration.accounts import (
     set_role,
 )
 from crawlsite.models import ApiToken
-from crawlsite.roles import ROLES
 from crawlsite.tokens import revocable_tokens
 from serving.access import AuthenticatedRequest, authenticated
 

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from ninja.errors import AuthenticationError, Throttled
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
 
 from allocation.metrics import BankCollector
-from crawling.dashboard.metrics import RunCollector
+from crawling.models import Run
+from crawling.models.jobs import RunState
 from crawlsite.api.auth import Token
+
+
+class RunCollector(Collector):
+    """How many runs are in each state."""
+
+    def collect(self) -> Iterator[Metric]:
+        found = dict(Run.objects.order_by().values_list("state").annotate(Count("pk")))
+        runs = GaugeMetricFamily("crawlsite_runs", "Runs of crawls, by state.", labels=["state"])
+        for state in RunState.values:
+            runs.add_metric([state], found.get(state, 0))
+        yield runs
 
 
 @require_safe

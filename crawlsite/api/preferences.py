@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import may_view
 from crawling.orders.fields import NUMBER
-from crawlsite.preferences.store import (
+from crawlsite.preferences import (
     COLUMNS,
     DENSITIES,
     REFRESHES,

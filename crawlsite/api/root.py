@@ -4,6 +4,12 @@ try it at `/api/v1/docs`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
+
+from django.http import HttpRequest
 from ninja import Swagger
 
 from allocation.api import banker, pools
@@ -32,13 +38,13 @@ from crawling.dashboard.run.api.runs import kept
 from crawling.dashboard.run.api.share_links import share_links
 from crawling.dashboard.run.api.site_tree import site_trees
 from crawling.dashboard.run.api.steering import steering
+from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
 from crawlsite.administration.api import access, activity, users
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
 from crawlsite.api.openapi import DescribedAPI
-from crawlsite.api.parameters import known_parameters_only
 from crawlsite.api.preferences import preferences
 from crawlsite.api.rate_limit import RequestsAMinute
 from crawlsite.api.tokens import tokens
@@ -99,6 +105,31 @@ api = DescribedAPI(
         }
     ),
 )
+
+
+def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """A parameter that would be ignored, such as a misspelt filter, would give rows that were not
+    asked for.
+    """
+    known = {_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
+
+    @wraps(endpoint)
+    def checked(request: HttpRequest, *args: Any, **values: Any) -> Any:
+        if unknown := sorted(request.GET.keys() - known):
+            sentence = "is not known here; leave it out"
+            raise BadOrder(dict.fromkeys(unknown, sentence))
+        return endpoint(request, *args, **values)
+
+    return checked
+
+
+def _name(parameter: Parameter) -> str:
+    """As a program writes it: its alias, if it has one."""
+    told = getattr(parameter.annotation, "__metadata__", ())
+    aliases = (alias for one in told if (alias := getattr(one, "alias", None)))
+    return next(aliases, parameter.name)
+
+
 api.add_decorator(known_parameters_only)
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", kept, tags=["crawls"])

@@ -1,5 +1,7 @@
-"""The whole house in numbers, for the page and for programs: servers, queues, workers, disk, clock,
-versions.
+"""The whole house in numbers, for people (`/health/`) and for programs: servers, queues, workers,
+disk, clock, versions.
+
+`/healthz`: this process answers. `/readyz`: everything it needs answers, too.
 """
 
 from __future__ import annotations
@@ -8,17 +10,25 @@ import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from threading import Lock
+from time import monotonic
 
 import django_rq
 from django.conf import settings
 from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
 from crawling.rq_jobs import SHIFTS
 from crawlsite import service_addresses
 from crawlsite.env import Environment
-from crawlsite.health.probes import ComponentHealth, parts
+from crawlsite.health import probes
+from crawlsite.health.probes import OK, ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
+from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import render_live
 
 #: clocks that differ by more are worth a word: leases and delays are counted on both
 CLOCK_SECONDS = 2.0
@@ -29,6 +39,10 @@ SELECT current_setting('server_version'), pg_database_size(current_database()),
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
            current_setting('max_connections')::int
 """
+#: how long an answer of `/readyz` is reused
+KEPT_SECONDS = 1.0
+_asking = Lock()
+_told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
 
 
 @dataclass(frozen=True)
@@ -135,3 +149,45 @@ def _ahead(now: datetime, asked: datetime) -> float:
 
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(f"{OK}\n", content_type="text/plain")
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> HttpResponse:
+    """503 unless PostgreSQL, its tables, Redis and the pools are fit for use.
+
+    Workers and scheduler are reported, but pages work without.
+
+    It is public and has no rate limit; an answer is reused for KEPT_SECONDS, so that requests cost
+    nothing.
+    """
+    global _told
+    with _asking:
+        at, told, status = _told
+        if monotonic() - at >= KEPT_SECONDS:
+            told, status = _readiness()
+            _told = monotonic(), told, status
+    return JsonResponse(told, status=status)
+
+
+def _readiness() -> tuple[dict[str, str], int]:
+    needed = {"postgresql": probes.postgresql(), "redis": probes.redis()}
+    needed["pools"] = probes.pools() if needed["postgresql"] == OK else "unknown"
+    told = {
+        **needed,
+        "workers": probes.workers() if needed["redis"] == OK else "unknown",
+        "scheduler": probes.scheduler() if needed["postgresql"] == OK else "unknown",
+    }
+    return told, 200 if all(state == OK for state in needed.values()) else 503
+
+
+@authenticated(needs="crawling.view_crawljob")
+def health(request: AuthenticatedRequest) -> HttpResponse:
+    """Servers, queues, workers, disk, clock and versions."""
+    return render_live(request, "health/health.html", "health/_health.html", {"report": report()})

@@ -1,9 +1,10 @@
 """Makes the directories of the state directory, and nothing outside it but a sockets directory
-under /tmp.
+under /tmp. A lock file there names the process that holds it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -70,3 +71,37 @@ def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
     if path.exists() and not go_on:
         path.replace(logs / f"{name}.log.1")
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+class LockFile:
+    """flock on `path`.
+
+    Processes that inherit `fd` hold it too, so it shows whether the servers live, and not only
+    their starter.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.fd = -1
+
+    def acquire(self, note: str) -> bool:
+        """Take the lock and write `note` into the file, or return False if another holds it."""
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        os.ftruncate(fd, 0)
+        os.write(fd, note.encode())
+        self.fd = fd
+        return True
+
+    def note(self) -> str:
+        """What the holder wrote; empty in the moment before it has."""
+        return self.path.read_text()
+
+    def release(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

@@ -26,8 +26,7 @@ from crawlsite.services.child import (
     stop_all,
     stop_left_over,
 )
-from crawlsite.services.directories import make_private, make_sockets_dir
-from crawlsite.services.lock import LockFile
+from crawlsite.services.directories import LockFile, make_private, make_sockets_dir
 from crawlsite.services.stops import StartError
 from crawlsite.services.watchdog import start_watchdog
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crawlsite import env
 from crawlsite.env import BASE_DIR, BadSetting, Environment
-from crawlsite.services.lock import LockFile
+from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
 from crawlsite.supervisor.listen_addresses import check_free, dashboard
 from crawlsite.supervisor.stack import Stack, print_line

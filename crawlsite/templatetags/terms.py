@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from crawlsite.help.documents import GLOSSARY, terms
+from crawlsite.help import GLOSSARY, terms
 
 register = template.Library()
 

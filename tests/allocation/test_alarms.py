@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from allocation.models import Pool
 from allocation.services import Override, set_capacity
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 
 pytestmark = pytest.mark.django_db
 

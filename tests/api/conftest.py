@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 from crawlsite.tokens import make_token
 
 # fixtures

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from allocation.services import ensure_share
 from crawling.crawls.creation import create_crawl
+from crawlsite.administration.accounts import ROLES
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken
-from crawlsite.roles import ROLES
 from tests.api.conftest import SEED, Program
 
 #: what an endpoint asks for, if not by its method

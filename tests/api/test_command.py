@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from crawling.crawls.creation import create_crawl
-from crawlsite.api.internal_client import ask
+from crawlsite.management.commands.api import ask
 from tests.api.conftest import SEED
 from tests.api.test_access import description
 

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 from tests.browser.endless import endless_web
 from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES

@@ -9,15 +9,15 @@ from playwright.sync_api import expect
 from crawling.crawls.creation import start_run
 from crawling.models import Run
 from crawling.models.jobs import RunState
-from crawlsite import attention
+from crawlsite import overview
 from tests.browser.house import make_crawl
 
 
 def test_the_bell_counts_what_needs_attention_and_leads_to_it(browse, make_web):
-    cache.delete(attention.KEPT)
+    cache.delete(overview.KEPT)
     run = start_run(make_crawl("Library", make_web().url))
     Run.objects.filter(pk=run.pk).update(state=RunState.FAILED, finished_at=timezone.now())
-    problems = len(attention.open_problems())
+    problems = len(overview.open_problems())
 
     page = browse("viewer", "/hosts/")
     bell = page.get_by_role("link", name="Needs attention")

@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 
 
 def browser(role: str, **user_fields) -> Client:

@@ -16,7 +16,7 @@ from allocation.services import (
     register_process,
     request_resources,
 )
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 from crawlsite.tokens import make_token
 
 pytestmark = [pytest.mark.django_db]

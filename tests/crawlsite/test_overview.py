@@ -7,20 +7,27 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_init
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from allocation.models import Pool
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.crawls.overview import SOME, crawls_now
-from crawling.models import Run, RunCount
+from crawling.installation import set_identity
+from crawling.models import Run, RunCount, RunTotal
+from crawling.models.jobs import RunState
 from crawling.runs.shift_lifecycle import begin_shift, note_work
+from crawlsite import overview
+from crawlsite.health.probes import ComponentHealth
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 
 HOME = reverse("home")
+LIST, COUNT = reverse("attention"), reverse("attention-count")
 
 
 @pytest.fixture
@@ -148,3 +155,103 @@ def test_of_those_that_wait_only_the_few_that_it_names_are_read(operator, order)
     assert len(set(read)) == len(now.idle) + len(now.at_work) == SOME + 1
     assert [idle.crawl.name for idle in now.idle] == [f"Crawl {n:02}" for n in range(1, SOME + 1)]
     assert (now.working, now.waiting, now.resting) == (1, 3 * SOME - 1, 0)
+
+
+def steps(client) -> dict[str, bool]:
+    """Each step that the overview names, and whether it is done."""
+    return {
+        row.strong.get_text(): row.select_one(".state") is not None
+        for row in soup(client.get(HOME)).select(".first-steps li")
+    }
+
+
+def test_the_steps_are_ticked_off_and_go_away_by_themselves(operator, order, settings):  # noqa: F811
+    settings.DEMO, settings.DEMO_PORT = True, 8901
+    start_run(create_crawl(order("http://127.0.0.1:8901/library/", name="Demo")))
+    at_first = steps(operator)
+    set_identity("crawlsite", "https://crawls.example.org/")
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Mine")))
+    later = steps(operator)
+    RunTotal.objects.filter(run=run).update(fetched=1)
+
+    assert at_first == {"Say who you are": False, "Create a crawl": False} | {
+        "Look at the result": False
+    }
+    assert (later["Say who you are"], later["Create a crawl"]) == (True, True)
+    assert steps(operator) == {}
+
+
+def test_whoever_hides_the_steps_sees_them_no_more_until_they_are_wanted(operator):
+    assert steps(operator)
+    operator.post(reverse("look"), {"hides_first_steps": "1", "next": HOME})
+    assert steps(operator) == {}
+    usual = {"theme": "auto", "density": "comfortable", "rows": "0", "refresh_seconds": "2"}
+    operator.post(reverse("preferences"), usual | {"time_zone": "UTC", "first_steps": "on"})
+    assert steps(operator)
+
+
+def test_whoever_cannot_create_crawls_sees_no_steps(db):
+    assert steps(browser("viewer")) == {}
+
+
+def test_an_example_says_that_it_is_one_and_another_crawl_does_not(operator, order, settings):  # noqa: F811
+    settings.DEMO, settings.DEMO_PORT = True, 8901
+    example = create_crawl(order("http://127.0.0.1:8901/library/", name="Demo"))
+    own = create_crawl(order("http://127.0.0.1:8900/", name="Mine"))
+
+    told = [
+        "made-up site on this machine" in operator.get(address).content.decode()
+        for address in (reverse("crawling:crawl", args=[crawl.pk]) for crawl in (example, own))
+    ]
+    rows = soup(operator.get(reverse("crawling:crawls"))).select("tbody tr")
+
+    assert told == [True, False]
+    assert {row.a.get_text(): row.select_one("small.tag") is not None for row in rows} == {
+        "Demo": True,
+        "Mine": False,
+    }
+
+
+@pytest.fixture
+def viewer(db, monkeypatch):
+    cache.delete(overview.KEPT)
+    monkeypatch.setattr(overview, "parts", lambda: [ComponentHealth("Workers", True, "2")])
+    return browser("viewer")
+
+
+@pytest.fixture
+def failed(order):  # noqa: F811
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Library")))
+    Run.objects.update(state=RunState.FAILED, finished_at=timezone.now(), reason="All failed.")
+    return run
+
+
+def test_whatever_fails_is_counted_and_listed_with_a_way_there(viewer, failed, pool):  # noqa: F811
+    Pool.objects.update(is_safe=False)
+
+    rows = soup(viewer.get(LIST)).select("tbody tr")
+
+    assert [row.a["href"] for row in rows] == [
+        pool.get_absolute_url(),
+        reverse("crawling:crawl", args=[failed.crawl_id]),
+    ]
+    assert "All failed." in rows[1].get_text()
+    assert viewer.get(COUNT).json() == {"count": 2}
+
+
+def test_a_part_that_does_not_answer_is_listed_too(viewer, monkeypatch):
+    monkeypatch.setattr(overview, "parts", lambda: [ComponentHealth("Workers", False, "none")])
+
+    [row] = soup(viewer.get(LIST)).select("tbody tr")
+
+    assert (row.a["href"], row.a.get_text()) == (reverse("health"), "Workers")
+
+
+def test_the_count_is_kept_a_moment_for_everybody(viewer, failed):
+    first = viewer.get(COUNT).json()
+    Run.objects.update(state=RunState.FINISHED)
+
+    assert viewer.get(COUNT).json() == first == {"count": 1}
+    cache.delete(overview.KEPT)
+    assert viewer.get(COUNT).json() == {"count": 0}
+    assert soup(viewer.get(LIST)).select_one(".empty")

@@ -6,17 +6,20 @@ import json
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from http import HTTPStatus
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.management.base import BaseCommand, CommandError
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawlsite.api.internal_client import NoSuchEndpoint, ask
+from crawlsite.api.errors import API_PREFIX
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 EPILOG = """examples:
@@ -28,6 +31,42 @@ EPILOG = """examples:
 /api/v1/docs, in the dashboard, lists the endpoints with an example of each body.
 The exit status is 1 where the answer is an error.
 """
+
+
+class NoSuchEndpoint(Exception):
+    """No endpoint has this path; /api/v1/docs lists those there are."""
+
+
+def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpResponseBase:
+    """The answer of an endpoint.
+
+    address: path and query, as `/api/v1/crawls?q=x`. Raises NoSuchEndpoint.
+    """
+    path, _, query = address.partition("?")
+    payload = b"" if body is None else json.dumps(body).encode()
+    request = WSGIRequest(
+        {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(payload)),
+            "SERVER_NAME": "localhost",
+            "SERVER_PORT": "80",
+            "wsgi.input": BytesIO(payload),
+        }
+    )
+    request.user = user
+    # no other site's page can have sent it
+    request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
+    try:
+        match = resolve(path)
+    except Resolver404:
+        match = None
+    if match is None or not path.startswith(API_PREFIX):
+        raise NoSuchEndpoint(path)
+    answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return answer
 
 
 class Command(BaseCommand):

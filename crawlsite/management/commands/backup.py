@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from django.template.defaultfilters import pluralize
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawlsite.backup.dump import back_up
+from crawlsite.backup import back_up
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawlsite.backup.restore import restore
+from crawlsite.backup import restore
 
 
 class Command(BaseCommand):

@@ -18,7 +18,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.pools import default_pool
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 
 DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and

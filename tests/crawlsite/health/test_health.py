@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from crawling.scheduler.leader import Leadership
-from crawlsite.health import views
+from crawlsite.health import report
 
 
 def test_the_process_says_that_it_answers_without_asking_anybody(client):
@@ -72,8 +72,8 @@ def test_not_ready_before_the_migrations(client):
 
 
 def test_being_asked_often_costs_nothing(db, client, monkeypatch):
-    monkeypatch.setattr(views, "KEPT_SECONDS", 600)
-    monkeypatch.setattr(views, "_told", (-600.0, {}, 503))
+    monkeypatch.setattr(report, "KEPT_SECONDS", 600)
+    monkeypatch.setattr(report, "_told", (-600.0, {}, 503))
     first = client.get("/readyz")
 
     with CaptureQueriesContext(connection) as queries:

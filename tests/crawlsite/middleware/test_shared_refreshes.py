@@ -16,8 +16,8 @@ from django.utils import timezone
 from allocation.services import create_pool
 from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork, CrawlJob, Run
+from crawlsite.administration.accounts import make_roles
 from crawlsite.middleware import shared_refreshes as refreshes
-from crawlsite.roles import make_roles
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses, furnish
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 
 LIST = "crawling:crawls"
 

@@ -24,7 +24,7 @@ from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount
 from crawling.models.jobs import RunState
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import begin_shift
-from crawlsite.roles import make_roles
+from crawlsite.administration.accounts import make_roles
 from tests.crawling.pages import browser
 
 MINUTE = timedelta(minutes=1)

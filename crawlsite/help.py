@@ -1,4 +1,6 @@
-"""The pages of `docs/` that operators read, made into HTML once; the glossary's terms, too."""
+"""The pages of `docs/` that operators read, made into HTML once, inside the product; the glossary's
+terms, too.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,14 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.text import slugify
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from serving.access import AuthenticatedRequest, authenticated
 
 #: by the file's name: what its tab says
 DOCUMENTS = {
@@ -72,7 +79,7 @@ def terms() -> dict[str, str]:
 
 
 @cache
-def document(name: str, address_of: Callable[[str], str]) -> HelpDocument:
+def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
     """A document of DOCUMENTS, with links to the others by their addresses.
 
     Pictures are left out: the product itself is at hand. So are links to what is not served.
@@ -123,3 +130,17 @@ def _target(address: str, address_of: Callable[[str], str]) -> str:
     path, mark, anchor = address.partition("#")
     name = path.removesuffix(".md")
     return f"{address_of(name)}{mark}{anchor}" if name in DOCUMENTS else ""
+
+
+@authenticated(needs="")
+def show(request: AuthenticatedRequest, document: str = "guide") -> HttpResponse:
+    """Show a document of `docs/`: the guide, the glossary and others."""
+    if document not in DOCUMENTS:
+        raise Http404(f"There is no page of help named {document}.")
+    tabs = [(one, _address(one), words) for one, words in DOCUMENTS.items()]
+    here = {"name": document, "tabs": tabs, "document": document_of(document, _address)}
+    return render(request, "help/document.html", here)
+
+
+def _address(name: str) -> str:
+    return reverse("help-document", args=[name])

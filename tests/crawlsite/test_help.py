@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils.text import slugify
 
-from crawlsite.help.documents import DOCUMENTS, terms
+from crawlsite.help import DOCUMENTS, terms
 from tests.crawling.conftest import pool  # noqa: F401  # a fixture
 from tests.crawling.pages import browser, soup
 

@@ -23,7 +23,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.lost_shifts import shift_was_reaped
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
 from crawling.worker.jobs import run_shift
-from crawlsite.backup.dump import back_up
+from crawlsite.backup import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401
 from tests.crawling.pages import browser

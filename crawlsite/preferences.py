@@ -1,0 +1,256 @@
+"""A user's preferences of looks and behaviour, kept on the account for every browser: how they are
+read and changed, their page, and the middleware that gives them to all pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from typing import Any, cast
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+
+from allocation.wording import whole_number
+from crawling.dashboard.base.requests import back, next_page
+from crawling.dashboard.crawls.columns import HIDEABLE as CRAWL_COLUMNS
+from crawling.dashboard.run.pages import HIDEABLE as PAGE_COLUMNS
+from crawling.errors import BadOrder
+from crawling.orders.schedules import zones
+from crawlsite.models import Preference
+from serving.access import AuthenticatedRequest, authenticated
+from serving.fragments import wants_fragment
+from serving.list_choices import ListChoices
+
+#: seconds between two refreshes of a live page, and the words for it
+REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}
+#: value and word of each theme and density, the usual one first
+THEMES = {"auto": "Auto", "light": "Light", "dark": "Dark"}
+DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
+#: rows a page; 0: as each list usually has
+ROWS = {0: "usual", 25: "25", 50: "50", 100: "100", 200: "200"}
+#: of each list with columns that can be hidden: key and head of those
+COLUMNS: Mapping[str, Mapping[str, str]] = {"crawls": CRAWL_COLUMNS, "pages": PAGE_COLUMNS}
+#: paths that use UTC and have no user
+WITHOUT = ("/api/", "/shared/", "/healthz", "/readyz", "/metrics")
+#: route of each list whose last filter and sort are kept -> its name
+LISTS = {"crawling:crawls": "crawls", "hosts:hosts": "hosts"}
+#: the page of a list is not kept
+PLACES = ("after", "before")
+LONGEST = 1000
+#: fields that are chosen from a few: their label and their choices
+FEW: Mapping[str, tuple[str, Mapping[Any, str]]] = {
+    "theme": ("Theme", THEMES),
+    "density": ("Density of tables", DENSITIES),
+    "rows": ("Rows a page", ROWS),
+    "refresh_seconds": ("Refresh of live pages", REFRESHES),
+}
+NUMBERS = ("rows", "refresh_seconds")
+FIRST_STEPS = "hides_first_steps"
+
+
+def preference_of(user: User | AnonymousUser) -> Preference:
+    """A user's choice, or the default."""
+    # a user without a row has no such attribute
+    return getattr(user, "preference", None) or Preference()
+
+
+def change_preference(user: User, given: Mapping[str, Any]) -> None:
+    """Keep what is given, by field, on the account. Raises BadOrder."""
+    told = {name: FAULTS[name](value) for name, value in given.items()}
+    if faults := {name: fault for name, fault in told.items() if fault}:
+        raise BadOrder(faults)
+    Preference.objects.update_or_create(user=user, defaults=dict(given))
+
+
+def keep_filters(user: User, filters: Mapping[str, str]) -> None:
+    """Keep the last filter of each list; mostly in one query, as each look at a list may change
+    it.
+    """
+    if not Preference.objects.filter(user=user).update(filters=filters):
+        Preference.objects.update_or_create(user=user, defaults={"filters": filters})
+
+
+def _one_of(choices: Collection[object], more: str = "") -> Callable[[Any], str]:
+    names = ", ".join(map(str, choices))
+    return lambda value: "" if value in choices else f"must be one of {names}{more}"
+
+
+def _zone_fault(name: Any) -> str:
+    return "" if name in zones() else "is no time zone; write one like Europe/Vienna, or UTC"
+
+
+def _columns_fault(hidden: Any) -> str:
+    for name, keys in hidden.items():
+        if name not in COLUMNS:
+            return f"{name} is no list whose columns can be hidden; {', '.join(COLUMNS)} are"
+        if wrong := set(keys) - COLUMNS[name].keys():
+            return f"{min(wrong)} is no column of {name}; there are {', '.join(COLUMNS[name])}"
+    return ""
+
+
+#: what is wrong with a value, by its field; "" if nothing is
+FAULTS: Mapping[str, Callable[[Any], str]] = {
+    "theme": _one_of(THEMES),
+    "density": _one_of(DENSITIES),
+    "refresh_seconds": _one_of(REFRESHES, "; 0 is off"),
+    "rows": _one_of(ROWS, "; 0 is as each list usually has"),
+    "time_zone": _zone_fault,
+    "hidden_columns": _columns_fault,
+    "hides_first_steps": _one_of((True, False)),
+}
+
+
+class PreferenceMiddleware:
+    """Middleware: pages are rendered in the user's time zone, with the user's preferences; a list's
+    filter is kept for the way back to it.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        kept = None if request.path.startswith(WITHOUT) else _preference(request)
+        if kept is None:
+            return self.get_response(request)
+        request.preference = kept  # type: ignore[attr-defined]
+        request.list_choices = ListChoices(kept.rows, kept.hidden_columns)  # type: ignore[attr-defined]
+        with timezone.override(ZoneInfo(kept.time_zone)):
+            response = self.get_response(request)
+        _keep_filter(request, response, kept)
+        return response
+
+
+def _preference(request: HttpRequest) -> Preference | None:
+    """None: no log-in, or the database does not answer, which the page itself reports."""
+    with suppress(DatabaseError):
+        return preference_of(request.user) if request.user.is_authenticated else None
+    return None
+
+
+def _keep_filter(request: HttpRequest, response: HttpResponse, kept: Preference) -> None:
+    name = LISTS.get(request.resolver_match.view_name) if request.resolver_match else None
+    if name is None or request.method != "GET" or response.status_code != 200:
+        return
+    if wants_fragment(request):
+        return
+    asked = {key: text for key, text in request.GET.items() if text and key not in PLACES}
+    query = urlencode(asked)
+    if len(query) <= LONGEST and query != kept.filters.get(name, ""):
+        with suppress(DatabaseError):
+            keep_filters(cast("User", request.user), {**kept.filters, name: query})
+
+
+def preferences(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: `refresh.seconds` and `refresh.choices`, `look.theme` and `look.density`
+    with their choices, `look.filters`: the end of the address of each list, as it was seen last.
+
+    Without the middleware's answer the database is asked once, and only by templates that show one
+    of them.
+    """
+    kept: Any = getattr(request, "preference", None) or SimpleLazyObject(
+        lambda: preference_of(request.user)
+    )
+    return {
+        "refresh": SimpleLazyObject(
+            lambda: {"seconds": kept.refresh_seconds, "choices": REFRESHES.items()}
+        ),
+        "look": SimpleLazyObject(
+            lambda: {
+                "theme": kept.theme,
+                "density": kept.density,
+                "themes": THEMES.items(),
+                "densities": DENSITIES.items(),
+                "filters": {name: f"?{text}" for name, text in kept.filters.items() if text},
+            }
+        ),
+    }
+
+
+@authenticated(needs="", methods=("GET", "HEAD", "POST"))
+def page(request: AuthenticatedRequest) -> HttpResponse:
+    """Show all of them; a POST stores them all, or shows the mistakes beside the fields."""
+    kept, errors = preference_of(request.user), {}
+    values = {
+        name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)
+    }
+    if request.method == "POST":
+        values = _given(request)
+        try:
+            change_preference(request.user, values)
+        except BadOrder as error:
+            errors = error.errors
+        else:
+            messages.success(request, "Your preferences are saved.")
+            return redirect(next_page(request) or "preferences")
+    hidden = values["hidden_columns"]
+    few = [
+        (name, label, [(value, word, value == values[name]) for value, word in choices.items()])
+        for name, (label, choices) in FEW.items()
+    ]
+    columns = [
+        (name, [(key, head, key not in hidden.get(name, ())) for key, head in heads.items()])
+        for name, heads in COLUMNS.items()
+    ]
+    here = {"few": few, "columns": columns, "zone": values["time_zone"], "zones": sorted(zones())}
+    here |= {"hides_first_steps": values["hides_first_steps"]}
+    here |= {"errors": errors, "next": request.GET.get("next", request.POST.get("next", ""))}
+    return render(request, "account/preferences.html", here, status=422 if errors else 200)
+
+
+def _given(request: HttpRequest) -> dict[str, Any]:
+    """What the form says; a column that is not ticked is hidden."""
+    given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
+    given["time_zone"] = given["time_zone"].strip()
+    for name in NUMBERS:
+        given[name] = whole_number(given[name], most_digits=4)
+    given["hidden_columns"] = {
+        name: [key for key in heads if key not in request.POST.getlist(f"columns-{name}")]
+        for name, heads in COLUMNS.items()
+    }
+    given[FIRST_STEPS] = "first_steps" not in request.POST
+    return given
+
+
+@authenticated(needs="", methods=("POST",))
+def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
+    """Keep how often live pages ask again.
+
+    Only pace.js asks for it: without scripts no page is live.
+    """
+    try:
+        change_preference(
+            request.user,
+            {
+                "refresh_seconds": whole_number(
+                    request.POST.get("refresh_seconds", ""), most_digits=4
+                )
+            },
+        )
+    except BadOrder as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    return HttpResponse(status=204)
+
+
+@authenticated(needs="", methods=("POST",))
+def keep_look(request: AuthenticatedRequest) -> HttpResponse:
+    """Store the chosen `theme` or `density`, or whether the first steps are hidden, and show the
+    page again.
+    """
+    given: dict[str, Any] = {
+        name: request.POST[name] for name in ("theme", "density") if name in request.POST
+    }
+    if FIRST_STEPS in request.POST:
+        given[FIRST_STEPS] = request.POST[FIRST_STEPS] == "1"
+    try:
+        change_preference(request.user, given)
+    except BadOrder as error:
+        messages.error(request, str(error))
+    return back(request)

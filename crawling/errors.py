@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from django.db import DatabaseError
+
 
 class CrawlError(Exception):
     """The crawl cannot do what was asked of it."""
@@ -73,3 +75,10 @@ class ArchiveTrouble(CrawlError):
 
 class CheckpointTrouble(CrawlError):
     """The checkpoint cannot be written or read."""
+
+
+def lacked_memory(error: BaseException) -> bool:
+    """Whether this thread, or the client's library of PostgreSQL in it, got no memory."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, DatabaseError) and str(error).strip() == "out of memory"
+    )

@@ -22,6 +22,7 @@ from crawling.archive.records import (
 )
 from crawling.frontier.admit.crawl_rules import OBEYED
 from crawling.frontier.outcomes import ArchiveLocation, CapturedExchange, ServerAnswer
+from crawling.process.memory_limit import await_free_memory
 from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 
 
@@ -70,21 +71,15 @@ class WarcVolume:
         file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
         record = self._answer(identity, capture, captured, answer, payload)
-        length = file.append(records.packed(record))
+        length = self._append(record)
         if captured.exchange.request:
-            file.append(
-                records.packed(
-                    records.request(
-                        self._next_id(), capture, captured.exchange.request, answer=identity
-                    )
+            self._append(
+                records.request(
+                    self._next_id(), capture, captured.exchange.request, answer=identity
                 )
             )
-        file.append(
-            records.packed(
-                records.metadata(
-                    self._next_id(), capture, answer=identity, outlinks=captured.outlinks
-                )
-            )
+        self._append(
+            records.metadata(self._next_id(), capture, answer=identity, outlinks=captured.outlinks)
         )
         is_revisit = record.tail is None
         # A failure may be tried again, and its row goes; a document is found by its page's row.
@@ -126,6 +121,18 @@ class WarcVolume:
             identity, capture, head, payload, is_cut_short=captured.exchange.is_cut_short
         )
 
+    def _append(self, record: WarcRecord) -> int:
+        begin = self._file.length
+        try:
+            return self._file.append(records.packed(record))
+        except MemoryError:
+            # A document that is being read takes it at this moment. Most of what a record needs it
+            # needs before its first piece.
+            if self._file.length != begin:
+                raise
+            await_free_memory()
+            return self._file.append(records.packed(record))
+
     def _next_id(self) -> str:
         return record_id(self._file.row.namespace, self._file.length)
 
@@ -142,7 +149,7 @@ class WarcVolume:
             record = records.warcinfo(
                 self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts
             )
-            self._file.append(records.packed(record))
+            self._append(record)
 
     def sync(self) -> dict[int, int]:
         """Return the lengths of the files written since the last time, by the ids of their rows,

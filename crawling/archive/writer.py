@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, Full, Queue
 
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from crawling.archive.volumes import WarcVolume
-from crawling.errors import ArchiveTrouble
+from crawling.errors import ArchiveTrouble, lacked_memory
 from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
 from crawling.process.cpu_affinity import on_any_core
 
@@ -54,7 +54,8 @@ class _Sync:
 class ArchiveWriter:
     """Writes in one thread, off the fetch threads.
 
-    `trouble` is the sentence for what keeps it from writing, after which it drops captures.
+    `trouble` is the sentence for what keeps it from writing, after which it drops captures; also
+    if `lacks_memory`, which is no trouble of the disk's.
 
     most_bytes: of captures that wait, in memory or in files, beyond which a fetch thread with one
     more waits; one may be larger. has_aside: an exchange without a page was put since the last
@@ -72,7 +73,7 @@ class ArchiveWriter:
         self._changed, self._hurry = threading.Condition(), threading.Event()
         self._has_captured = self.has_aside = False
         self._written: list[CapturedExchange] = []
-        self.trouble = ""
+        self.trouble, self.lacks_memory = "", False
         self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
         self._thread.start()
 
@@ -231,4 +232,9 @@ class ArchiveWriter:
             self.trouble = self.trouble or (
                 f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
             )
+            self.set_mode(ArchiveMode.DROP)
+        except (MemoryError, DatabaseError) as error:
+            if not lacked_memory(error):
+                raise
+            self.lacks_memory = True  # a document that is being read takes it
             self.set_mode(ArchiveMode.DROP)

@@ -28,6 +28,11 @@ M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB
 M_ARENA_MAX, ARENAS = -8, 2
 #: the kernel ends a work process sooner than what it works for, as PostgreSQL
 OOM_SCORE = "500"
+#: documents are read one at a time in a process, so that only one tree is in memory. It costs no
+#: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
+READER_TURN = threading.Lock()
+#: how long a thread that got no memory waits for the document that may have taken it
+LONGEST_WAIT_SECONDS = 4.0
 _libc = ctypes.CDLL(None)
 
 
@@ -90,6 +95,13 @@ def give_back_free_memory() -> None:
     """Give the system what a large document has left free."""
     if hasattr(_libc, "malloc_trim"):
         _libc.malloc_trim(0)
+
+
+def await_free_memory() -> None:
+    """Wait until the document that is being read is done, and what it took of memory is free."""
+    if READER_TURN.acquire(timeout=LONGEST_WAIT_SECONDS):
+        READER_TURN.release()
+    give_back_free_memory()
 
 
 def _data_bytes() -> int:

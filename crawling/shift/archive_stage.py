@@ -81,6 +81,11 @@ class ArchiveStage:
         """What keeps it from writing, if anything does."""
         return self._writer.trouble if self._writer else ""
 
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether something could not be written because no memory was left."""
+        return self._writer is not None and self._writer.lacks_memory
+
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
         """Take a document in; waits while too many are there."""
         assert self._writer is not None
@@ -134,7 +139,7 @@ class ArchiveStage:
         ):
             return list(outcomes), {}
         lengths = self._sync_all(outcomes, coming)
-        if self.trouble or self._is_abandoned:
+        if self.trouble or self.lacks_memory or self._is_abandoned:
             return [outcome for outcome in outcomes if outcome.captured is None], {}
         kept = [
             outcome for outcome in outcomes if outcome.captured is None or outcome.captured.place

@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from queue import SimpleQueue
 
 from django.db import connections
@@ -53,7 +54,8 @@ class FetchThreadPool:
             self._threads[number] = threading.Thread(
                 target=self._work, args=(number,), name=f"fetch-{number}", daemon=True
             )
-            self._threads[number].start()
+            with suppress(RuntimeError):  # no memory for one more; the next look starts it
+                self._threads[number].start()
 
     def at_work(self) -> int:
         """How many there are, those included that retire after their URL."""
@@ -135,6 +137,7 @@ def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     if not isinstance(error, MemoryError):
         logger.error("a fetch thread stumbled", extra={"url": claimed.url}, exc_info=error)
         return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+    error.__traceback__ = None  # what its frames hold is free before others run
     # It may be another's document that takes the memory at this moment, so it is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})
     give_back_free_memory()

@@ -107,8 +107,10 @@ class NameThread:
                 try:
                     self._serve()
                 # for example, PostgreSQL restarts: callers go on waiting
-                except (OperationalError, InterfaceError) as error:
-                    logger.warning("names wait for PostgreSQL", extra={"error": str(error)})
+                except (OperationalError, InterfaceError, MemoryError) as error:
+                    logger.warning(
+                        "names wait for PostgreSQL or memory", extra={"error": str(error)}
+                    )
                     connections.close_all()
                     self._closing.wait(10 * WAIT_SECONDS)
         finally:

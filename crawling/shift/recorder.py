@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
+from crawling.errors import lacked_memory
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
@@ -62,6 +63,8 @@ class OutcomeRecorder:
         self._use = use
         self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
+        #: of the archive's files, which no row has yet
+        self._lengths: dict[int, int] = {}
         self._oldest = self._counted_at = time.monotonic()
         self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
         #: of the run's processes that hosts are placed on
@@ -118,18 +121,32 @@ class OutcomeRecorder:
 
     def _write(self, *, is_ending: bool) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        outcomes, lengths = self._archive.settle(
-            outcomes, self._threads.outcomes, is_ending=is_ending
-        )
-        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-            self._context.links.forget()  # theirs do not reach the frontier
         try:
-            record_all(
-                self._shift, outcomes, numbers=self.numbers, memory=self._memory, lengths=lengths
+            outcomes, lengths = self._archive.settle(
+                outcomes, self._threads.outcomes, is_ending=is_ending
             )
+            if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+                self._context.links.forget()  # theirs do not reach the frontier
         except BaseException:
             self._archive.abandon()
             raise
+        self._lengths |= lengths
+        try:
+            record_all(
+                self._shift,
+                outcomes,
+                numbers=self.numbers,
+                memory=self._memory,
+                lengths=self._lengths,
+            )
+        except BaseException as error:
+            if lacked_memory(error):
+                self._outcomes[:0] = outcomes  # the end of the shift writes them
+            else:
+                self._lengths = {}
+                self._archive.abandon()
+            raise
+        self._lengths = {}
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
         is_late = time.monotonic() - self._counted_at > COUNT_AFTER_SECONDS

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.utils import timezone
 
 from crawling.crawls.fetching_section import fetching_of
+from crawling.errors import lacked_memory
 from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.due_queues import seconds_until_due
@@ -24,6 +26,7 @@ from crawling.installation import identity
 from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.orders.sections.fetching import FetchingPart
+from crawling.process.memory_limit import await_free_memory
 from crawling.runs.automatic_pause import enforce_thresholds, pause_by_itself
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
 from crawling.sealed_text import SealBroken
@@ -54,6 +57,7 @@ RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
 LEASE_LOST = "its lease was lost"
 ABORTED = "an operator aborted the run"
 LONGEST = "it has lasted as long as a shift may"
+MEMORY_SPENT = "no memory was left for it beside a document"
 SLICE_OVER = "its time slice is over and others wait"
 SURPLUS = "the order has fewer processes"
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
@@ -130,18 +134,26 @@ class ShiftWork:
         try:
             self._hosts.lease_more(self._buyer.held["fetch_slots"])
             while not self._ending:
-                self._hosts.notice_drained()
-                self._collect()
-                if self._write_if_due():
-                    self._hosts.refill()
-                self._memory.tend()
-                self._memory.set_limit()
-                self._hosts.lease_more(self._buyer.held["fetch_slots"])
-                if self._clock.is_time_to_look() or self._has_nothing():
-                    self._look()
+                self._turn()
+        except (MemoryError, DatabaseError) as error:
+            if not lacked_memory(error):
+                raise
+            # A document that is being read takes it at this moment: that is no URL's loss.
+            self.stop(MEMORY_SPENT)
         finally:
             self._wind_down()
         return self._ending
+
+    def _turn(self) -> None:
+        self._hosts.notice_drained()
+        self._collect()
+        if self._write_if_due():
+            self._hosts.refill()
+        self._memory.tend()
+        self._memory.set_limit()
+        self._hosts.lease_more(self._buyer.held["fetch_slots"])
+        if self._clock.is_time_to_look() or self._has_nothing():
+            self._look()
 
     def _collect(self) -> None:
         """Wait a little, or until the fetch threads have nothing to do, and take the outcomes that
@@ -171,6 +183,8 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
+        if self._archive.lacks_memory:
+            self.stop(MEMORY_SPENT)
 
     def _has_nothing(self) -> bool:
         return self._hosts.count() == 0 and self._recorder.has_nothing
@@ -296,6 +310,8 @@ class ShiftWork:
 
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""
+        if self._ending == MEMORY_SPENT:
+            await_free_memory()
         self._context.pace.ending.set()
         self._context.client.room.end()
         self._bench.close()

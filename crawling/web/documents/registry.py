@@ -6,9 +6,9 @@ Another kind of document is a module with TYPES and `read`, and its line in MODU
 from __future__ import annotations
 
 import logging
-import threading
+from contextlib import suppress
 
-from crawling.process.memory_limit import give_back_free_memory, resident_bytes
+from crawling.process.memory_limit import READER_TURN, give_back_free_memory, resident_bytes
 from crawling.web.documents import archive, css, feed, html, pdf, sitemap, text, xml
 from crawling.web.documents.base import Document, DocumentSource, Reader, TruncationReason
 from crawling.web.packed_size import GZIP_MAGIC
@@ -26,9 +26,6 @@ MODULES = (
     text,
 )
 MEDIA_TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")
-#: documents are read one at a time in a process, so that only one tree is in memory. It costs no
-#: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
-IN_TURN = threading.Lock()
 #: a document whose reading took more memory leaves it to the system, which takes a millisecond
 LARGE_BYTES = 8 * 1024 * 1024
 
@@ -61,18 +58,20 @@ def read_document(source: DocumentSource) -> Document:
         return Document()
     if reader is pdf.read:
         return reader(source)
-    with IN_TURN:
+    with READER_TURN:
         return _read_within_memory(reader, source)
 
 
 def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     before = resident_bytes()
-    try:
-        return reader(source)
-    except MemoryError:
+    document = None
+    # what it took is free only behind the `except`: before the log is written, which lets other
+    # threads run, which need memory themselves
+    with suppress(MemoryError):
+        document = reader(source)
+    if resident_bytes() - before > LARGE_BYTES:
+        give_back_free_memory()  # else the next such document's comes on top
+    if document is None:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
-        return Document(unread=TruncationReason.MEMORY)
-    finally:
-        if resident_bytes() - before > LARGE_BYTES:
-            give_back_free_memory()  # else the next such document's comes on top
+    return document or Document(unread=TruncationReason.MEMORY)

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import weakref
 
 import pytest
 
@@ -107,6 +108,29 @@ def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
 
     monkeypatch.setattr("crawling.web.documents.registry.READERS", {"text/plain": runs_out})
     assert why(b"x", "text/plain") == TruncationReason.MEMORY
+
+
+def test_what_it_took_is_free_before_its_failure_is_logged(monkeypatch, caplog):
+    """Other threads run while the log is written, and need memory themselves."""
+
+    class Tree:
+        pass
+
+    def runs_out(source):
+        tree = Tree()
+        trees.append(weakref.ref(tree))
+        raise MemoryError
+
+    def note(record):
+        is_free.append(trees[0]() is None)
+        return True
+
+    trees, is_free = [], []
+    monkeypatch.setattr("crawling.web.documents.registry.READERS", {"text/plain": runs_out})
+    monkeypatch.setattr("crawling.web.documents.registry.logger.filters", [note])
+    why(b"x", "text/plain")
+
+    assert is_free == [True]
 
 
 def test_what_takes_more_time_than_there_is_says_so(monkeypatch):

@@ -1,6 +1,19 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.core.checks import CheckMessage, register
 
 
 class CrawlingConfig(AppConfig):
     name = "crawling"
     verbose_name = "Crawls"
+
+    def ready(self) -> None:
+        register(check_extensions)
+
+
+def check_extensions(**_options: Any) -> list[CheckMessage]:
+    """What commands say as they start. Those that skip the checks need not look for packages."""
+    from crawling.crawls.extensions import warnings
+
+    return warnings()

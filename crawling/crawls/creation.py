@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
+from crawling.crawls.extensions import missing_parts
 from crawling.crawls.fetching_section import column_of
 from crawling.crawls.seed_checks import seed_errors
 from crawling.errors import BadOrder, TooManyWait, WrongState
@@ -32,7 +33,7 @@ from crawling.orders.seeds import read_typed
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.pools import capacity_of, default_pool, pool_named, share_limits
-from crawling.web.addresses import BadUrl, read_address
+from crawling.web.addresses import BadUrl, canonical_address, read_address
 
 
 def check_order(
@@ -209,6 +210,8 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     `by_schedule`: `by` has only set the schedule. Raises WrongState, TooManyWait.
     """
     check_room()
+    if missing := missing_parts(crawl.visit_order, crawl.seeds):
+        raise WrongState(f"{crawl.name} cannot start. {missing}")
     spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
@@ -236,7 +239,7 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     whom = "its schedule" if by_schedule else by or "the command line"
     write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:
-        seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
         count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
     return run

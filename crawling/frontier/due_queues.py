@@ -9,7 +9,7 @@ from django.db import connection
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
 from crawling.models import HostQueue, RunProcess, Url
 from crawling.models.jobs import WORKING_STATES
-from crawling.web.addresses import Address, read_address
+from crawling.web.addresses import Address, canonical_address
 
 UNTIL_DUE = f"""
 SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) -
@@ -51,6 +51,6 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
 def seeds_of(run_id: int) -> list[Address]:
     """A run's seeds, and where its seeds redirect to, which count as seeds."""
     return [
-        read_address(url)
+        canonical_address(url)
         for url in Url.objects.filter(run=run_id, depth=0).values_list("url", flat=True)
     ]

@@ -6,6 +6,7 @@ line, the descriptions in the API's schema and the table of `docs/orders.md` are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -66,7 +67,7 @@ class Question:
     #: of a number on the form; None: that of the order
     unit: FormUnit | None = None
     #: what may be chosen on the form, as value and words
-    choices: tuple[tuple[str, str], ...] = ()
+    choices: Sequence[tuple[str, str]] = ()
     #: what the form shows and takes for None, where an empty answer means the default
     none: str = ""
     #: between name and value in a line of a table

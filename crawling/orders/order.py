@@ -5,19 +5,23 @@ Every door (page, JSON, command) reads orders here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
     field_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from allocation.rules.fairness import PRIORITIES
 from crawling.orders.fields import (
@@ -30,7 +34,7 @@ from crawling.orders.fields import (
     Question,
     fields_of,
 )
-from crawling.orders.ranking import Order
+from crawling.orders.ranking import VISIT_ORDERS, Order
 from crawling.orders.sections.budget import BudgetPart
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
@@ -47,16 +51,35 @@ MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
 MOST_PROCESSES = 64
 
-#: what each order of visits does, in an operator's words
-ORDERS = (
-    (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
-    (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
-    (Order.BEST_FIRST, "Best first: what most pages link to, and what looks important"),
-    (Order.OPIC, "OPIC: pages collect credit from those that link to them, and traps run dry"),
-)
-
 Depth = Annotated[int, Field(ge=0, le=10_000), NUMBER]
 Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
+
+
+class VisitOrderChoices(Sequence[tuple[str, str]]):
+    """The orders of visits with what each does: the crawler's, and those of packages."""
+
+    def __len__(self) -> int:
+        return len(VISIT_ORDERS.parts)
+
+    def __getitem__(self, place: Any) -> Any:
+        return [(name, order.label) for name, order in VISIT_ORDERS.parts.items()][place]
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(VISIT_ORDERS.parts)}
+
+
+def _available(name: str) -> str:
+    if name in VISIT_ORDERS.parts:
+        return name
+    *others, last = map(repr, VISIT_ORDERS.parts)
+    known = f"must be {', '.join(others)} or {last}"
+    fault = VISIT_ORDERS.fault_of(name)
+    raise ValueError(f"{known}; {fault}" if fault else known)
+
+
+ORDERS = VisitOrderChoices()
 
 
 def _words(choices: type[StrEnum]) -> WithJsonSchema:
@@ -105,15 +128,17 @@ class CrawlOrder(
         ),
     ] = Reach.HOST
     order: Annotated[
-        Order,
-        _words(Order),
+        str,
+        AfterValidator(_available),
+        ORDERS,
         Question(
             label="Order of visits",
-            meaning="order of visits: breadth_first, depth_first, best_first or opic",
+            meaning="order of visits: breadth_first, depth_first, best_first, opic, or one that an "
+            "installed package adds",
             choices=ORDERS,
             option="--order",
         ),
-    ] = Order.BREADTH_FIRST
+    ] = Order.BREADTH_FIRST.value
     max_pages: Annotated[
         Count | None,
         Question(

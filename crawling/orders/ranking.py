@@ -4,12 +4,23 @@ equals the one found first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from math import isfinite
+from typing import Any
 
 from crawling.web.expressions import read_expression
+from crawling.web.extensions import BadExtension, ExtensionPoint
 
+logger = logging.getLogger(__name__)
+
+#: of an order of visits: it fits into its column
+NAME = re.compile(r"[a-z][a-z0-9_]{0,19}")
+MOST_LABEL = 100
 #: OPIC's credit (SEEDS W15): all of it is the seeds'. It is never made and never lost: what a page
 #: spends goes to its links and to the Lambda page. Pages that many pages lead to collect it, and
 #: traps, which share theirs out among ever more of their own, run dry
@@ -30,9 +41,73 @@ class Order(StrEnum):
     OPIC = "opic"
 
     @property
-    def counts_links(self) -> bool:
-        """Whether a link matters to its target even if that is known."""
-        return self in {Order.BEST_FIRST, Order.OPIC}
+    def LABEL(self) -> str:
+        """What it does, in an operator's words."""
+        return LABELS[self]
+
+    def rank(self, _url: str, depth: int) -> float:
+        """The rank of a URL of which no more is known; `Ranking` adds what links give to it.
+
+        Depth first, nothing lies deeper than the page just read but its own links, so the deepest
+        URL is always one of those.
+        """
+        return float(-depth if self is Order.DEPTH_FIRST else depth)
+
+
+LABELS = {
+    Order.BREADTH_FIRST: "Breadth first: near the start before far from it",
+    Order.DEPTH_FIRST: "Depth first: the links of the page just read before all others",
+    Order.BEST_FIRST: "Best first: what most pages link to, and what looks important",
+    Order.OPIC: "OPIC: pages collect credit from those that link to them, and traps run dry",
+}
+#: orders in which a link matters to its target even if that is known
+COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC})
+
+
+@dataclass(frozen=True, slots=True)
+class VisitOrder:
+    """An order of visits: which of a host's URLs is next."""
+
+    #: in an operator's words
+    label: str
+    #: by URL and depth; the URL of least rank is next
+    rank: Callable[[str, int], float]
+
+
+def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOrder:
+    """Take a module with LABEL and `rank`."""
+    if not NAME.fullmatch(name):
+        raise BadExtension("its name has 20 small letters, digits and underscores at the most")
+    label, rank = getattr(module, "LABEL", None), getattr(module, "rank", None)
+    if not (isinstance(label, str) and 0 < len(label) <= MOST_LABEL and callable(rank)):
+        raise BadExtension("it needs LABEL, one line of text, and rank, a function")
+    return VisitOrder(" ".join(label.split()), rank)
+
+
+VISIT_ORDERS = ExtensionPoint(
+    "crawlsite.visit_orders",
+    {order.value: f"crawling.orders.ranking:Order.{order.name}" for order in Order},
+    _adopt,
+)
+
+
+def rank_by(name: str, url: str, depth: int) -> float:
+    """The rank by an order alone. Where that is not available, fails, or returns no number, it is
+    the depth.
+    """
+    order = VISIT_ORDERS.get(name)
+    try:
+        rank = float(order.rank(url, depth)) if order else float(depth)
+    except Exception as error:
+        _warn(name, f"{type(error).__name__}: {error}"[:200])
+        return float(depth)
+    return rank if isfinite(rank) else float(depth)
+
+
+@lru_cache(maxsize=32)
+def _warn(name: str, fault: str) -> None:
+    """Once for each fault in the life of a process."""
+    logger.warning("the visit order %s failed: %s", name, fault)
 
 
 @dataclass
@@ -70,7 +145,8 @@ class Ranking:
     carry.
     """
 
-    order: Order
+    #: the name of an order of visits
+    order: str
     links_weight: float = 1.0
     url_weight: float = 1.0
     importance: Mapping[str, float] | None = None
@@ -78,20 +154,17 @@ class Ranking:
     level: float = 0.0
 
     def rank(self, url: str, depth: int, gain: float) -> float:
-        """The rank of a URL that was found at a depth and has gained so much.
+        """The rank of a URL that was found at a depth and has gained so much."""
+        if self.order == Order.BEST_FIRST:
+            return -self.weight(url, gain)
+        if self.order == Order.OPIC:
+            return self.level - gain
+        return rank_by(self.order, url, depth)
 
-        Depth first, nothing lies deeper than the page just read but its own links, so the deepest
-        URL is always one of those.
-        """
-        match self.order:
-            case Order.BREADTH_FIRST:
-                return float(depth)
-            case Order.DEPTH_FIRST:
-                return float(-depth)
-            case Order.BEST_FIRST:
-                return -self.weight(url, gain)
-            case Order.OPIC:
-                return self.level - gain
+    @property
+    def counts_links(self) -> bool:
+        """Whether a link matters to its target even if that is known."""
+        return self.order in COUNTS_LINKS
 
     def weight(self, url: str, links: float) -> float:
         """SEEDS B4's I(P) of a URL that so many pages link to, whatever the order of visits."""
@@ -102,12 +175,12 @@ class Ranking:
     @property
     def step(self) -> float:
         """By how much the rank falls with each unit gained."""
-        return self.links_weight if self.order is Order.BEST_FIRST else 1.0
+        return self.links_weight if self.order == Order.BEST_FIRST else 1.0
 
     @property
     def endowment(self) -> float:
         """What a seed has gained before anything links to it."""
-        return START_CREDIT if self.order is Order.OPIC else 0.0
+        return START_CREDIT if self.order == Order.OPIC else 0.0
 
 
 def importance_of(url: str, weights: Mapping[str, float]) -> float:

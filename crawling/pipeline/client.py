@@ -12,7 +12,7 @@ from http import HTTPStatus
 from ipaddress import ip_network
 
 from crawling.orders.sections.fetching import FetchingPart, shows_itself
-from crawling.web.addresses import Address
+from crawling.web.addresses import WEB, Address
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.bandwidth import Bandwidth
@@ -21,8 +21,8 @@ from crawling.web.fetch.host_session import HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
 from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.fetch.progress import FetchStep, report_step
-from crawling.web.fetch.registry import FETCHERS
 from crawling.web.fetch.scheme_task import FetchTask
+from crawling.web.protocols import PROTOCOLS
 from crawling.web.proxies import Proxy, ProxyRoute
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.secret_headers import Recipients
@@ -172,7 +172,7 @@ class Client:
         if self.lease_is_lost():
             raise LeaseLost
         most = max_bytes or self.max_document_bytes
-        if address.scheme in FETCHERS:
+        if address.scheme not in WEB:
             return self._get_by_scheme(address, dial, most, keep=keep)
         way, refusal = self.egress.way()
         if refusal:
@@ -201,7 +201,10 @@ class Client:
         return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
 
     def _get_by_scheme(self, address: Address, dial: str, max_bytes: int, *, keep: bool) -> Fetched:
-        """Fetch what is not on the web."""
+        """Fetch what is not on the web; a package's fetcher is held to the limits, too."""
+        protocol = PROTOCOLS.get(address.scheme)
+        if protocol is None:
+            return no_protocol(address.scheme)
         if self.egress.proxy and address.scheme != "file":
             return _proxy_failed(
                 f"{address.scheme} does not go through proxies, and this crawl uses one"
@@ -219,7 +222,10 @@ class Client:
             directories=self.directories,
             is_cut=self.connections.is_cut,
         )
-        fetched = FETCHERS[address.scheme](task)
+        fetched: Fetched = protocol.fetch(task)
+        if len(fetched.body) > max_bytes:
+            fetched.close()
+            return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
         is_kept = keep and succeeded(fetched.status)
         exchange = Exchange(b"", b"", fetched.body.content, is_plain=True)
         return replace(fetched, exchange=exchange) if is_kept else fetched
@@ -230,6 +236,12 @@ class Client:
             report_step(FetchStep.WAITING_FOR_BANDWIDTH)
             self.pause(seconds)
             report_step(FetchStep.READING)
+
+
+def no_protocol(scheme: str) -> Fetched:
+    """There is no fetcher here, and why."""
+    status = FetchStatus.NO_PROTOCOL
+    return Fetched(status, error=PROTOCOLS.fault_of(scheme) or f"{status.sentence} ({scheme})")
 
 
 def _read_as_asked(fetched: Fetched, *, is_conditional: bool, way: ProxyRoute | None) -> Fetched:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from crawling.frontier.change.rejudgement import describe_ruling, status_of
 from crawling.frontier.leases import ClaimedUrl
+from crawling.pipeline.client import no_protocol
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address
 from crawling.web.fetch.http import Fetched
+from crawling.web.protocols import default_port
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import FetchStatus, explain
 from crawling.web.vetting import DialPolicy
@@ -57,11 +59,11 @@ def way_to(
     """Return the address to connect to, or the reason why there is none; for this machine's own
     files that is this machine.
     """
-    return (
-        (THIS_MACHINE, None)
-        if address.scheme == "file"
-        else address_to_dial(resolution, address.port, context.client.egress.dialling)
-    )
+    if address.scheme == "file":
+        return THIS_MACHINE, None
+    if default_port(address.scheme) is None:
+        return "", no_protocol(address.scheme)
+    return address_to_dial(resolution, address.port, context.client.egress.dialling)
 
 
 def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:

@@ -18,7 +18,7 @@ from crawling.installation import (
 )
 from crawling.models import Shift
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
-from crawling.orders.ranking import Order
+from crawling.orders.ranking import COUNTS_LINKS
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
@@ -32,7 +32,7 @@ from crawling.pipeline.context import (
 )
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.bandwidth import Bandwidth
 from crawling.web.fetch.memory_budget import MemoryBudget
@@ -62,7 +62,7 @@ def make_context(
     pace = CrawlPace(
         crawl.delay_seconds, politeness, shared_networks(), is_exact=crawl.has_exact_order
     )
-    recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
+    recipients = Recipients.of_seeds([canonical_address(seed) for seed in crawl.seeds])
     client = Client(
         RequestPolicy(who.user_agent, fetching, recipients),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
@@ -76,7 +76,7 @@ def make_context(
     links = LinkJudge(
         filters_of(crawl, run),
         ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
-        counts_links=Order(crawl.visit_order).counts_links,
+        counts_links=crawl.visit_order in COUNTS_LINKS,
         ascends=crawl.ordering.get("path_ascending", False),
         traps=TrapGate(now.year, states_of(run.pk)),
     )

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from django.db import InterfaceError, OperationalError, connections
 
 from crawling.pipeline.visit import Visit
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from dnscache.lookup_counter import LookupCounter
 from dnscache.preresolver.preresolver import PreResolver
 from dnscache.preresolver.requests import RequestQueue
@@ -172,4 +172,4 @@ class NameThread:
 
 def host_of(visit: Visit) -> str:
     """The name of the host that a visit is to."""
-    return read_address(visit.urls[0].url).hostname
+    return canonical_address(visit.urls[0].url).hostname

@@ -15,7 +15,7 @@ from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.fetch.cookies import Cookies
 
 
@@ -48,7 +48,7 @@ class HostRefill:
 
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
         """A seed may have redirected here since the shift began, and then counts as a seed."""
-        if seeds := [read_address(url.url) for url in claimed if url.depth == 0]:
+        if seeds := [canonical_address(url.url) for url in claimed if url.depth == 0]:
             self._context.links.add_seeds(seeds)
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
@@ -80,7 +80,7 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
     """
     visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
-        visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls}
+        visit.host.queue_id: {canonical_address(claimed.url).origin for claimed in visit.urls}
         for visit in visits
     }
     every = set().union(*origins.values()) if visits else set()

@@ -7,6 +7,7 @@ a thread renews the leases.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
+from crawling.crawls.extensions import missing_parts
 from crawling.crawls.fetching_section import fetching_of
 from crawling.errors import lacked_memory
 from crawling.frontier.admit.crawl_rules import unbound_hosts
@@ -90,6 +92,7 @@ class ShiftWork:
         self._memory = MemoryStage(buyer)
         self._archive = ArchiveStage(shift, buyer, user_agent=identity().user_agent)
         self._port = QueuedShiftPort(lease, self._archive)
+        self._look_for_parts(shift.process.run)
         self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()
         self._threads = FetchThreadPool(self._bench, self._context)
@@ -104,6 +107,12 @@ class ShiftWork:
         self._recorder = OutcomeRecorder(
             shift, self._context, self._archive, self._port, self._threads, use
         )
+
+    def _look_for_parts(self, run: Run) -> None:
+        """A run fetches nothing where this worker lacks the package that it needs."""
+        if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
+            pause_by_itself(run.pk, f"Paused on {socket.gethostname()}. {missing}")
+            self.stop("a package that it needs is not available")
 
     def _fetching(self) -> FetchingPart:
         """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""

@@ -10,17 +10,17 @@ from typing import NamedTuple
 from ada_url import URL
 from xxhash import xxh3_64_intdigest
 
+from crawling.web.protocols import PROTOCOLS, WEB_PORTS, default_port
 from dnscache.protocol.names import DnsCacheError, read_host
 
-#: schemes that the crawler has a fetcher for
-SCHEMES = frozenset({"http", "https", "ftp", "file"})
-#: those with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
-WEB = frozenset({"http", "https"})
+#: schemes with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
+WEB = frozenset(WEB_PORTS)
+#: schemes of which the URL Standard says how names and paths are written
+SPECIAL = WEB | {"ftp", "file"}
 #: longer ones are traps or mistakes, and known servers refuse them
 MAX_URL_LENGTH = 4096
 #: longer names cannot be asked for (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
-DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "file": 0}
 #: the machine that fetches; no host name has a colon
 LOCAL_FILES = "file:"
 PORT = re.compile(r":[0-9]+\Z")
@@ -54,7 +54,7 @@ class Address(NamedTuple):
 
     @property
     def _port(self) -> str:
-        return "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return "" if self.port == default_port(self.scheme) else f":{self.port}"
 
     @property
     def target(self) -> str:
@@ -65,8 +65,8 @@ class Address(NamedTuple):
 def read_address(text: str, base: str | None = None) -> Address:
     """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
 
-    Raises BadUrl for what is no URL, has another scheme than SCHEMES, carries a password, names
-    port 0, or is too long.
+    Raises BadUrl for what is no URL, has a scheme without a fetcher, carries a password, names port
+    0, or is too long.
     """
     try:
         url = URL(text, base) if base else URL(text)
@@ -75,19 +75,19 @@ def read_address(text: str, base: str | None = None) -> Address:
             f"{text[:200]!r} is not a URL; write it whole, like https://example.org/"
         ) from error
     scheme = url.protocol[:-1]
-    if scheme not in SCHEMES:
-        raise BadUrl(
-            f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use "
-            f"{' or '.join(sorted(SCHEMES, reverse=True))}"
-        )
+    usual_port = default_port(scheme)
+    if usual_port is None:
+        raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_remedy(scheme)}")
     # each is read once: reading is what costs here
-    hostname, port, href = url.hostname, url.port, url.href
+    hostname, port, href = (
+        (url.hostname, url.port, url.href) if scheme in SPECIAL else _spelt(text, url, usual_port)
+    )
     if scheme == "file" and hostname:
         raise BadUrl(
             f"{text[:200]!r}: a file: URL has three slashes and names no host, like "
             "file:///srv/papers/"
         )
-    if "@" in href and (url.username or url.password):
+    if ("@" in href or scheme not in SPECIAL) and (url.username or url.password):
         raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
     href = href.partition("#")[0]
     if len(href) > MAX_URL_LENGTH:
@@ -98,19 +98,43 @@ def read_address(text: str, base: str | None = None) -> Address:
     # not vetted
     if port == "0":
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
-    return Address(href, scheme, hostname, int(port or DEFAULT_PORTS[scheme]))
+    return Address(href, scheme, hostname, int(port or usual_port))
+
+
+def _remedy(scheme: str) -> str:
+    known = " or ".join([*sorted(WEB, reverse=True), *PROTOCOLS.parts])
+    return PROTOCOLS.fault_of(scheme) or f"use {known}"
+
+
+def _spelt(text: str, url: URL, usual_port: int) -> tuple[str, str, str]:
+    """Name, port and URL of a scheme that the URL Standard has no spelling for: spelt like https.
+
+    Raises BadUrl for what names no host.
+    """
+    rest = url.href.removeprefix(url.protocol)
+    if not (rest.startswith("//") and url.hostname):
+        raise BadUrl(f"{text[:200]!r} names no host; write it like {url.protocol}//example.org/")
+    try:
+        twin = URL(f"https:{rest}")
+    except ValueError as error:
+        raise BadUrl(f"{text[:200]!r} is not a URL: its host or port cannot be read") from error
+    port = "" if url.port == str(usual_port) else url.port
+    place = f"{twin.hostname}:{port}" if port else twin.hostname
+    return twin.hostname, port, f"{url.protocol}//{place}{twin.pathname}{twin.search}"
 
 
 def canonical_address(url: str) -> Address:
-    """The address of a URL that `read_address` has made canonical before, in a tenth of the
-    time."""
+    """The address of a URL that `read_address` has made canonical before, in a tenth of the time.
+
+    The port is 0 where the scheme has no fetcher any more.
+    """
     scheme, _, rest = url.partition("://")
     host = rest[: rest.index("/")]
     name, _, port = host.rpartition(":")
     return (
         Address(url, scheme, name, int(port))
         if name and port.isdigit()
-        else Address(url, scheme, host, DEFAULT_PORTS[scheme])
+        else Address(url, scheme, host, default_port(scheme) or 0)
     )
 
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from crawling.web.addresses import (
-    DEFAULT_PORTS,
     MAX_URL_LENGTH,
     WEB,
     Address,
@@ -16,6 +15,7 @@ from crawling.web.addresses import (
     read_address,
 )
 from crawling.web.documents.base import TruncationReason
+from crawling.web.protocols import default_port
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to
 #: it
@@ -160,6 +160,6 @@ def surt(address: Address) -> str:
     host = address.hostname
     is_number = ":" in host or host.rpartition(".")[2].isdigit()
     turned = host if is_number else ",".join(reversed(host.split(".")))
-    port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
+    port = "" if address.port == default_port(address.scheme) else f":{address.port}"
     path = "/" + address.url.split("/", 3)[3]
     return f"{turned}{port}){path}".lower()

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-from crawling.web.addresses import DEFAULT_PORTS, Address
+from crawling.web.addresses import Address
+from crawling.web.protocols import WEB_PORTS
 
 MASK = "•••"
 #: in archives, which are bytes
@@ -68,7 +69,7 @@ class Recipients:
     @classmethod
     def of_seeds(cls, seeds: Iterable[Address]) -> Recipients:
         named = {seed.origin for seed in seeds}
-        usual = "http", DEFAULT_PORTS["http"]
+        usual = "http", WEB_PORTS["http"]
         safer = {f"https://{seed.hostname}" for seed in seeds if (seed.scheme, seed.port) == usual}
         return cls(frozenset(named | safer))
 

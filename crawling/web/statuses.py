@@ -41,6 +41,7 @@ class FetchStatus(IntEnum):
     MEMORY_BUSY = -21
     MEMORY_SPENT = -22
     NESTED_SITEMAPS = -23
+    NO_PROTOCOL = -24
     TRAP = -30
     FILTERED = -40
     BLOCKLISTED = -41
@@ -88,6 +89,8 @@ SENTENCES = {
     "have.",
     FetchStatus.NESTED_SITEMAPS: f"More than {MOST_INDEXES} sitemap indexes led from one to the "
     "next.",
+    FetchStatus.NO_PROTOCOL: "The worker has no fetcher for addresses of this scheme: the package "
+    "that adds it is not installed there.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLOCKLISTED: "The blocklist of all crawls holds this address.",

@@ -13,6 +13,7 @@ from django.db.backends.signals import connection_created
 from rq import get_current_job
 
 from allocation.services import take_lease
+from crawling.crawls.extensions import installed_extensions
 from crawling.models import RunProcess
 from crawling.process.cpu_affinity import on_one_core
 from crawling.process.presence import present
@@ -84,11 +85,13 @@ ANY = "www.example.org"
 
 
 def prepare_to_fork() -> None:
-    """Read the list of public suffixes, which takes each shift 30 ms otherwise.
+    """Read the list of public suffixes, which takes each shift 30 ms otherwise, and look for
+    installed packages, so that a faulty one is logged as the worker starts.
 
     Objects that exist by then are no garbage: collecting them would stop all fetch threads for 70
     ms again and again, and make each shift copy their pages.
     """
     Scope.of_seeds(Reach.DOMAIN, [canonical_address(f"https://{ANY}/")], None)
     levels_of(ANY)
+    installed_extensions()
     gc.freeze()

@@ -64,6 +64,14 @@ class WorkerOut(Schema):
     )
 
 
+class ExtensionOut(Schema):
+    group: str = Field(description="the group of the entry point: what is added")
+    name: str
+    package: str
+    version: str
+    fault: str = Field(description="why it is not available; empty if it is")
+
+
 class HealthOut(Schema):
     at: datetime
     parts: list[ComponentOut]
@@ -71,6 +79,9 @@ class HealthOut(Schema):
     queues: list[QueueOut]
     workers: list[WorkerOut]
     versions: dict[str, str]
+    extensions: list[ExtensionOut] = Field(
+        description="protocols, content types and orders of visits that installed packages add"
+    )
     trouble: str = Field(description="why queues and workers are missing; empty if they are not")
 
 

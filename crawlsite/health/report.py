@@ -1,5 +1,5 @@
 """The whole house in numbers, for people (`/health/`) and for programs: servers, queues, workers,
-disk, clock, versions.
+disk, clock, versions, extensions.
 
 `/healthz`: this process answers. `/readyz`: everything it needs answers, too.
 """
@@ -21,7 +21,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from crawling.crawls.extensions import installed_extensions
 from crawling.rq_jobs import SHIFTS
+from crawling.web.extensions import Extension
 from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health import probes
@@ -77,6 +79,8 @@ class SystemReport:
     queues: list[QueueRow]
     workers: list[WorkerRow]
     versions: dict[str, str]
+    #: what installed packages add to the crawler, as this process finds them
+    extensions: list[Extension]
     #: why the facts of Redis are missing
     trouble: str = ""
 
@@ -86,16 +90,19 @@ def report() -> SystemReport:
 
     A Redis that does not answer is reported; without PostgreSQL there is no page at all.
     """
-    told, servers, versions = parts(), [_postgresql(settings.ENVIRONMENT)], _versions()
+    told, servers = parts(), [_postgresql(settings.ENVIRONMENT)]
+    versions, added = _versions(), installed_extensions()
     try:
         servers.append(_redis(settings.ENVIRONMENT))
-        return SystemReport(datetime.now(UTC), told, servers, queues_now(), workers_now(), versions)
+        return SystemReport(
+            datetime.now(UTC), told, servers, queues_now(), workers_now(), versions, added
+        )
     except RedisError as error:
         trouble = (
             f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is "
             "REDIS_URL right?"
         )
-        return SystemReport(datetime.now(UTC), told, servers, [], [], versions, trouble)
+        return SystemReport(datetime.now(UTC), told, servers, [], [], versions, added, trouble)
 
 
 def _postgresql(environment: Environment) -> Server:

@@ -11,7 +11,7 @@ from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
 from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 
 #: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo
 #: record)
@@ -36,7 +36,7 @@ def filters_of(
 
     blocklist: if it is at hand.
     """
-    seeds = [read_address(seed) for seed in crawl.seeds]
+    seeds = [canonical_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(
         Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth
     )

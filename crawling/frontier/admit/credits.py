@@ -24,10 +24,10 @@ FROM unnest(%s::bigint[], %s::float8[]) AS spent(id, credit) WHERE u.id = spent.
 
 def ranking_of(run: Run) -> Ranking:
     """How the run's URLs are ranked at this moment."""
-    order, weights = Order(run.crawl.visit_order), OrderingPart.model_validate(run.crawl.ordering)
+    order, weights = run.crawl.visit_order, OrderingPart.model_validate(run.crawl.ordering)
     level = (
         LambdaRow.objects.filter(run=run).values_list("level", flat=True).first()
-        if order is Order.OPIC
+        if order == Order.OPIC
         else None
     )
     return Ranking(
@@ -43,14 +43,14 @@ def credit_gains(
 
     ranks: of the batch's own URLs by id. The caller holds the run's lock.
     """
-    order = Order(run.crawl.visit_order)
-    if order is Order.BEST_FIRST:
+    order = run.crawl.visit_order
+    if order == Order.BEST_FIRST:
         return dict(
             Counter(
                 link.address.url for outcome in outcomes for link in outcome.links if link.is_link
             )
         )
-    return _spend(cursor, run, outcomes, ranks) if order is Order.OPIC else {}
+    return _spend(cursor, run, outcomes, ranks) if order == Order.OPIC else {}
 
 
 def _spend(

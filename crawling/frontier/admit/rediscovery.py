@@ -70,8 +70,8 @@ def update_known_urls(
                 [row.candidate.redirects for row in shorter],
                 [
                     None
-                    if ranking.order.counts_links
-                    else ranking.rank("", row.candidate.depth, 0.0)
+                    if ranking.counts_links
+                    else ranking.rank(row.candidate.address.url, row.candidate.depth, 0.0)
                     for row in shorter
                 ],
                 run_id,
@@ -83,7 +83,7 @@ def update_known_urls(
         if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
     }
     if received:
-        is_best_first = ranking.order is Order.BEST_FIRST
+        is_best_first = ranking.order == Order.BEST_FIRST
         cursor.execute(
             GAIN,
             [ranking.step, is_best_first, list(received), list(received.values()), run_id],

@@ -209,9 +209,7 @@ class _Scheduler:
         long ago. So every URL walks the same way from its own fingerprint to the first free one,
         and finds itself on that way if it has been here before.
         """
-        rows = (
-            self._find([mark for mark, _ in candidates]) if self.ranking.order.counts_links else {}
-        )
+        rows = self._find([mark for mark, _ in candidates]) if self.ranking.counts_links else {}
         new: dict[int, Candidate] = {}
         for mark, candidate in candidates:
             if mark not in rows:

@@ -13,7 +13,7 @@ from crawling.frontier.exclusion import exclude, readmit
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.scope.filters import Rule, Ruling, UrlFilters
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
 #: rows looked at in one transaction
@@ -80,7 +80,7 @@ def rejudge_verdicts(
     found = []
     passing = []
     for row in rows:
-        address = read_address(row.url)
+        address = canonical_address(row.url)
         ruling = filters.judge(address, depth=row.depth, hops=row.hops)
         if ruling.admits and row.rule not in COUNTED_RULES:
             found.append(Candidate(address, row.depth, row.via, hops=ruling.hops))
@@ -93,7 +93,10 @@ def rejudge_verdicts(
 def judge(row: Url, filters: UrlFilters) -> Ruling:
     """The rules' verdict on a URL of the run."""
     return filters.judge(
-        read_address(row.url), depth=row.depth, hops=max(0, row.hops - 1), is_seed=row.depth == 0
+        canonical_address(row.url),
+        depth=row.depth,
+        hops=max(0, row.hops - 1),
+        is_seed=row.depth == 0,
     )
 
 

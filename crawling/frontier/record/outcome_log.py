@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import Level, Shift, UrlState
 from crawling.run_log import NewLogLine, write_all
-from crawling.web.addresses import read_address
+from crawling.web.addresses import canonical_address
 from crawling.web.statuses import OF_THE_HOST, explain
 
 #: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a
@@ -55,7 +55,7 @@ class OutcomeLog:
         write_all(shift.process.run_id, lines)
 
     def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
-        host = read_address(url).host_key
+        host = canonical_address(url).host_key
         if host not in self._hosts and len(self._hosts) < MOST_LINES:
             self._hosts.add(host)
             yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)

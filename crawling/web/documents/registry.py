@@ -1,29 +1,66 @@
 """Which module reads which document, by its type and, where that says nothing, by its first bytes.
 
-Another kind of document is a module with TYPES and `read`, and its line in MODULES.
+A kind of document is a module with TYPES and `read`: ours, or a package's.
 """
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from crawling.process.memory_limit import READER_TURN, give_back_free_memory, resident_bytes
-from crawling.web.documents import archive, css, feed, html, pdf, sitemap, text, xml
-from crawling.web.documents.base import Document, DocumentSource, Reader, TruncationReason
+from crawling.web.addresses import MAX_URL_LENGTH, Address
+from crawling.web.documents import archive, pdf
+from crawling.web.documents.base import (
+    MOST_TEXT,
+    Document,
+    DocumentSource,
+    Reader,
+    TruncationReason,
+    one_line,
+)
+from crawling.web.documents.extraction import MOST_VALUE_LENGTH, MOST_VALUES
+from crawling.web.extensions import BadExtension, ExtensionPoint
+from crawling.web.links import MOST_LINKS
 from crawling.web.packed_size import GZIP_MAGIC
 
 logger = logging.getLogger(__name__)
 
-MODULES = (
-    html,
-    feed,
-    sitemap,
-    xml,
-    archive,
-    css,
-    pdf,
-    text,
+OURS = "crawling.web.documents."
+#: of the name of a language or a character set
+MOST_WORD = 35
+TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+\-]*+/[a-z0-9][a-z0-9!#$&^_.+\-]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class ContentReader:
+    """What reads documents of some types."""
+
+    types: tuple[str, ...]
+    read: Reader
+
+
+def _adopt(name: str, module: Any, others: Mapping[str, ContentReader]) -> ContentReader:
+    """Take a module with TYPES and `read`."""
+    types, read = tuple(getattr(module, "TYPES", ())), getattr(module, "read", None)
+    are_types = types and all(isinstance(one, str) and TYPE.fullmatch(one) for one in types)
+    if not (are_types and callable(read)):
+        raise BadExtension("it needs TYPES, content types in small letters, and read, a function")
+    if taken := [one for part in others.values() for one in part.types if one in types]:
+        raise BadExtension(f"another part reads {taken[0]}")
+    is_ours = getattr(module, "__name__", "") == f"{OURS}{name}"
+    return ContentReader(types, read if is_ours else _within_bounds(name, read))
+
+
+CONTENT_TYPES = ExtensionPoint(
+    "crawlsite.content_types",
+    {name: f"{OURS}{name}" for name in ("html", "feed", "xml", "archive", "css", "pdf", "text")},
+    _adopt,
 )
 MEDIA_TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")
 #: a document whose reading took more memory leaves it to the system, which takes a millisecond
@@ -35,15 +72,22 @@ def read_media(_source: DocumentSource) -> Document:
     return Document()
 
 
-READERS: dict[str, Reader] = {
-    content_type: module.read for module in MODULES for content_type in module.TYPES
-} | dict.fromkeys(MEDIA_TYPES, read_media)
 FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video"), read_media)
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """The reader of each content type."""
+    return dict.fromkeys(MEDIA_TYPES, read_media) | {
+        content_type: part.read
+        for part in CONTENT_TYPES.parts.values()
+        for content_type in part.types
+    }
 
 
 def reader_of(content_type: str) -> Reader | None:
     """The module for a type; None: documents of that type are kept and not read."""
-    return READERS.get(content_type) or FAMILIES.get(content_type.partition("/")[0])
+    return readers().get(content_type) or FAMILIES.get(content_type.partition("/")[0])
 
 
 def read_document(source: DocumentSource) -> Document:
@@ -75,3 +119,40 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
     return document or Document(unread=TruncationReason.MEMORY)
+
+
+def _within_bounds(name: str, read: Reader) -> Reader:
+    """A package's reader: what it returns is cut to what ours may return, and a fault of it costs
+    the document's links and text, but neither the document nor the fetch thread.
+    """
+
+    def bounded(source: DocumentSource) -> Document:
+        try:
+            return _cut(read(source))
+        except MemoryError:
+            raise
+        except Exception:
+            logger.exception("the reader %s of a package failed", name, extra={"url": source.url})
+            return Document(unread=TruncationReason.BROKEN)
+
+    return bounded
+
+
+def _cut(document: Document) -> Document:
+    """What the tables of a run can keep of a document."""
+    values = document.extracted[:MOST_VALUES]
+    too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None
+    return Document(
+        one_line(document.title),
+        one_line(document.charset, MOST_WORD),
+        [link for link in document.links[:MOST_LINKS] if isinstance(link, Address)],
+        document.text[:MOST_TEXT].replace("\0", ""),
+        one_line(document.author, 200),
+        one_line(document.description),
+        one_line(document.language, MOST_WORD),
+        one_line(document.canonical, MAX_URL_LENGTH),
+        document.needs_browser is True,
+        [(one_line(n), v[:MOST_VALUE_LENGTH].replace("\0", "")) for n, v in values],
+        document.is_index is True,
+        TruncationReason(document.unread) if document.unread else too_many,
+    )

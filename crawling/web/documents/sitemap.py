@@ -19,7 +19,6 @@ from crawling.web.links import Links
 from crawling.web.packed_size import MOST_UNPACKED
 
 #: no type is their own: `xml` finds them by their root
-TYPES = ()
 INDEX = "sitemapindex"
 ROOTS = frozenset({"urlset", INDEX})
 #: what one may have unpacked (sitemaps.org)

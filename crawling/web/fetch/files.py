@@ -18,18 +18,20 @@ from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
 from crawling.web.statuses import FetchStatus
 
+#: files have none
+DEFAULT_PORT = 0
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
 NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def fetch_file(task: FetchTask) -> Fetched:
+def fetch(task: FetchTask) -> Fetched:
     """Read a file, or a directory as a page of links. Never raises for a missing or unreadable
     file.
     """
     started = time.monotonic()
     path = unquote_to_bytes(task.address.target.partition("?")[0])
     try:
-        found = _fetch(task, path)
+        found = _document(task, path)
     except FileNotFoundError:
         found = Fetched(404, error="There is no such file.")
     # a link where none may be, no right to read, a name that cannot be one
@@ -41,7 +43,7 @@ def fetch_file(task: FetchTask) -> Fetched:
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
-def _fetch(task: FetchTask, path: bytes) -> Fetched:
+def _document(task: FetchTask, path: bytes) -> Fetched:
     place = below(path, task.directories)
     if place is None:
         return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)

@@ -26,6 +26,7 @@ from crawling.web.fetch.transfer import Transfer, TransferLimits
 from crawling.web.fetch.transfer_errors import ForbiddenConnect
 from crawling.web.statuses import FetchStatus
 
+DEFAULT_PORT = 21
 #: all replies beside what is fetched
 MOST_REPLY_BYTES = 512 * 1024
 #: of a directory's listing: facts, and a name
@@ -53,7 +54,7 @@ class _Session(Transfer):
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
 
-def fetch_ftp(task: FetchTask) -> Fetched:
+def fetch(task: FetchTask) -> Fetched:
     """Fetch a file or a directory from a vetted address. Never raises for what a server does."""
     started = time.monotonic()
     path = task.address.target.partition("?")[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from crawling.web.documents.base import Document, DocumentSource
-from crawling.web.documents.registry import READERS
+from crawling.web.documents.registry import readers
 from crawling.worker.rq_worker import ShiftWorker
 
 FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
@@ -36,5 +36,5 @@ class FreezingWorker(ShiftWorker):
     """Reads three types that nothing else does."""
 
     def __init__(self, *args: object, **options: object) -> None:
-        READERS.update({FREEZES: freeze, BURNS: burn, SWELLS: swell})
+        readers().update({FREEZES: freeze, BURNS: burn, SWELLS: swell})
         super().__init__(*args, **options)

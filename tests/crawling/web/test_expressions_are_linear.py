@@ -45,6 +45,9 @@ PREFIXES = {
     "crawling.archive.snapshots:INLINE_IMAGE": ["url(", "url('", "data:image/"],
     "crawling.archive.snapshots:LOADED": ["url(", 'url("', "url('", "url(a"],
     "crawling.orders.seeds:SCHEMELESS": ["a.", "a.b:", "[", "[1]:1/"],
+    "crawling.orders.ranking:NAME": ["a"],
+    "crawling.web.documents.registry:TYPE": ["a", "a/", "a/a"],
+    "crawling.web.protocols:SCHEME": ["a"],
     "crawling.web.documents.charsets:STATED": [
         "<?xml",
         "<?xml encoding",

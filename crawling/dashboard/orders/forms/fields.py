@@ -101,7 +101,7 @@ def form_field(one: OrderField) -> forms.Field:
         "initial": _format(one, one.default),
     }
     if question.choices:
-        return forms.ChoiceField(choices=question.choices, **common)
+        return forms.ChoiceField(choices=lambda: list(question.choices), **common)
     if one.kind is bool:
         return forms.BooleanField(**common)
     if one.kind in (list, dict):

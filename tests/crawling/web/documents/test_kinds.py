@@ -8,7 +8,7 @@ import pytest
 from crawling.web.document_stream import PIECE_BYTES, DocumentStream
 from crawling.web.documents import archive
 from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.registry import MODULES, read_document, reader_of
+from crawling.web.documents.registry import CONTENT_TYPES, read_document, reader_of
 
 URL = "http://a.test/d/e"
 ATOM = b"""<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="/f/">
@@ -137,7 +137,7 @@ def test_other_documents_lead_nowhere(content_type):
 
 
 def test_each_type_has_one_module():
-    types = [content_type for module in MODULES for content_type in module.TYPES]
+    types = [content_type for part in CONTENT_TYPES.parts.values() for content_type in part.types]
 
     assert len(types) == len(set(types))
     assert reader_of("image/anything") is reader_of("video/anything")

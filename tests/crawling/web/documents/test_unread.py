@@ -9,7 +9,7 @@ import pytest
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf, sitemap, tree
 from crawling.web.documents.base import DocumentSource, TruncationReason
-from crawling.web.documents.registry import read_document
+from crawling.web.documents.registry import read_document, readers
 from tests.crawling.web.documents.test_limits import HTML
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
     def runs_out(source):
         raise MemoryError
 
-    monkeypatch.setattr("crawling.web.documents.registry.READERS", {"text/plain": runs_out})
+    monkeypatch.setitem(readers(), "text/plain", runs_out)
     assert why(b"x", "text/plain") == TruncationReason.MEMORY
 
 

@@ -1,0 +1,109 @@
+"""Places of the crawler that installed packages can add to, found by their entry points.
+
+What the crawler brings is written down as entry points, too, and goes the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+logger = logging.getLogger(__name__)
+
+Part = TypeVar("Part")
+
+
+class BadExtension(Exception):
+    """What an entry point names is not what is needed in its place; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """One entry point of an installed package."""
+
+    #: the group of the entry point
+    group: str
+    name: str
+    package: str
+    version: str
+    #: why it is not available; empty: it is
+    fault: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it adds: the group's last word."""
+        return self.group.rpartition(".")[2].removesuffix("s").replace("_", " ")
+
+    @property
+    def sentence(self) -> str:
+        """Of one that is not available: what is wrong, and the remedy."""
+        return (
+            f"{self.name} of the package {self.package} {self.version} is not available "
+            f"({self.fault}); repair, update or install the package on every machine, and start "
+            "the processes again"
+        )
+
+
+class ExtensionPoint(Generic[Part]):
+    """Parts of one kind by name: those of the crawler, and those of packages.
+
+    Packages are looked for once in the life of a process, when first needed.
+
+    adopt: makes a part of a name, the object that an entry point names, and the parts so far.
+    Raises BadExtension.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        built_in: Mapping[str, str],
+        adopt: Callable[[str, Any, Mapping[str, Part]], Part],
+    ) -> None:
+        self.group, self._built_in, self._adopt = group, built_in, adopt
+
+    def get(self, name: str) -> Part | None:
+        return self.parts.get(name)
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """All that are available, by name, the crawler's own first."""
+        return self._found[0]
+
+    @property
+    def extensions(self) -> list[Extension]:
+        """The entry points of packages, with the fault of each."""
+        return self._found[1]
+
+    def fault_of(self, name: str) -> str:
+        """Why a part is not available though a package has it; empty: no package has it."""
+        faulty = (one for one in self.extensions if one.name == name and one.fault)
+        return next((one.sentence for one in faulty), "")
+
+    @cached_property
+    def _found(self) -> tuple[dict[str, Part], list[Extension]]:
+        parts: dict[str, Part] = {}
+        for name, place in self._built_in.items():
+            parts[name] = self._adopt(name, EntryPoint(name, place, self.group).load(), parts)
+        found = [self._add(parts, point) for point in entry_points(group=self.group)]
+        return parts, sorted(found, key=lambda one: (one.name, one.package))
+
+    def _add(self, parts: dict[str, Part], point: EntryPoint) -> Extension:
+        """Add the part of a package. Nothing that its code raises gets any further."""
+        package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
+        try:
+            if point.name in parts:
+                raise BadExtension("the name belongs to another part already")
+            parts[point.name] = self._adopt(point.name, point.load(), parts)
+        except BadExtension as error:
+            fault = str(error)
+        except (Exception, SystemExit) as error:
+            fault = f"{type(error).__name__}: {error}"[:300]
+        else:
+            return Extension(self.group, point.name, package, version)
+        extension = Extension(self.group, point.name, package, version, fault)
+        logger.warning("an extension is not available: %s", extension.sentence)
+        return extension

@@ -1,0 +1,1 @@
+"""A protocol, a content type and an order of visits for crawlsite."""

@@ -1,0 +1,203 @@
+"""Packages that add a protocol, a content type or an order of visits."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.extensions import POINTS, warnings
+from crawling.errors import BadOrder, WrongState
+from crawling.models import CrawlJob, Page, Run
+from crawling.orders.ranking import rank_by
+from crawling.web.addresses import BadUrl, read_address
+from crawling.web.documents.registry import readers
+from tests.crawling.pages import browser
+
+EXAMPLE = Path("docs/examples/extension")
+#: modules that cannot be imported, a name that is ours, and one that fails when it is called
+FAULTY = """
+[crawlsite.protocols]
+gemini = faulty_package:PROTOCOL
+ftp = faulty_package.nothing
+[crawlsite.content_types]
+broken = faulty_package:PROTOCOL
+[crawlsite.visit_orders]
+newest_first = faulty_order:ORDER
+by_chance = faulty_rank
+"""
+
+
+def look_again() -> None:
+    """Forget what was found of packages, as another process would."""
+    for point in POINTS:
+        vars(point).pop("_found", None)
+    readers.cache_clear()
+
+
+@contextmanager
+def on_the_path(place: Path, monkeypatch):
+    before = set(sys.modules)
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(place))
+        look_again()
+        yield
+    for name in sys.modules.keys() - before:
+        if name.partition(".")[0] in ("crawlsite_example", "faulty_rank", "faulty_package"):
+            del sys.modules[name]
+    look_again()
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    """The package of the documentation, installed by pip without a network."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run(
+        [*pip, "--no-build-isolation", "--no-compile", "--target", tmp_path / "site", EXAMPLE],
+        check=True,
+    )
+    with on_the_path(tmp_path / "site", monkeypatch):
+        yield
+
+
+@pytest.fixture
+def faulty(tmp_path, monkeypatch):
+    about = tmp_path / "faulty-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 0.1\n")
+    (about / "entry_points.txt").write_text(FAULTY)
+    (tmp_path / "faulty_package.py").write_text("raise RuntimeError('its library is missing')")
+    (tmp_path / "faulty_rank.py").write_text(
+        "LABEL = 'By chance'\ndef rank(url, depth):\n    raise OverflowError('no luck')\n"
+    )
+    with on_the_path(tmp_path, monkeypatch):
+        yield
+
+
+class GopherHole(socketserver.StreamRequestHandler):
+    """Answers a selector by what the server has for it."""
+
+    def handle(self) -> None:
+        selector = self.rfile.readline().rstrip(b"\r\n").decode()
+        self.server.asked.append(selector)
+        self.wfile.write(
+            self.server.items.get(selector, "3There is no such item.\t\t\t\r\n.\r\n").encode()
+        )
+
+
+@pytest.fixture
+def gopher():
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), GopherHole)
+    server.items, server.asked = {}, []
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def pages_of(run: Run) -> dict[str, Page]:
+    return {page.url.url: page for page in Page.objects.filter(url__run=run).select_related("url")}
+
+
+def test_the_example_of_the_documentation_is_installed_and_crawled_with(
+    example, order, work_off, make_site, gopher
+):
+    feed = {"title": "News", "items": [{"url": "/news/long-name"}, {"url": "/b"}, {"title": 1}]}
+    site = make_site(
+        {
+            "/feed": (200, {"Content-Type": "application/feed+json"}, json.dumps(feed)),
+            "/b": "<title>b</title>",
+            "/news/long-name": "<title>long</title>",
+        }
+    )
+    port = gopher.server_address[1]
+    gopher.items |= {
+        "": f"iWelcome\t\t\t\r\n0About us\t/about\t127.0.0.1\t{port}\r\n"
+        f"1More\t/more\t127.0.0.1\t{port}\r\nhFeed\tURL:{site.url}/feed\t127.0.0.1\t70\r\n.\r\n",
+        "/about": "We are here.",
+    }
+    hole = f"gopher://127.0.0.1:{port}"
+
+    crawl = create_crawl(
+        order(f"{hole}", f"{site.url}/feed", order="shortest_first", exact_order=True)
+    )
+    run = work_off(start_run(crawl))
+
+    pages = pages_of(run)
+    assert {url: page.status for url, page in pages.items()} == {
+        f"{hole}/": 200,
+        f"{hole}/0/about": 200,
+        f"{hole}/1/more": 404,
+        f"{site.url}/feed": 200,
+        f"{site.url}/b": 200,
+        f"{site.url}/news/long-name": 200,
+    }
+    assert pages[f"{hole}/0/about"].content_type == "text/plain"
+    assert pages[f"{site.url}/feed"].title == "News"
+    assert site.paths == [
+        "/feed",
+        "/b",
+        "/news/long-name",
+    ]
+    assert sorted(gopher.asked) == ["", "/about", "/more"]
+
+
+def test_addresses_of_another_scheme_have_one_spelling(example):
+    address = read_address("GOPHER://EXAMPLE.org:70/1/a/../b?q#f")
+
+    assert address == ("gopher://example.org/1/b?q", "gopher", "example.org", 70)
+    assert read_address("/0/x", address.url).url == "gopher://example.org/0/x"
+    assert read_address("gopher://example.org:7070").host_key == "example.org:7070"
+    for text in ("gopher:x", "gopher:///x", "gopher://u:p@example.org/", "gopher://a:99999/"):
+        with pytest.raises(BadUrl):
+            read_address(text)
+
+
+def test_a_faulty_package_is_named_everywhere_and_harms_nothing(faulty, db):
+    viewer = browser("viewer")
+    reported = {one["name"]: one for one in viewer.get("/api/v1/health").json()["extensions"]}
+    page = viewer.get("/health/").content.decode()
+
+    assert "its library is missing" in reported["gemini"]["fault"]
+    assert "belongs to another part" in reported["ftp"]["fault"]
+    assert "No module named" in reported["newest_first"]["fault"]
+    assert reported["by_chance"]["fault"] == ""
+    assert "its library is missing" in page
+    assert len(warnings()) == 4
+    assert read_address("ftp://a.test/").port == 21
+    assert (rank_by("by_chance", "https://a.test/", 3), rank_by("gone", "", 2)) == (3.0, 2.0)
+
+
+def test_orders_that_need_a_faulty_package_are_refused_with_the_remedy(faulty, order):
+    with pytest.raises(BadOrder) as refusal:
+        create_crawl(order("gemini://127.0.0.1/", order="newest_first"))
+
+    for field in ("seeds", "order"):
+        assert "faulty 0.1 is not available" in refusal.value.errors[field]
+        assert "install the package on every machine" in refusal.value.errors[field]
+
+
+def test_a_crawl_whose_package_is_gone_neither_starts_nor_harms_a_worker(
+    order, work_off, make_site
+):
+    site = make_site({"/": "x"})
+    crawl = create_crawl(order(f"{site.url}/"))
+    run = start_run(crawl)
+    CrawlJob.objects.update(visit_order="newest_first", seeds=["gemini://127.0.0.1/"])
+
+    paused = work_off(run, until=lambda run: run.state == "paused")
+
+    assert "no installed package adds it" in paused.trouble
+    assert site.paths == []
+    Run.objects.update(state="stopped")
+    with pytest.raises(WrongState, match="no installed package adds it"):
+        start_run(CrawlJob.objects.get())

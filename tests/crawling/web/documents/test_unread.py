@@ -126,7 +126,7 @@ def test_what_it_took_is_free_before_its_failure_is_logged(monkeypatch, caplog):
         return True
 
     trees, is_free = [], []
-    monkeypatch.setattr("crawling.web.documents.registry.READERS", {"text/plain": runs_out})
+    monkeypatch.setitem(readers(), "text/plain", runs_out)
     monkeypatch.setattr("crawling.web.documents.registry.logger.filters", [note])
     why(b"x", "text/plain")
 

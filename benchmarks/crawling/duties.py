@@ -35,11 +35,11 @@ SELECT id, 1, true, %(state)s, '', '', %(judged_by)s, now(), CASE WHEN %(ended)s
 FROM crawling_crawljob WHERE starts_with(name, %(kind)s)
 """
 PROCESSES = """
-INSERT INTO allocation_process (pool_id, label, run_ref, max_claim, allocated, state, stage,
+INSERT INTO allocation_process (pool_id, label, run_ref, max_claim, allocated, state,
     priority, epoch, worker, is_waiting)
 SELECT %(pool)s, c.name, 'run/' || r.id || '/0', %(maximum)s,
     array_fill(0, ARRAY[cardinality(%(maximum)s)]),
-    CASE WHEN %(ended)s THEN 'finished' ELSE 'active' END, '', 0,
+    CASE WHEN %(ended)s THEN 'finished' ELSE 'active' END, 0,
     CASE WHEN %(ended)s THEN 1 ELSE 0 END, '', NOT %(ended)s
 FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
 WHERE starts_with(c.name, %(kind)s)
@@ -84,8 +84,9 @@ INSERT INTO allocation_outbox (kind, pool_id, process_id, epoch, sent_at)
 SELECT 'start', %(pool)s, id, 1, now() FROM allocation_process WHERE state = 'finished'
 """
 SHIFTS = """
-INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, fetch_threads)
-SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]'
+INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, fetch_threads,
+    used)
+SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]', '{}'
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE r.state = 'finished'
 """

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from enum import Enum
 from importlib import import_module
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -28,57 +30,78 @@ from crawling.runs.pools import capacity_of, crawl_pools, default_pool
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.scheduler.due_runs import DUE, LET_GO, STAYING, UNREGISTERED, UNSETTLED
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-#: a duty that finds much to do goes on in its next turn: other duties wait meanwhile
-AT_A_TIME_SECONDS = 0.5
+#: a duty that finds much to do goes on in its next turn, since other duties wait meanwhile
+AT_A_TIME_SECONDS = 0.05
 
 
-def start_due_crawls() -> None:
+class Progress(Enum):
+    """What a duty returns that may leave something for its next turn."""
+
+    DONE = "nothing is left"
+    UNFINISHED = "its next turn is due at once"
+
+
+def start_due_crawls() -> Progress:
     """Ask the pool for the shifts that are due and not asked for."""
-    for process_id in _some(DUE):
-        ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=process_id))
+    return for_each(
+        _found(DUE),
+        lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
+    )
 
 
-def settle_leftovers() -> None:
+def settle_leftovers() -> Progress:
     """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
-    for run_id in _some(UNREGISTERED):
-        enroll(Run.objects.get(pk=run_id))
-    for run_id in _some(UNSETTLED):
-        settle_run(run_id)
-    for run_id in _some(STAYING):
-        leave_bank(Run.objects.get(pk=run_id))
+    steps: tuple[tuple[str, Callable[[int], object]], ...] = (
+        (UNREGISTERED, lambda run_id: enroll(Run.objects.get(pk=run_id))),
+        (UNSETTLED, settle_run),
+        (STAYING, lambda run_id: leave_bank(Run.objects.get(pk=run_id))),
+    )
+    for query, settle in steps:
+        if for_each(_found(query), settle) is Progress.UNFINISHED:
+            return Progress.UNFINISHED
     # A dying shift may have had its slot still when its run ended.
     for run_id in ArchiveFile.objects.filter(
         sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES
     ).values_list("run", flat=True):
         seal_all(run_id)
+    return Progress.DONE
 
 
-def enroll_anew() -> None:
+def enroll_anew() -> Progress:
     """Register runs again that went on while their end was still being reported to the pool."""
-    for run_id in _some(LET_GO):
-        enroll(Run.objects.get(pk=run_id))
+    return for_each(_found(LET_GO), lambda run_id: enroll(Run.objects.get(pk=run_id)))
 
 
-def _some(query: str) -> Iterator[int]:
-    """The ids that a query finds, as far as there is time; what is not done is found again."""
-    until = time.monotonic() + AT_A_TIME_SECONDS
+def for_each(
+    found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
+) -> Progress:
+    """Do it for each of these, as far as there is time; what is not done is to be found again."""
+    until = time.monotonic() + seconds
+    for number, one in enumerate(found, 1):
+        do(one)
+        if time.monotonic() > until and number < len(found):
+            return Progress.UNFINISHED
+    return Progress.DONE
+
+
+def _found(query: str) -> list[int]:
+    """The ids that a query finds."""
     with connection.cursor() as cursor:
         cursor.execute(query, {"soon": SOON_SECONDS, "gate": gate_is_wanted()})
-        found = [row[0] for row in cursor.fetchall()]
-    for one in found:
-        yield one
-        if time.monotonic() > until:
-            return
+        return [row[0] for row in cursor.fetchall()]
 
 
-def rank_anew() -> None:
+def rank_anew() -> Progress:
     """Go on ranking the waiting URLs of runs whose weights were edited."""
     until = time.monotonic() + AT_A_TIME_SECONDS
     for run_id in Reranking.objects.order_by("run").values_list("run", flat=True):
-        while time.monotonic() < until and rank_some(run_id):
-            pass
+        while rank_some(run_id):
+            if time.monotonic() > until:
+                return Progress.UNFINISHED
+    return Progress.DONE
 
 
 def forget_cold_pages() -> None:

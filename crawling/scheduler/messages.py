@@ -4,6 +4,7 @@ becomes a job, a lost shift is closed, due alerts wake their worker.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from datetime import timedelta
 
@@ -34,6 +35,7 @@ from crawling.rq_jobs import (
 from crawling.runs.grants import RUN_REF
 from crawling.runs.lost_shifts import shift_was_reaped
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
+from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -44,28 +46,33 @@ ALERT_JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
 
 
-def deliver_starts() -> int:
-    """Make jobs of granted starts, waiting for no lock."""
-    return deliver([OutboxKind.START])
+def deliver_starts() -> Progress:
+    """Make jobs of granted starts, waiting for no lock, as far as there is time."""
+    return deliver([OutboxKind.START], seconds=AT_A_TIME_SECONDS)
 
 
-def deliver_other_messages() -> int:
-    """Close lost shifts, serve those whom a release left over; both may have to wait for locks."""
-    return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
+def deliver_other_messages() -> None:
+    """Close lost shifts, serve those whom a release left over.
+
+    Both may have to wait for locks, and the others must not wait for one that does: so this takes
+    as long as it takes."""
+    deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
 
 
-def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
-    """Deliver what is undelivered of these kinds, each message at least once; returns how many.
+def deliver(
+    kinds: Collection[OutboxKind] = tuple(OutboxKind), *, seconds: float = math.inf
+) -> Progress:
+    """Deliver what is undelivered of these kinds, each message at least once.
 
     What fails stays to be delivered, and others do not wait for it: not those behind it, and not
     those of other runs for a lock that its run waits for. Raises the first failure at the end.
     """
-    messages = unsent_outbox(limit=100, kinds=kinds)
     failures: dict[str, Exception] = {}
-    for message in messages:
+
+    def deliver_one(message: OutboxMessage) -> None:
         run = message.run_ref.rpartition("/")[0]
         if run in failures:
-            continue
+            return
         try:
             _deliver(message)
             mark_sent(ids=[message.id])
@@ -74,9 +81,11 @@ def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
         # Whatever is wrong with one message, the others go first; it is raised below.
         except Exception as error:
             failures[run] = error
+
+    progress = for_each(unsent_outbox(limit=100, kinds=kinds), deliver_one, seconds=seconds)
     if failures:
         raise next(iter(failures.values()))
-    return len(messages)
+    return progress
 
 
 def _deliver(message: OutboxMessage) -> None:

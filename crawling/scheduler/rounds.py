@@ -35,6 +35,7 @@ from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
+    Progress,
     count_workers,
     delete_expired_rows,
     enroll_anew,
@@ -118,8 +119,8 @@ def run_scheduler(ending: threading.Event) -> None:
             try:
                 if leadership.is_held():
                     leads.set()
-                    make_round(delivery, time.monotonic())
-                    leadership.wait(FLOOR_SECONDS)
+                    if make_round(delivery, time.monotonic()) is Progress.DONE:
+                        leadership.wait(FLOOR_SECONDS)
                 else:
                     leads.clear()
                     ending.wait(5 * FLOOR_SECONDS)
@@ -138,23 +139,27 @@ def _do_duties(leads: threading.Event, ending: threading.Event) -> None:
     rounds = duties()
     try:
         while not ending.is_set():
+            progress = Progress.DONE
             if leads.is_set():
-                make_round(rounds, time.monotonic())
-            ending.wait(FLOOR_SECONDS)
+                progress = make_round(rounds, time.monotonic())
+            # what stays due must not keep a processor busy
+            ending.wait(FLOOR_SECONDS / (10 if progress is Progress.UNFINISHED else 1))
     finally:
         ending.set()
         connections.close_all()
 
 
-def make_round(rounds: list[Duty], now: float) -> None:
+def make_round(rounds: list[Duty], now: float) -> Progress:
     """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
+    progress = Progress.DONE
     for duty in rounds:
         if duty.due_at > now:
             continue
         duty.due_at = now + duty.every_seconds
         began = time.monotonic()
         try:
-            duty.do()
+            if duty.do() is Progress.UNFINISHED:
+                duty.due_at, progress = now, Progress.UNFINISHED
         except PASSING as error:
             logger.warning(
                 "a duty of the scheduler failed",
@@ -165,3 +170,4 @@ def make_round(rounds: list[Duty], now: float) -> None:
         if took > SLOW_SECONDS:
             told = {"duty": duty.do.__name__, "milliseconds": round(1000 * took)}
             logger.info("a duty of the scheduler was slow", extra=told)
+    return progress

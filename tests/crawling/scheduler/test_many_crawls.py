@@ -24,9 +24,10 @@ from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.manual_order import handle_urls
 from crawling.runs.shift_lifecycle import begin_shift
-from crawling.scheduler.duties import settle_leftovers
-from crawling.scheduler.messages import deliver, deliver_other_messages
-from crawling.scheduler.rounds import duties, run_scheduler
+from crawling.scheduler import messages
+from crawling.scheduler.duties import Progress, settle_leftovers
+from crawling.scheduler.messages import deliver, deliver_other_messages, deliver_starts
+from crawling.scheduler.rounds import Duty, duties, make_round, run_scheduler
 from tests.races.conftest import rival
 from tests.stack import wait_until
 
@@ -80,6 +81,19 @@ def test_a_round_takes_as_many_statements_however_many_wait(one_worker, start, q
 
     assert Request.objects.filter(state="waiting").count() == 11
     assert statements_of_a_round() == few
+
+
+def test_a_duty_that_would_take_long_goes_on_in_its_next_turn_which_is_due_at_once(
+    start, queue, monkeypatch
+):
+    monkeypatch.setattr(messages, "AT_A_TIME_SECONDS", 0)
+    start(2)
+    delivery = [Duty(deliver_starts, 60.0)]
+
+    assert make_round(delivery, 1.0) is Progress.UNFINISHED
+    assert len(queue.jobs) == 1
+    assert make_round(delivery, 1.0) is Progress.DONE
+    assert len(queue.jobs) == 2
 
 
 @contextmanager

@@ -112,7 +112,8 @@ def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monke
         with pytest.raises(ConnectionError):
             deliver()
 
-    assert deliver() == 1
+    deliver()
+
     assert len(queue.jobs) == 1
 
 

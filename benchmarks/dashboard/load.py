@@ -129,7 +129,7 @@ def fill(size: Size) -> Filled:
     from django.db import connection
 
     from allocation.services.use import KEPT
-    from crawling.housekeeping.minute_totals import total_minutes
+    from crawling.frontier.run_counts import total_minutes
 
     live = _live_crawls(size.live)
     runs = [run.pk for run in live]

@@ -40,13 +40,13 @@ from benchmarks.dnscache.server import name_server
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.default_pool import default_classes
 from crawling.errors import WrongState
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.types import UrlOutcome
 from crawling.installation import set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Url
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.stages import UnreadAnswer, step
 from crawling.pipeline.visit import Visit
-from crawling.preresolver.machine_lock import SEAT_LOCK
+from crawling.preresolver.slots import SEAT_LOCK
 from crawling.runs.steering import stop
 from crawling.scheduler.duties import start_due_crawls
 from crawling.shift import fetch_threads, host_leases

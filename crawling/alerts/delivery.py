@@ -1,25 +1,38 @@
-"""Send due alerts to listeners, and retry those that failed.
+"""Send due alerts to listeners, by webhook (signed, to a permitted address) or by e-mail (through
+the mail server of MAIL_URL), and retry those that failed.
 
 No transaction is open during a request.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import time
 from collections.abc import Collection
 from datetime import timedelta
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
 from django.db import connections, transaction
 from django.utils import timezone
+from requests.exceptions import RequestException
 
-from crawling.alerts.mail import mail
-from crawling.alerts.webhooks import ANSWER_BYTES, ANSWER_SECONDS, post
-from crawling.alerts.wording import is_mailbox, try_again_at
+from crawling.alerts.wording import body_of, is_mailbox, letter, mailbox, signature, try_again_at
 from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
+from crawling.installation import allowed_networks, identity
 from crawling.models import Delivery
-from crawling.web.fetch.adapter import PinnedSession
+from crawling.sealed_text import SealBroken
+from crawling.web.addresses import read_address
+from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
 from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.transfer_errors import why_not
+from crawling.web.vetting import vet
+from dnscache.resolver import resolve
 
+ANSWER_SECONDS = 10.0
+ANSWER_BYTES = 64 * 1024
 logger = logging.getLogger(__name__)
 
 #: time that a sender has for a delivery; after it another may take the delivery
@@ -28,6 +41,94 @@ TAKEN_FOR = timedelta(minutes=2)
 ROUND = 50
 #: deliveries that are kept for each listener
 KEPT = 1000
+
+
+def mail(delivery: Delivery) -> tuple[str, bool]:
+    """A sentence, and whether the mail server has taken it.
+
+    A second attempt has the same Message-ID, so that readers see one.
+    """
+    if not settings.EMAIL_HOST:
+        return "Not sent: no mail server is set (MAIL_URL).", False
+    to = mailbox(delivery.listener.url)
+    subject, text = letter(json.loads(delivery.body))
+    host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
+    headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
+    try:
+        with get_connection() as connection:
+            EmailMessage(subject, text, to=[to], headers=headers, connection=connection).send()
+    except SMTPRecipientsRefused as error:
+        refusals = "; ".join(
+            f"{code} {_text(answer)}" for code, answer in error.recipients.values()
+        )
+        return f"Refused by the mail server: {refusals}", False
+    except SMTPResponseException as error:
+        return f"Refused by the mail server: {error.smtp_code} {_text(error.smtp_error)}", False
+    except (SMTPException, OSError) as error:
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be "
+            f"used ({error}).",
+            False,
+        )
+    except ValueError:  # smtplib's own exception; its text would contain a part of the password
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; "
+            "give MAIL_URL such a user and password.",
+            False,
+        )
+    return "Taken by the mail server.", True
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+
+
+def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[str, bool]:
+    """A sentence, and whether it has arrived.
+
+    Redirects are not followed: what is signed is meant for one address. line: what is sent and
+    received keeps to it.
+    """
+    address = read_address(delivery.listener.url)
+    resolution = resolve(address.hostname)
+    vetted = vet(
+        resolution.addresses,
+        address.port,
+        allowed=allowed_networks(),
+        forbidden=settings.OWN_SERVICES,
+    )
+    if not vetted.permitted:
+        return f"Not sent: {vetted.reason}.", False
+    try:
+        secret = delivery.listener.secret
+    except SealBroken as error:
+        return f"Not sent: {error}", False
+    body = body_of(delivery.listener.message_format, delivery.body)
+    timestamp = int(timezone.now().timestamp())
+    headers = {
+        "User-Agent": identity().user_agent,
+        "Content-Type": "application/json",
+        "X-Crawlsite-Event": delivery.event,
+        "X-Crawlsite-Delivery": str(delivery.pk),
+        "X-Crawlsite-Timestamp": str(timestamp),
+        "X-Crawlsite-Signature": signature(secret, timestamp, body),
+    }
+    target = vetted.permitted[0]
+    try:
+        request = PinnedRequest(
+            address.url,
+            address=target,
+            headers=headers,
+            method="POST",
+            body=body,
+            # the rate of webhooks, in both directions: only this delivery waits
+            received=lambda count: time.sleep(line.take(count)),
+        )
+        time.sleep(line.take(len(body)))
+        with session.send(request) as response:
+            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
+    except RequestException as error:
+        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False
 
 
 def send_due_deliveries() -> int:

@@ -1,27 +1,116 @@
-"""The events of alerts, their words, their signature, and the times of retries."""
+"""The events of alerts, their words, the bodies that they are sent in, their signature, and the
+times of retries. Pure.
+
+Bodies are the facts as JSON, or a message for a chat: Slack's incoming webhooks take `text`, Teams'
+workflows an adaptive card, and Matrix's generic webhooks (matrix-hookshot) `text` with `html`
+beside it.
+"""
 
 from __future__ import annotations
 
 import hmac
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
+from html import escape
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from crawling.alerts.message_formats import MessageFormat, subject_of
 from crawling.orders.fields import ONE_LINE
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import WEB, BadUrl, read_address
 
+Facts = Mapping[str, Any]
+#: what Slack reads as markup, and its escapes
+SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 #: how long to wait after the first failure, the second, ...; after the last a delivery is given up
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 
 #: one address as SMTP takes it unquoted; what else it may be is for the mail server to say
 MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
+
+
+class MessageFormat(StrEnum):
+    """Of a webhook's body."""
+
+    JSON = "json"
+    SLACK = "slack"
+    TEAMS = "teams"
+    MATRIX = "matrix"
+
+
+def body_of(format_: str, facts_json: str) -> bytes:
+    """The body for a delivery. Facts as JSON stay as they are, byte for byte."""
+    shape = SHAPES.get(MessageFormat(format_))
+    if shape is None:
+        return facts_json.encode()
+    return json.dumps(shape(json.loads(facts_json)), ensure_ascii=False).encode()
+
+
+def subject_of(facts: Facts) -> str:
+    """One line: what happened, and to what."""
+    what = str(facts["name"])
+    if "run" in facts:
+        what += f", run {facts['run']}"
+    elif "pool" in facts:
+        what = f"pool {what}"
+    return " ".join(f"{facts['event']}: {what}".split())
+
+
+def slack_message(facts: Facts) -> dict[str, Any]:
+    """Bold subject, the sentence, and a link to the page. Names cannot add markup or mentions."""
+    lines = [f"*{_slack(subject_of(facts))}*", _slack(facts["sentence"])]
+    if "page" in facts:
+        lines.append(f"<{_slack(facts['page'])}|Open the page>")
+    return {"text": "\n".join(lines)}
+
+
+def teams_message(facts: Facts) -> dict[str, Any]:
+    """One adaptive card, whose texts are plain runs, in which nothing is markup."""
+    card: dict[str, Any] = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": [
+            _teams_text(subject_of(facts), weight="Bolder"),
+            _teams_text(str(facts["sentence"])),
+        ],
+    }
+    if "page" in facts:
+        card["actions"] = [
+            {"type": "Action.OpenUrl", "title": "Open the page", "url": facts["page"]}
+        ]
+    content_type = "application/vnd.microsoft.card.adaptive"
+    return {"type": "message", "attachments": [{"contentType": content_type, "content": card}]}
+
+
+def matrix_message(facts: Facts) -> dict[str, Any]:
+    """The same twice, for clients that show HTML and for those that do not."""
+    subject, sentence = subject_of(facts), str(facts["sentence"])
+    text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
+    if "page" in facts:
+        text.append(facts["page"])
+        html += f'<br><a href="{escape(facts["page"])}">Open the page</a>'
+    return {"text": "\n".join(text), "html": html}
+
+
+def _slack(text: str) -> str:
+    return text.translate(SLACK_ESCAPES)
+
+
+def _teams_text(text: str, **style: str) -> dict[str, Any]:
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **style}]}
+
+
+SHAPES: Mapping[MessageFormat, Callable[[Facts], dict[str, Any]]] = {
+    MessageFormat.SLACK: slack_message,
+    MessageFormat.TEAMS: teams_message,
+    MessageFormat.MATRIX: matrix_message,
+}
 
 
 class AlertEvent(StrEnum):

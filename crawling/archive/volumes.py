@@ -21,7 +21,7 @@ from crawling.archive.records import (
     record_id,
 )
 from crawling.frontier.admit.crawl_rules import OBEYED
-from crawling.frontier.outcomes import ArchiveLocation, CapturedExchange, ServerAnswer
+from crawling.frontier.types import ArchiveLocation, CapturedExchange, ServerAnswer
 from crawling.process.memory_limit import await_free_memory
 from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 

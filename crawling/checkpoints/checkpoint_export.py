@@ -14,11 +14,11 @@ from django.db import connection, transaction
 
 from crawling.archive.adoption import FILES
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
-from crawling.crawls.clones import order_of
+from crawling.crawls.creation import order_of
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
+from crawling.frontier.run_counts import counts_of
 from crawling.models import ArchiveFile, Run
-from crawling.runs.counts import counts_of
 
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 

@@ -1,10 +1,13 @@
-"""Make crawls and start runs of them."""
+"""Make crawls, also like another one, and once however often a program sends its request; and start
+runs of them.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import count
 from typing import Any
 
 from django.conf import settings
@@ -16,9 +19,10 @@ from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
 from crawling.crawls.extensions import missing_parts
-from crawling.crawls.fetching_section import column_of
+from crawling.crawls.fetching_section import column_of, fetching_of, shown
 from crawling.crawls.seed_checks import seed_errors
-from crawling.errors import BadOrder, TooManyWait, WrongState
+from crawling.crawls.tags import set_tags
+from crawling.errors import BadOrder, KeyReused, TooManyWait, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.host_placement import serving_numbers
@@ -34,6 +38,8 @@ from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.pools import capacity_of, default_pool, pool_named, share_limits
 from crawling.web.addresses import BadUrl, canonical_address, read_address
+
+LONGEST_NAME = 100
 
 
 def check_order(
@@ -243,3 +249,71 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
         notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
         count_seeds(run.pk, schedule_urls(locked, seeds, numbers=serving_numbers(run.pk)))
     return run
+
+
+def order_of(crawl: CrawlJob) -> dict[str, Any]:
+    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets
+    masked."""
+    order = {name: getattr(crawl, name) for name in COLUMNS}
+    order |= {"order": crawl.visit_order, "claim": dict(crawl.claim), **shown(crawl)}
+    for column, part in PARTS.items():
+        # an order may be older than a field of its part
+        order |= part().model_dump() | getattr(crawl, column)
+    return order
+
+
+def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
+    """Make a draft of the same order with its secrets and tags, checked as it stands today.
+
+    Raises BadOrder and SealBroken.
+    """
+    copy = create_crawl(
+        {
+            **order_of(crawl),
+            **fetching_of(crawl).model_dump(),
+            "name": name or _free_name(crawl.name),
+        },
+        by=by,
+    )
+    return set_tags(copy, crawl.tags, by=by)
+
+
+def _free_name(name: str) -> str:
+    """`NAME copy`, or with the first number that is free; cut where it would be too long."""
+    stem = name[: LONGEST_NAME - len(" copy 9999")]
+    taken = set(
+        CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True)
+    )
+    copies = (f"{stem} copy" if number == 1 else f"{stem} copy {number}" for number in count(1))
+    return next(copy for copy in copies if copy not in taken)
+
+
+def create_idempotently(
+    fields: Mapping[str, Any], *, by: User, idempotency_key: str
+) -> tuple[CrawlJob, bool]:
+    """Create a crawl, or return the one that this user's request of that key has made; the second
+    value is true for a new one.
+
+    Raises KeyReused if that request asked for something else, and what `create_crawl` raises.
+    Without a key, always a new one.
+    """
+    if made := _made(fields, by, idempotency_key):
+        return made, False
+    try:
+        return create_crawl(fields, by=by, idempotency_key=idempotency_key), True
+    except (BadOrder, IntegrityError):
+        # The same request may have come twice at once: then the other has taken the name, or the
+        # key.
+        if made := _made(fields, by, idempotency_key):
+            return made, False
+        raise
+
+
+def _made(fields: Mapping[str, Any], by: User, key: str) -> CrawlJob | None:
+    made = CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
+    if made and made.idempotency_digest != digest_of(fields):
+        raise KeyReused(
+            f"The key {key!r} has made crawl {made.pk} from another order; a new order needs a "
+            "new key."
+        )
+    return made

@@ -11,13 +11,12 @@ from django.db import IntegrityError, connection, transaction
 
 from allocation.wording import whole_number
 from crawling.audit import note
-from crawling.crawls.clones import order_of
-from crawling.crawls.creation import is_taken, login_errors, name_is_taken, team_errors
+from crawling.crawls.creation import is_taken, login_errors, name_is_taken, order_of, team_errors
 from crawling.crawls.fetching_section import change_asking, fetching_of, unmasked
 from crawling.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.frontier.admit.crawl_rules import rules_key
-from crawling.frontier.change.rank_update import begin_reranking, rank_some
+from crawling.frontier.change.rejudgement import begin_reranking, rank_some
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES

@@ -10,8 +10,7 @@ from django.db import IntegrityError, transaction
 from pydantic import TypeAdapter, ValidationError
 
 from crawling.audit import note
-from crawling.crawls.clones import order_of
-from crawling.crawls.creation import create_crawl, row_of
+from crawling.crawls.creation import create_crawl, order_of, row_of
 from crawling.crawls.deleted_items import keep_deleted
 from crawling.crawls.tags import set_tags
 from crawling.errors import BadOrder

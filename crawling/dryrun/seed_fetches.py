@@ -33,8 +33,8 @@ from crawling.dryrun.seed_fetch_results import (
     too_late,
 )
 from crawling.errors import BadOrder
-from crawling.frontier.borrowed_hosts import BorrowedHost, borrow_hosts, return_host
-from crawling.frontier.robots_store import known_robots
+from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
+from crawling.frontier.host_state import known_robots
 from crawling.installation import dial_policy, identity, proxy_of
 from crawling.models import Inquiry, InquiryKind
 from crawling.orders.order import CrawlOrder, read_order

@@ -1,5 +1,5 @@
 """The clocks of addresses: hosts that are served at one address take turns there, whichever crawl
-asks for them.
+asks for them. And hosts for a moment, for fetches that belong to no run: held by their time alone.
 
 A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be
 given back when a shift is lost.
@@ -7,9 +7,14 @@ given back when a shift is lost.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
+
+from crawling.frontier.bulk_insert import add_hosts
 
 #: turns are given out so far ahead; beyond it the caller asks again later
 AHEAD_SECONDS = 10.0
@@ -30,6 +35,28 @@ UNTIL_TURNS = (
 
 #: a clock that was not read for an hour has no meaning any more
 FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
+#: A host that is being leased at this moment is passed over, never waited for. Until it is returned
+#: no other shift gets it; if this process dies, the host is free when the time is over.
+BORROW = """
+WITH free AS (
+    SELECT id, due_at FROM crawling_host
+    WHERE name = ANY(%(names)s) AND shift_id IS NULL
+        AND due_at <= clock_timestamp() + make_interval(secs => %(soon)s)
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE crawling_host h SET due_at = greatest(free.due_at,
+    clock_timestamp()) + make_interval(secs => %(seconds)s)
+FROM free WHERE h.id = free.id
+RETURNING h.name, greatest(0, extract(epoch FROM free.due_at - clock_timestamp()))::float8, h.due_at
+"""
+
+#: a shift that leased the host meanwhile has waited for our time to pass, and keeps a clock of its
+#: own
+RETURN = """
+UPDATE crawling_host SET due_at = clock_timestamp() +
+    make_interval(secs => greatest(%s, delay_seconds))
+WHERE name = %s AND shift_id IS NULL AND due_at = %s
+"""
 
 
 class AddressTurn(NamedTuple):
@@ -57,3 +84,30 @@ def forget_clocks() -> int:
     with connection.cursor() as cursor:
         cursor.execute(FORGET)
         return int(cursor.rowcount)
+
+
+@dataclass(frozen=True, slots=True)
+class BorrowedHost:
+    """A host that this process alone has for some time."""
+
+    name: str
+    #: until it may be fetched from
+    wait_seconds: float
+    #: when the time ends
+    until: datetime
+
+
+def borrow_hosts(
+    names: Collection[str], *, soon_seconds: float, seconds: float
+) -> dict[str, BorrowedHost]:
+    """Reserve these hosts for so long; hosts that are leased, or not free soon, are left out."""
+    with connection.cursor() as cursor:
+        add_hosts(cursor, sorted(names))
+        cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})
+        return {row[0]: BorrowedHost(*row) for row in cursor.fetchall()}
+
+
+def return_host(host: BorrowedHost, delay_seconds: float) -> None:
+    """Let the host go; it rests for the delay first, or for its own if that is longer."""
+    with connection.cursor() as cursor:
+        cursor.execute(RETURN, [delay_seconds, host.name, host.until])

@@ -1,15 +1,17 @@
-"""The counts of a run, kept with every batch, so that no page ever has to count URLs."""
+"""The counts of runs, in rows that are added to and summed up: of each run, and of all crawls in
+each minute, so that a chart of a day need not read every process's counts.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
 
 
@@ -171,3 +173,56 @@ def count_seeds(run_id: int, discovered: int) -> None:
 def sum_up(cursor: CursorWrapper, run_id: int) -> None:
     """Make the totals of a run whose counts by minute came from elsewhere."""
     cursor.execute(SUM_UP, [run_id])
+
+
+NAMES = (*COUNTED, "queued", "in_process")
+COUNTS = f"""
+SELECT run.id, {", ".join(f"coalesce(total.{name}, 0)" for name in COUNTED)},
+    coalesce(waiting.n, 0)::bigint, coalesce(working.n, 0)
+FROM unnest(%(runs)s::bigint[]) AS run (id)
+LEFT JOIN crawling_runtotal total ON total.run_id = run.id
+LEFT JOIN (
+    SELECT run_id, sum(queued) AS n FROM crawling_hostqueue
+    WHERE run_id = ANY(%(runs)s) AND queued > 0 GROUP BY run_id) waiting ON waiting.run_id = run.id
+LEFT JOIN (
+    SELECT run_id, count(*) AS n FROM crawling_url
+    WHERE run_id = ANY(%(runs)s) AND shift_id IS NOT NULL AND state = '{UrlState.IN_PROCESS}'
+    GROUP BY run_id) working ON working.run_id = run.id
+"""  # noqa: S608  # names of columns and a constant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCounts(FetchCounts):
+    """discovered = queued + in_process + succeeded + failed + excluded + quarantined."""
+
+    queued: int = 0
+    in_process: int = 0
+
+
+def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
+    """The counts of each of these runs, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, {"runs": list(run_ids)})
+        rows = cursor.fetchall()
+    return {run: RunCounts(**dict(zip(NAMES, counts, strict=True))) for run, *counts in rows}
+
+
+#: A minute is summed up once it is this long over, and again until the next few are: a batch
+#: commits late where the machine is busy. What charts reach back to is a day.
+SUM_UP_MINUTES = f"""
+INSERT INTO crawling_minutetotal (minute, {", ".join(CHARTED)})
+SELECT minute, {sums_of(CHARTED)} FROM crawling_runcount
+WHERE minute >= greatest((SELECT max(minute) FROM crawling_minutetotal) - interval '5 minutes',
+    now() - interval '25 hours')
+    AND minute < date_trunc('minute', now()) - interval '2 minutes'
+GROUP BY minute
+ON CONFLICT (minute) DO UPDATE
+SET {", ".join(f"{name} = excluded.{name}" for name in CHARTED)}
+"""  # noqa: S608  # constants
+FORGET = "DELETE FROM crawling_minutetotal WHERE minute < now() - interval '25 hours'"
+
+
+def total_minutes() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(SUM_UP_MINUTES)
+        cursor.execute(FORGET)

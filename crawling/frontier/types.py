@@ -1,12 +1,20 @@
-"""Links on their way into a run's frontier, and those that a rule kept out of it."""
+"""Links on their way into a run's frontier, those that a rule kept out of it, and what became of
+one try at a URL, from the fetch through the archive to the rows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from crawling.models import UrlState
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import Pattern
 from crawling.web.addresses import Address
+from crawling.web.exchanges import Exchange
+
+Digest = bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +51,107 @@ class Refusal:
     #: id of the URL row of the page that it was met on
     via: int | None
     links: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """The stored facts of a document's content."""
+
+    charset: str = ""
+    title: str = ""
+    author: str = ""
+    description: str = ""
+    #: the beginning of its text
+    abstract: str = ""
+    language: str = ""
+    canonical: str = ""
+    #: how many it has
+    links: int = 0
+    simhash: int | None = None
+    needs_browser: bool = False
+    #: why it was not read
+    unread: str = ""
+    #: names and values that the order's rules took out of it
+    extracted: Sequence[tuple[str, str]] = ()
+
+
+NO_SUMMARY = DocumentSummary()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """What a server answered; becomes the page's row, whose fields say what each is."""
+
+    status: int
+    final_url: str
+    content_type: str
+    bytes: int
+    fingerprint: int
+    address: str
+    fetch_seconds: float
+    fetched_at: datetime
+    #: b"" where the content counts for nothing, as an error's
+    digest: Digest = b""
+    summary: DocumentSummary = NO_SUMMARY
+    last_modified: datetime | None = None
+    expires_at: datetime | None = None
+    etag: str = ""
+    unchanged_since: int | None = None
+    #: of the page's URL
+    pattern: Pattern | None = None
+    reused_from: int | None = None
+    is_personal: bool = False
+
+    @property
+    def received_bytes(self) -> int:
+        """The bytes of the document on the wire: nothing of one that is as it was."""
+        return 0 if self.unchanged_since else self.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UrlOutcome:
+    """What became of one try at a URL."""
+
+    url_id: int
+    state: UrlState
+    status: int
+    error: str = ""
+    #: if set, it goes back to the queue, and is not tried again before then
+    retry_seconds: float | None = None
+    answer: ServerAnswer | None = None
+    links: Sequence[Candidate] = field(default_factory=tuple)
+    refusals: Sequence[Refusal] = ()
+    captured: CapturedExchange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLocation:
+    """Where the archive has it: the record's file, offset and length there."""
+
+    file_id: int
+    offset: int
+    length: int
+    payload_sha256: bytes
+    #: the payload is in another record
+    is_revisit: bool
+
+
+@dataclass(eq=False, slots=True)
+class CapturedExchange:
+    """An exchange and further facts for the archive."""
+
+    url: str
+    #: None where it is no link's end
+    depth: int | None
+    attempts: int
+    exchange: Exchange
+    #: id of the earlier page whose document the server says is still right
+    unchanged_since: int | None = None
+    #: whether a page's row will point at it; at a robots.txt none does
+    has_page: bool = True
+    #: all that the document leads to, followed or not
+    outlinks: Sequence[str] = ()
+    #: the payload's, where it is known already
+    sha256: bytes = b""
+    #: set once it is kept
+    place: ArchiveLocation | None = None

@@ -1,6 +1,6 @@
 """Listeners, deliveries, and notices of lasting states.
 
-Written by modules of `crawling.alerts`; notices by `crawling.alerts.ongoing_alerts` only.
+Written by modules of `crawling.alerts`; notices by `crawling.alerts.notify` only.
 """
 
 from __future__ import annotations

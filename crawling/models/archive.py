@@ -2,7 +2,7 @@
 
 Files are written by `crawling.archive`, but for `committed_length`, which `crawling.frontier`
 writes with the pages; checkpoints by `crawling.checkpoints.checkpoint_store`; samples of the disk
-by `crawling.housekeeping.disk`, sums by `crawling.housekeeping.minute_totals`.
+by `crawling.housekeeping.disk`, sums by `crawling.frontier.run_counts`.
 """
 
 from __future__ import annotations

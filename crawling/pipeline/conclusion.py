@@ -10,8 +10,14 @@ from hashlib import sha256
 from xxhash import xxh3_64
 
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.outcomes import CapturedExchange, DocumentSummary, ServerAnswer, UrlOutcome
-from crawling.frontier.types import Candidate, Refusal
+from crawling.frontier.types import (
+    Candidate,
+    CapturedExchange,
+    DocumentSummary,
+    Refusal,
+    ServerAnswer,
+    UrlOutcome,
+)
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge
 from crawling.scope.filters import Ruling

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.change.rejudgement import describe_ruling
-from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
-from crawling.frontier.record.page_contents import KnownContents, original_url
+from crawling.frontier.record.page_rows import KnownContents, original_url
+from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client
 from crawling.pipeline.reuse_offers import ReuseOffers

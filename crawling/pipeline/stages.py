@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.types import UrlOutcome
 from crawling.models import UrlState
 from crawling.pipeline.address_rate_limit import acquire_turn
 from crawling.pipeline.conclusion import conclude

@@ -17,8 +17,7 @@ from crawling.errors import CrawlError
 from crawling.frontier.waiting_names import names_due
 from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
-from crawling.preresolver.machine_lock import MachineLock
-from crawling.preresolver.slots import LookupSlots
+from crawling.preresolver.slots import LookupSlots, MachineLock
 from dnscache.cache_reads import CacheReadServer
 from dnscache.lookup_counter import LookupCounter, keep_history
 from dnscache.preresolver.preresolver import (

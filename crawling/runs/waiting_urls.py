@@ -1,19 +1,30 @@
-"""A run's frontier, to be looked through: waiting URLs, host by host in the order of visits, and
-those that were taken out.
+"""A run's frontier, to be looked through and changed by hand: waiting URLs, host by host in the
+order of visits, those that were taken out, and failed ones that are tried again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import F, QuerySet, Sum
+from django.utils import timezone
 
 from allocation.wording import whole_number
-from crawling.frontier.change.manual_order import taken_out
-from crawling.models import Run, Url, UrlState
+from crawling.audit import note
+from crawling.errors import WrongState
+from crawling.frontier.change.manual_order import UrlAction, handle, requeue_failed, taken_out
+from crawling.frontier.run_limits import limit_reached
+from crawling.frontier.run_lock import locked_run
+from crawling.models import CrawlJob, Run, Url, UrlState
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.run_log import write
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.shift_lifecycle import settle_run
 from crawling.timed import time_limit
+from crawling.web.statuses import explain
 from serving.requests import asked_text
 
 #: what can be looked through, by the word in the address
@@ -36,6 +47,17 @@ SELECT u.id FROM (
 ) AS u LIMIT %(most)s
 """  # noqa: S608 - the states are constants
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
+#: rows in one transaction: a shift that needs the lock waits no longer than that takes
+BATCH = 2_000
+#: more at once would keep the browser waiting; the answer says that there is more
+MOST = 50_000
+DONE = {
+    UrlAction.FIRST: "sent ahead of all others of the host",
+    UrlAction.USUAL: "left to the crawl's order again",
+    UrlAction.LAST: "sent behind all others of the host",
+    UrlAction.TAKE_OUT: "taken out of the frontier",
+    UrlAction.PUT_BACK: "put back into the frontier",
+}
 
 
 @dataclass(frozen=True)
@@ -136,3 +158,127 @@ def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator
         yield "".join(f"{row.url}\n" for row in rows)
         if after is None:
             return
+
+
+def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
+    """Do it to those of the URLs that it fits; returns how many.
+
+    A crawl at work goes by it with its next claim, and the scheduler asks for a shift if it had
+    none.
+
+    Raises WrongState if the run has ended: nothing of it is fetched any more.
+    """
+    total = 0
+    for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
+        with locked_run(run.pk) as locked:
+            _check(locked)
+            # logged with each batch: the run, or this process, may end before the next
+            if count := handle(locked, deed, some):
+                note(
+                    by,
+                    run.crawl,
+                    f"frontier: {deed.value.replace('_', ' ')}",
+                    {"urls": (count, count)},
+                )
+                write(
+                    run.pk,
+                    f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by "
+                    f"{by or 'the command line'}.",
+                )
+        total += count
+    if deed == UrlAction.TAKE_OUT:
+        settle_run(run.pk)  # nothing may be left, and it may be waiting for resources
+    return total
+
+
+def handle_all(
+    run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None
+) -> tuple[int, bool]:
+    """The same to all that is found, up to MOST; returns how many, and whether there are more.
+
+    Raises SearchTookTooLong, too.
+    """
+    ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
+    return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
+
+
+def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
+    """How many `handle_all` would change at once at most, and whether there are more.
+
+    Raises SearchTookTooLong.
+    """
+    found = len(found_ids(run, replace(wanted, after=None), most=MOST + 1))
+    return min(found, MOST), found > MOST
+
+
+def _check(run: Run) -> None:
+    if run.state in ENDED_STATES:
+        raise WrongState(
+            f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or "
+            "retry what failed."
+        )
+
+
+def retry_failed(
+    crawl: CrawlJob, *, by: User | None = None, status: int | None = None, url_id: int | None = None
+) -> int:
+    """Put the failed URLs of the latest run back into their queues, all, those of one status, or
+    one by its id; returns how many.
+
+    A run that had ended goes on with them and whatever else it had queued; a paused one keeps them
+    until it is resumed. Raises WrongState if it was never started, is stopping, has no such URL, or
+    may not fetch more; then nothing has changed.
+    """
+    latest = crawl.runs.first()
+    if latest is None:
+        raise WrongState(f"{crawl.name} has never been started.")
+    with locked_run(latest.pk) as run:
+        count, done = _requeue(run, by, status, url_id)
+    while done < count:  # what has failed again meanwhile is not tried once more
+        with locked_run(latest.pk) as run:
+            done += requeue_failed(run.pk, status=status) or count
+    if run.state in WORKING_STATES:
+        enroll(run)
+        ask_for_shifts(run)
+    return count
+
+
+def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> tuple[int, int]:
+    """Put the first slice back, and let the run go on; returns how many URLs there are in all, and
+    in it.
+    """
+    if run.state == RunState.STOPPING:
+        raise WrongState(
+            f"{run.crawl.name} is stopping; try its failed URLs again once it has stopped."
+        )
+    which_failed = {"status": status, "pk": url_id}
+    failed = run.urls.filter(
+        state=UrlState.FAILED,
+        **{name: value for name, value in which_failed.items() if value is not None},
+    )
+    count = failed.count()
+    done = requeue_failed(run.pk, status=status, url_id=url_id)
+    if not count:
+        which = "" if status is None else f" with status {status}"
+        raise WrongState(
+            f"{run.crawl.name} has no URL that failed{which}."
+            if url_id is None
+            else "That URL has not failed, or not any more."
+        )
+    if sentence := limit_reached(run):
+        raise WrongState(f"{sentence} Raise that limit, then try again.")
+    note(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
+    cause = "" if status is None else f" ({explain(status)})"
+    told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
+    write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
+    if run.state in ENDED_STATES:
+        run.state, run.reason, run.finished_at = (
+            RunState.QUEUED,
+            "Requesting resources for a shift, to try failed URLs again.",
+            None,
+        )
+        run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
+        run.save(
+            update_fields=["state", "reason", "finished_at", "resumed_at", "aborted_at", "trouble"]
+        )
+    return count, done

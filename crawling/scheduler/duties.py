@@ -19,7 +19,7 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
-from crawling.frontier.change.rank_update import rank_some
+from crawling.frontier.change.rejudgement import rank_some
 from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.waiting_names import gate_is_wanted
 from crawling.models import ArchiveFile, Reranking, Run, RunProcess

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
-from crawling.alerts.ongoing_alerts import raise_ongoing_alerts
+from crawling.alerts.notify import raise_ongoing_alerts
 from crawling.checkpoints.checkpoint_store import ask_for_due
 from crawling.crawls.deleted_items import forget_deleted
 from crawling.crawls.rejudgement import Rejudger
@@ -26,9 +26,9 @@ from crawling.crawls.schedules import follow_changes, start_scheduled
 from crawling.dryrun.inquiries import tidy_inquiries
 from crawling.errors import CrawlError
 from crawling.frontier.address_clock import forget_clocks
-from crawling.frontier.robots_store import trim_robots
+from crawling.frontier.host_state import trim_robots
+from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
-from crawling.housekeeping.minute_totals import total_minutes
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.runs.process_count import ExtraProcesses

@@ -15,7 +15,7 @@ from django.utils import timezone
 from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
 from crawling.frontier.admit.crawl_rules import robots_in_words
-from crawling.frontier.outcomes import CapturedExchange, ServerAnswer, UrlOutcome
+from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.models import RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share
 from crawling.shift.grants import ShiftGrants

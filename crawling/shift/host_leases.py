@@ -11,8 +11,8 @@ from django.conf import settings
 
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.due_queues import contested
-from crawling.frontier.host_outages import OutageChange, keep_outages
 from crawling.frontier.host_placement import moved_away
+from crawling.frontier.host_state import OutageChange, keep_outages
 from crawling.frontier.leases import (
     AskedHost,
     LeasedHost,

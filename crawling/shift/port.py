@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
-from crawling.frontier.cookie_jars import Jar
-from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
+from crawling.frontier.host_state import Jar
+from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.pipeline.context import ShiftPort
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.lease import LeaseThread

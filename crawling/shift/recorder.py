@@ -12,12 +12,11 @@ from crawling.errors import lacked_memory
 from crawling.frontier.admit.rediscovery import add_links
 from crawling.frontier.admit.refusals import keep_links
 from crawling.frontier.change.reusable_pages import count_wanted
-from crawling.frontier.cookie_jars import keep_jars
 from crawling.frontier.host_placement import serving_numbers
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.host_state import keep_all_robots, keep_jars
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
-from crawling.frontier.robots_store import keep_all_robots
 from crawling.frontier.run_lock import locked_run
+from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.runs.shift_lifecycle import FetchThreadLine, note_work

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
 from crawling.frontier.change.reusable_pages import find_fresh, find_steady
-from crawling.frontier.cookie_jars import jars_of
+from crawling.frontier.host_state import jars_of, known_robots, old_robots
 from crawling.frontier.leases import ClaimedUrl, claim_urls
-from crawling.frontier.robots_store import known_robots, old_robots
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots

@@ -22,15 +22,15 @@ from crawling.frontier.admit.crawl_rules import unbound_hosts
 from crawling.frontier.admit.quarantine import states_of
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.frontier.leases import ClaimedUrl
-from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.run_limits import limit_reached
+from crawling.frontier.types import UrlOutcome
 from crawling.installation import identity
 from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.process.memory_limit import await_free_memory
-from crawling.runs.automatic_pause import enforce_thresholds, pause_by_itself
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
+from crawling.runs.steering import enforce_thresholds, pause_by_itself
 from crawling.sealed_text import SealBroken
 from crawling.shift.archive_stage import ArchiveStage, paused_by
 from crawling.shift.context_factory import bytes_a_second, make_context

@@ -25,8 +25,7 @@ from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
-from crawling.process.vitals import VITALS
-from crawling.process.watchdog import KillReason, examine
+from crawling.process.vitals import VITALS, KillReason, examine
 from crawling.runs.lost_shifts import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.worker.jobs import prepare_to_fork
 

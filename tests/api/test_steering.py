@@ -13,7 +13,7 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
 from crawling.runs.grants import leave_bank
-from crawling.runs.retry import retry_failed
+from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew
 from tests.api.conftest import SEED
 

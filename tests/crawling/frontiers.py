@@ -12,11 +12,10 @@ from django.db.models import Sum
 
 from crawling.frontier.admit.schedule import schedule_urls
 from crawling.frontier.leases import claim_urls, lease_hosts
-from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.record.outcome_writer import give_back, record
 from crawling.frontier.run_counts import COUNTED, count_seeds
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.types import Candidate
+from crawling.frontier.types import Candidate, UrlOutcome
 from crawling.models import (
     CrawlJob,
     HostQueue,

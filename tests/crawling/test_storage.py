@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 BESIDE_THE_DOOR = {
     "crawling/archive/files.py",
     "crawling/models/archive.py",
-    "crawling/runs/automatic_pause.py",
+    "crawling/runs/steering.py",
     "crawling/housekeeping/disk.py",
 }
 

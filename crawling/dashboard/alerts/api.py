@@ -11,8 +11,7 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
-from crawling.alerts.message_formats import MessageFormat
-from crawling.alerts.wording import AlertEvent
+from crawling.alerts.wording import AlertEvent, MessageFormat
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.models import Delivery, Listener
 from serving.access import AuthenticatedRequest, needs

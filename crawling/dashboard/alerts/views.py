@@ -10,8 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
 
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
-from crawling.alerts.message_formats import MessageFormat
-from crawling.alerts.wording import AlertEvent, is_mailbox
+from crawling.alerts.wording import AlertEvent, MessageFormat, is_mailbox
 from crawling.default_pool import WEBHOOK_KIB_PER_SECOND
 from crawling.errors import BadOrder, WrongState
 from crawling.models import Delivery, Listener

@@ -16,9 +16,9 @@ from django.utils import timezone
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
 from crawling.errors import UnknownCrawl
+from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import WORKING_STATES
-from crawling.runs.counts import RunCounts, counts_of
 from crawling.runs.transitions import possible
 from crawling.runs.wait_reason import WaitReason, wait_reasons
 

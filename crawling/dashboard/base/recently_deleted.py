@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from crawling.crawls.restored_items import remove_item, restore_item
 from crawling.errors import NotFound
-from crawling.housekeeping.restoration import (
+from crawling.housekeeping.deletion import (
     remove_crawl_now,
     remove_run_now,
     restore_crawl,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from ninja import Body, Header, Query, Router, Status
 
-from crawling.crawls.idempotency import create_idempotently
+from crawling.crawls.creation import create_idempotently
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base import lookup
 from crawling.dashboard.base.api_parameters import (

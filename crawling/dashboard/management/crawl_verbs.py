@@ -12,8 +12,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from crawling.crawls.added_seeds import add_to_seeds
-from crawling.crawls.clones import clone_crawl
-from crawling.crawls.creation import start_run
+from crawling.crawls.creation import clone_crawl, start_run
 from crawling.crawls.tags import set_tags
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
@@ -22,8 +21,8 @@ from crawling.errors import BadSeeds
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, DeletedKind
 from crawling.runs import steering
-from crawling.runs.retry import retry_failed
 from crawling.runs.transitions import CONFIRMED
+from crawling.runs.waiting_urls import retry_failed
 
 Options = dict[str, Any]
 

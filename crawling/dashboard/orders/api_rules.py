@@ -15,8 +15,7 @@ from pydantic import ConfigDict, Field
 from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.crawls.revisions import revert_edit
 from crawling.crawls.robots_exceptions import LONGEST_HOURS, end_exception, except_host
-from crawling.crawls.rule_preview import preview_changes
-from crawling.crawls.scope_tests import MOST_TESTED, try_scope
+from crawling.crawls.scope_tests import MOST_TESTED, preview_changes, try_scope
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     Changes,

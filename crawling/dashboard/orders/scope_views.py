@@ -14,8 +14,14 @@ from django.utils import timezone
 from allocation.wording import whole_number
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.crawls.robots_exceptions import end_exception, except_host
-from crawling.crawls.rule_preview import preview_changes
-from crawling.crawls.scope_tests import MOST_TESTED, RuleCheck, read_changed, try_changes, try_order
+from crawling.crawls.scope_tests import (
+    MOST_TESTED,
+    RuleCheck,
+    preview_changes,
+    read_changed,
+    try_changes,
+    try_order,
+)
 from crawling.dashboard.orders.create_views import checked, form_of
 from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
 from crawling.dashboard.orders.forms.fields import lines

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from crawling.frontier.run_counts import counts_of
 from crawling.models import (
     Page,
     Run,
@@ -19,7 +20,6 @@ from crawling.models import (
     Verdict,
     VerdictCount,
 )
-from crawling.runs.counts import counts_of
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import REASONS

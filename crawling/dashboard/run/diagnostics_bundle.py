@@ -16,7 +16,7 @@ from django.utils import timezone
 from allocation.models import Process
 from allocation.selectors import holdings_of, resource_rows
 from allocation.snapshot import WaitRow
-from crawling.crawls.clones import order_of
+from crawling.crawls.creation import order_of
 from crawling.dashboard.base.crawl_views import run_view
 from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.diagnosis import facts_of

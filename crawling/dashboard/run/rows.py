@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
+from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
-from crawling.runs.counts import RunCounts, counts_of
 
 #: of the shifts
 SOME = 10

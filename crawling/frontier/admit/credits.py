@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.orders.ranking import LambdaPage, Order, Ranking
 from crawling.orders.sections.ordering import OrderingPart

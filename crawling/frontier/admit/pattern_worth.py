@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.quarantine import hold, log_quarantine
-from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.types import ServerAnswer, UrlOutcome
 from crawling.models import Run, TrapPattern
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import LATEST, LEAST_YIELD, PROBE_PAGES, Pattern

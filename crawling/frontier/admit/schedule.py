@@ -1,4 +1,6 @@
-"""Let new URLs into a run's frontier: each once, exactly (SEEDS W11)."""
+"""Let new URLs into a run's frontier: each once, exactly (SEEDS W11), and none once a soft limit is
+reached (SEEDS B11): then what is known is finished.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
@@ -18,9 +21,11 @@ from crawling.frontier.exclusion import readmit
 from crawling.frontier.host_placement import loads_of
 from crawling.frontier.rules.placement import place_each
 from crawling.frontier.run_counts import count_seeds
-from crawling.frontier.types import Candidate
+from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
+from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.orders.ranking import Ranking
+from crawling.scope.filters import Rule
 from crawling.scope.scope import domain_of
 from crawling.web.addresses import Address, fingerprint, signed
 from crawling.web.statuses import FetchStatus
@@ -314,3 +319,45 @@ def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int])
         run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers
     )
     return added + (readmit(run.pk, ids) if ids else 0)
+
+
+def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    """The admitted links, and the limit that excludes the others.
+
+    The caller holds the run's lock.
+    """
+    links, refusals = _within_softly(run, links)
+    beyond = hosts_kept_out(run, links)
+    if not beyond:
+        return links, refusals
+    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
+    for link in kept_out:
+        rule, sentence = beyond[link.address.host_key]
+        refusals.append(_refusal(link, rule, sentence))
+    return [link for link in links if link.address.host_key not in beyond], refusals
+
+
+def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+    crawl_wide = soft_limit_reached(run)
+    of_hosts = spent(run.crawl.budget, "host_soft", timezone.now())
+    if not links or (not crawl_wide and of_hosts is None):
+        return list(links), []
+    if crawl_wide:
+        return [], [_refusal(link, Rule.BUDGET, crawl_wide) for link in unseen(run.pk, links)]
+    names = {link.address.host_key for link in links}
+    full = (
+        set(run.queues.filter(of_hosts, host__name__in=names).values_list("host__name", flat=True))
+        if of_hosts
+        else set()
+    )
+    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in full])
+    sentence = "the soft limit on each host is reached for {}"
+    refusals = [
+        _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
+        for link in kept_out
+    ]
+    return [link for link in links if link.address.host_key not in full], refusals
+
+
+def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
+    return Refusal(link.address.url, rule, sentence, link.depth, max(0, link.hops - 1), link.via)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.change.retry import requeue_failed
-from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.run_counts import COUNT_STATUSES, FetchCounts, add_counts
+from crawling.frontier.types import UrlOutcome
 from crawling.models import CrawlJob, Shift, UrlState
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.web.addresses import fingerprint

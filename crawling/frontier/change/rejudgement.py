@@ -1,5 +1,8 @@
-"""Apply changed rules to the URLs of a run: exclude those that no longer pass, and queue those that
-pass again.
+"""Apply changed rules to the URLs of a run: exclude those that no longer pass, queue those that
+pass again, and draw some of what waits, which stand for all of it. Rank the waiting URLs again
+after the weights were edited.
+
+All of it batch by batch, so that fetching goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -7,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from django.db import connection
+
+from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.admit.schedule import schedule_found_urls
 from crawling.frontier.exclusion import exclude, readmit
+from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
-from crawling.models import Run, Url, UrlState, Verdict
+from crawling.models import Reranking, Run, Url, UrlState, Verdict
 from crawling.scope.filters import Rule, Ruling, UrlFilters
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
@@ -29,6 +36,43 @@ COME_BACK_WITH = {
 #: counts decided these, and will again
 COUNTED_RULES = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET, Rule.CRAWL_HOSTS)
 RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLOCKLISTED})
+#: rows looked at in one transaction
+RANKED_BATCH = 5_000
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+#: in the order of the one index that has all of a run's URLs and never changes; rows that are done
+#: are passed over in time, too
+SOME_RANKED = f"""
+SELECT id, url, depth, coalesce(backlinks, 0), fingerprint,
+    state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
+FROM crawling_url
+WHERE run_id = %s AND fingerprint >= %s ORDER BY fingerprint LIMIT %s
+"""  # noqa: S608 - the states are constants
+
+RANK = """
+UPDATE crawling_url u SET rank = new.rank
+FROM unnest(%s::bigint[], %s::float8[]) AS new(id, rank) WHERE u.id = new.id AND u.rank <> new.rank
+"""
+#: as many are read and judged in half a second of a core's time
+MOST_SAMPLED = 10_000
+#: in a run in which little waits, rows that are read to find those that do
+MOST_READ = 100_000
+
+#: Fingerprints are a hash of the address: their order has nothing to do with hosts, depth, or what
+#: an address looks like. So the first ones are a sample, the same at each look, and an operator who
+#: tries on expressions sees what these change.
+SAMPLE = f"""
+SELECT id, queue_id, url, depth, hops
+FROM (SELECT * FROM crawling_url WHERE run_id = %s ORDER BY fingerprint LIMIT %s) AS u
+WHERE u.state = '{UrlState.QUEUED}' LIMIT %s
+"""  # noqa: S608 - the states are constants
+
+ALL_WAITING = f"""
+SELECT u.id, u.queue_id, u.url, u.depth, u.hops FROM crawling_hostqueue q
+JOIN crawling_url u ON u.queue_id = q.id
+    AND u.state = '{UrlState.QUEUED}'
+WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
+"""  # noqa: S608 - the states are constants
 
 
 class RejudgedBatch(NamedTuple):
@@ -116,3 +160,45 @@ def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool
 
 def _next(rows: Sequence[Url] | Sequence[Verdict]) -> int | None:
     return rows[-1].fingerprint if len(rows) == BATCH else None
+
+
+def begin_reranking(run_id: int) -> None:
+    """Have all waiting URLs ranked again by the weights that the caller's transaction writes; URLs
+    that are queued later have them already.
+
+    The caller holds the run's lock.
+    """
+    Reranking.objects.update_or_create(run_id=run_id, defaults={"fingerprint": LOWEST})
+
+
+def rank_some(run_id: int) -> bool:
+    """Rank the next batch; whether more are left."""
+    with locked_run(run_id) as run, connection.cursor() as cursor:
+        place = Reranking.objects.filter(run=run).first()
+        if place is None:
+            return False
+        cursor.execute(SOME_RANKED, [run_id, place.fingerprint, RANKED_BATCH])
+        rows = cursor.fetchall()
+        ranking = ranking_of(run)
+        ranks = {
+            key: ranking.rank(url, depth, links)
+            for key, url, depth, links, _, is_unfinished in rows
+            if is_unfinished
+        }
+        cursor.execute(RANK, [list(ranks), list(ranks.values())])
+        if len(rows) < RANKED_BATCH or rows[-1][4] == HIGHEST:
+            place.delete()
+            return False
+        place.fingerprint = rows[-1][4] + 1
+        place.save()
+    return True
+
+
+def sample_of_waiting(run: Run, waiting: int, *, most: int) -> tuple[list[Url], int]:
+    """URLs that wait, and of how many they are a sample: all of them, where that are `most` or
+    fewer. waiting: as the queues count them.
+    """
+    if waiting <= most:
+        urls = list(Url.objects.raw(ALL_WAITING, [run.pk, most]))
+        return urls, len(urls)
+    return list(Url.objects.raw(SAMPLE, [run.pk, MOST_READ, most])), waiting

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.record.outcome_writer import record
 from crawling.frontier.rules.poison_suspects import FAILS_FROM, PoisonSuspects
+from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
 from crawling.web.statuses import FetchStatus, explain
 

@@ -18,7 +18,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.installation import set_identity
 from crawling.models import CrawlJob, MinuteTotal, Page, Run, RunCount
 from crawling.models.jobs import ENDED_STATES, RunState
-from crawling.preresolver.machine_lock import is_any_taken
+from crawling.preresolver.slots import is_any_taken
 from crawling.runs.steering import pause, stop
 from tests.browser.house import MOST, make_crawl
 from tests.every_page import furnish_others

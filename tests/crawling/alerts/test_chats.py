@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener, send_test
-from crawling.alerts.message_formats import MessageFormat, body_of
+from crawling.alerts.wording import MessageFormat, body_of
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import WrongState
 from crawling.models import Delivery, Listener

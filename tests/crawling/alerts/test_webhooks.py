@@ -20,7 +20,6 @@ from rq.executions import Execution
 from rq.job import JobStatus
 
 from crawling.alerts import delivery as sending
-from crawling.alerts import webhooks
 from crawling.alerts.delivery import send_due
 from crawling.alerts.listeners import save_listener
 from crawling.alerts.notify import CRAWL_PAGE, POOL_PAGE
@@ -128,7 +127,7 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
 
 def test_webhooks_keep_to_a_rate_of_their_own_in_both_directions(started, server, monkeypatch):
     waits = []
-    monkeypatch.setattr(webhooks.time, "sleep", waits.append)
+    monkeypatch.setattr(sending.time, "sleep", waits.append)
     server.pages["/hook"] = (200, {}, "x" * 60_000)
     first = Delivery.objects.get()
     Delivery.objects.bulk_create(

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reader import original_of, record_of
 from crawling.crawls.creation import start_run
-from crawling.frontier.robots_store import keep_robots
+from crawling.frontier.host_state import keep_robots
 from crawling.models import ArchiveFile, Page
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.pipeline.test_crawl_path import links

@@ -9,7 +9,7 @@ from io import BytesIO
 import pytest
 
 from crawling.archive.writer import ArchiveMode, ArchiveWriter
-from crawling.frontier.outcomes import CapturedExchange, ServerAnswer
+from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.web.exchanges import Exchange
 from tests.crawling.shift.test_fetch_threads import wait_for
 

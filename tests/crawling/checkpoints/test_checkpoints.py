@@ -22,8 +22,8 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.fetching_section import fetching_of
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
+from crawling.frontier.run_counts import counts_of
 from crawling.models import CrawlJob, Page, Run, Url
-from crawling.runs.counts import counts_of
 from crawling.runs.steering import resume
 from tests.crawling.frontiers import other_connection
 from tests.stack import wait_until

@@ -17,7 +17,7 @@ from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.errors import BadSeeds, WrongState
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, UrlState
-from crawling.runs.manual_order import handle_urls
+from crawling.runs.waiting_urls import handle_urls
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 

@@ -7,8 +7,7 @@ from django.db import connection
 from django.test import override_settings
 
 from crawling.alerts.delivery import send_due
-from crawling.crawls.clones import clone_crawl
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.crawls.fetching_section import fetching_of, shown
 from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.templates import save_template

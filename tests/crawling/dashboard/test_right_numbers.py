@@ -22,9 +22,9 @@ from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
 from crawling.dashboard.run.statuses import shares
 from crawling.dashboard.templatetags.crawls import seconds
+from crawling.frontier.run_counts import counts_of
 from crawling.frontier.run_limits import limit_reached
 from crawling.models import AllowedNetwork, Run, RunCount, RunTotal, Shift
-from crawling.runs.counts import counts_of
 from crawling.runs.diagnosis import GRANTED
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontier.test_unchanged import versioned

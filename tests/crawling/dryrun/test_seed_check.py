@@ -21,7 +21,7 @@ from crawling.dryrun.held_units import NoUnits, held_units
 from crawling.dryrun.inquiries import ask, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
-from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
+from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.models import (
     CrawlJob,
     Host,

@@ -5,8 +5,8 @@ while the crawl runs.
 import pytest
 
 from crawling.crawls.revisions import edit_crawl
-from crawling.frontier.change import rank_update
-from crawling.frontier.change.rank_update import rank_some
+from crawling.frontier.change import rejudgement
+from crawling.frontier.change.rejudgement import rank_some
 from crawling.models import Reranking
 from crawling.orders.ranking import Order, Ranking
 from crawling.scheduler.duties import rank_anew
@@ -62,7 +62,7 @@ def test_each_page_that_links_to_a_url_lifts_it(frontier):
 def test_edited_weights_rank_what_waits_anew_batch_by_batch_and_what_comes_later(
     frontier, monkeypatch
 ):
-    monkeypatch.setattr(rank_update, "BATCH", 2)
+    monkeypatch.setattr(rejudgement, "RANKED_BATCH", 2)
     read(frontier, "a", "b", "c", "d")
 
     edit_crawl(

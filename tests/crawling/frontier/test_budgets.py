@@ -12,8 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.crawls.clones import clone_crawl
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.frontier.rules.budgets import RequestsSpent
 from crawling.models import CrawlJob, Host, HostQueue
 from crawling.orders.sections.politeness import PolitenessPart

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.outcomes import ServerAnswer
 from crawling.frontier.run_limits import pages_left
+from crawling.frontier.types import ServerAnswer
 from crawling.models import HostQueue, Url
 from tests.crawling.frontiers import Frontier, outcome
 

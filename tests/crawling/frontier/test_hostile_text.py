@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.frontier.outcomes import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
+from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.frontiers import candidates

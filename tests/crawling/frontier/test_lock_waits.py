@@ -13,13 +13,13 @@ from django.db import OperationalError, connection, connections
 
 from crawling.frontier import run_lock
 from crawling.frontier.bulk_insert import add_hosts
-from crawling.frontier.change import retry
+from crawling.frontier.change import manual_order
 from crawling.frontier.leases import rest_queues
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
 from crawling.runs.lost_shifts import lost_a_server
-from crawling.runs.retry import retry_failed
+from crawling.runs.waiting_urls import retry_failed
 from crawling.scope.trap_patterns import suspicion
 from crawling.web.addresses import canonical_address
 from tests.crawling.frontier.test_run_lock import waits
@@ -145,7 +145,7 @@ def is_waiting():
 
 @pytest.mark.django_db(transaction=True)
 def test_many_failed_urls_go_back_by_slices(monkeypatch, pool):
-    monkeypatch.setattr(retry, "SLICE", 2)
+    monkeypatch.setattr(manual_order, "SLICE", 2)
     frontier = Frontier()
     frontier.sow(*(f"a.test/{n}" for n in range(5)))
     frontier.record(*(outcome(url, "f", status=500) for url in frontier.claim()))

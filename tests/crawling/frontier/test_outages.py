@@ -15,17 +15,17 @@ from django.utils import timezone
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows
+from crawling.frontier.address_clock import borrow_hosts, return_host
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
+from crawling.frontier.host_state import keep_robots
 from crawling.frontier.leases import AskedHost, count_requests, free_hosts
-from crawling.frontier.robots_store import keep_robots
 from crawling.frontier.rules.budgets import NOTHING_SPENT
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
 from crawling.pipeline.stages import SILENT_AFTER
-from crawling.runs.retry import retry_failed
 from crawling.runs.wait_reason import wait_reasons
+from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import settle_leftovers
 from crawling.web import politeness
 from crawling.web.addresses import read_address

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.outcomes import DocumentSummary, ServerAnswer
+from crawling.frontier.types import DocumentSummary, ServerAnswer
 from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows

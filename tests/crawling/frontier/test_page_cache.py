@@ -14,8 +14,8 @@ from django.utils import timezone
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.frontier.change.reusable_pages import count_wanted, forget_cold
 from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heated
+from crawling.frontier.run_counts import counts_of
 from crawling.models import HotPage, Page, Run
-from crawling.runs.counts import counts_of
 from crawling.web.http_caching.freshness import may_be_reused
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

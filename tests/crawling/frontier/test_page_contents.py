@@ -7,10 +7,10 @@ from hashlib import sha256
 
 import pytest
 
-from crawling.frontier.outcomes import ServerAnswer
-from crawling.frontier.record import page_contents
+from crawling.frontier.record import page_rows
 from crawling.frontier.record.outcome_writer import RecordingState, record
-from crawling.frontier.record.page_contents import KnownContents
+from crawling.frontier.record.page_rows import KnownContents
+from crawling.frontier.types import ServerAnswer
 from crawling.models import Page
 from tests.crawling.frontiers import Frontier, outcome
 from tests.crawling.pipeline.test_crawl_path import links
@@ -86,7 +86,7 @@ def test_what_was_met_lately_is_remembered_and_what_was_not_is_forgotten():
 def test_a_copy_is_left_unread_if_the_order_says_so(
     make_site, crawl_to_the_end, monkeypatch, capacity, skips, further
 ):
-    monkeypatch.setattr(page_contents, "CAPACITY", capacity)
+    monkeypatch.setattr(page_rows, "CAPACITY", capacity)
     same = links("deeper")
     site = make_site({"/": links("/first", "/copy/"), "/first": same, "/copy/": same})
 

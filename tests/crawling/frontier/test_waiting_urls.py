@@ -12,13 +12,14 @@ from crawling.errors import WrongState
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import HostQueue, LogLine, Run, UrlState
 from crawling.models.jobs import RunState
-from crawling.runs import manual_order
-from crawling.runs.manual_order import handle_all, handle_urls
+from crawling.runs import waiting_urls
 from crawling.runs.waiting_urls import (
     TAKEN_OUT,
     FrontierFilter,
     as_text,
     frontier_of,
+    handle_all,
+    handle_urls,
     waiting_count,
 )
 from tests.crawling.frontiers import Frontier
@@ -59,13 +60,13 @@ def test_what_waits_is_listed_host_by_host_in_the_order_of_visits(frontier):
 
 def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
     def handle_and_end(run, *args):
-        count = manual_order.handle_(run, *args)
+        count = waiting_urls.handle_(run, *args)
         Run.objects.update(state=RunState.FINISHED)
         return count
 
-    monkeypatch.setattr(manual_order, "BATCH", 2)
-    monkeypatch.setattr(manual_order, "handle_", manual_order.handle, raising=False)
-    monkeypatch.setattr(manual_order, "handle", handle_and_end)
+    monkeypatch.setattr(waiting_urls, "BATCH", 2)
+    monkeypatch.setattr(waiting_urls, "handle_", waiting_urls.handle, raising=False)
+    monkeypatch.setattr(waiting_urls, "handle", handle_and_end)
     with pytest.raises(WrongState):
         handle_urls(
             frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1")

@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
+
 import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
 from allocation.models import Event, Process
+from crawling.crawls.blocklist import add_entry, remove_entry
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.crawls.schedules import set_schedule
-from crawling.errors import WrongState
+from crawling.crawls.deleted_items import forget_deleted
+from crawling.crawls.saved_views import forget_view, save_view
+from crawling.crawls.schedules import remove_schedule, set_schedule
+from crawling.crawls.templates import remove_template, save_template
+from crawling.dashboard.base.recently_deleted import deleted_rows, restore
+from crawling.errors import NotFound, WrongState
 from crawling.housekeeping import run_removal
-from crawling.housekeeping.deletion import ask_deletion, delete_crawl
+from crawling.housekeeping.deletion import (
+    ask_deletion,
+    delete_crawl,
+    remove_run_now,
+    restore_crawl,
+    restore_run,
+)
+from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.models import (
+    BlocklistEntry,
     CrawlJob,
+    DeletedItem,
     Host,
     HostQueue,
     LogLine,
+    OrderTemplate,
     Page,
     Run,
     RunCount,
     RunProcess,
+    SavedView,
     Schedule,
     Shift,
     Url,
 )
-from tests.crawling.pages import browser
+from crawling.models.deleted import RESTORABLE
+from crawling.runs.steering import resume, stop
+from tests.crawling.frontier.test_unchanged import HOME, versioned
+from tests.crawling.pages import browser, soup
 from tests.stack import SCHEDULER, running_stack, wait_until
 
 ROWS = (Page, Url, HostQueue, RunCount, LogLine, Shift, RunProcess, Run, CrawlJob)
+DELETED = reverse("crawling:deleted")
 
 
 def rows():
@@ -198,3 +222,204 @@ def test_a_viewer_cannot_delete(order):
     assert viewer.get(address).status_code == 403
     assert viewer.post(address, {"name": crawl.name}).status_code == 403
     assert CrawlJob.objects.exists()
+
+
+def a_day_later():
+    """Let the time be over in which what is deleted can be restored."""
+    past = timezone.now() - RESTORABLE - timedelta(seconds=1)
+    for model in (CrawlJob, Run):
+        model.all_objects.exclude(restorable_until=None).update(restorable_until=past)
+    DeletedItem.objects.update(deleted_at=past)
+
+
+@pytest.fixture
+def crawl(make_site, crawl_to_the_end, work_off):
+    """A crawl with two runs."""
+    site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
+    first = crawl_to_the_end(f"{site.url}/", name="Manuals")
+    work_off(start_run(first.crawl))
+    return first.crawl
+
+
+def test_a_restored_crawl_has_every_row_and_its_schedule_again(crawl):
+    set_schedule(crawl, {"every_minutes": 60}, by=None)
+    before = rows()
+    delete_crawl(crawl, by=None)
+    assert remove_rows(seconds=60)
+    assert not CrawlJob.objects.exists()
+
+    restore_crawl(crawl.pk, by=None)
+
+    assert rows() == before
+    assert CrawlJob.objects.get().restorable_until is None
+    assert Run.objects.get(is_latest=True).number == 2
+    assert Schedule.objects.get().next_at > timezone.now()
+    done = [json.loads(row.change_message)["action"] for row in LogEntry.objects.order_by("pk")]
+    assert done[-2:] == ["deleted", "restored"]
+
+
+def test_a_run_that_was_deleted_before_its_crawl_stays_deleted(crawl):
+    remove_run(crawl.runs.get(number=1), by=None)
+    delete_crawl(crawl, by=None)
+
+    restore_crawl(crawl.pk, by=None)
+
+    assert list(Run.objects.values_list("number", flat=True)) == [2]
+    assert [(row.kind, row.name) for row in deleted_rows(None)] == [("run", "Manuals run 1")]
+
+
+def test_after_a_day_it_is_gone(crawl):
+    delete_crawl(crawl, by=None)
+    a_day_later()
+
+    with pytest.raises(NotFound):
+        restore_crawl(crawl.pk, by=None)
+    assert remove_rows(seconds=60)
+    assert set(rows().values()) == {0}
+
+
+def test_its_name_may_be_taken_meanwhile_and_then_it_stays_deleted(crawl, order):
+    delete_crawl(crawl, by=None)
+    create_crawl(order("http://127.0.0.1:8900/", name="Manuals"))
+
+    with pytest.raises(WrongState, match="a crawl named 'Manuals' again"):
+        restore_crawl(crawl.pk, by=None)
+
+    assert CrawlJob.objects.count() == 1
+    assert Run.objects.count() == 0
+
+
+def test_a_restored_run_is_the_latest_again_and_can_be_resumed(order, crawl):
+    run = start_run(crawl)
+    stop(crawl)
+    remove_run(run, by=None)
+    assert Run.objects.get(is_latest=True).number == 2
+
+    restore_run(run.pk, by=None)
+
+    assert Run.objects.get(is_latest=True).number == 3
+    assert resume(crawl).state == "queued"
+    assert Url.objects.filter(run=run, state="q").exists()
+
+
+@pytest.fixture
+def unchanged(make_site, crawl_to_the_end, work_off):
+    """Two runs, of which the second has its pages in the archive of the first."""
+    site = make_site({"/": versioned(HOME, '"1"'), "/a": versioned("old", '"a"'), "/b": "no tag"})
+    first = crawl_to_the_end(f"{site.url}/", name="Manuals")
+    return first, work_off(start_run(first.crawl))
+
+
+def test_a_run_comes_back_only_with_those_in_whose_archive_it_has_pages(unchanged):
+    first, second = unchanged
+    remove_run(second, by=None)
+    remove_run(first, by=None)
+
+    with pytest.raises(WrongState, match="archive of run 1; restore that one first"):
+        restore_run(second.pk, by=None)
+    with pytest.raises(WrongState, match="Run 2, which can be restored, has pages"):
+        remove_run_now(first.pk, name="Manuals run 1", by=None)
+    restore_run(first.pk, by=None)
+    restore_run(second.pk, by=None)
+
+    assert Run.objects.count() == 2
+
+
+def test_what_is_deleted_for_good_is_named_and_gone_at_once(crawl):
+    operator = browser("operator")
+    operator.post(reverse("crawling:delete", args=[crawl.pk]))
+    page = soup(operator.get(DELETED))
+    assert next(page.select_one("tbody th").stripped_strings) == "Manuals"
+    address = page.select_one("td.actions a")["href"]
+
+    refused = soup(operator.post(address, {"name": "manuals"}))
+    assert "give its name: Manuals" in refused.find(role="alert").get_text()
+    assert Page.objects.exists()
+    operator.post(address, {"name": "Manuals"})
+
+    assert set(rows().values()) == {0}
+    assert "Nothing was deleted" in operator.get(DELETED).content.decode()
+
+
+def test_the_page_restores(crawl):
+    operator, viewer = browser("operator"), browser("viewer")
+    operator.post(reverse("crawling:delete", args=[crawl.pk]))
+
+    address = soup(operator.get(DELETED)).select_one("td.actions button")["formaction"]
+    assert not soup(viewer.get(DELETED)).select("td.actions button")
+    assert viewer.post(address).status_code == 403
+    assert "Manuals is restored" in operator.post(address, follow=True).content.decode()
+    assert CrawlJob.objects.get() == crawl
+    assert operator.post(address).status_code == 404
+
+
+def test_json_lists_restores_and_deletes_for_good(crawl):
+    operator, viewer = browser("operator"), browser("viewer")
+    assert operator.delete(f"/api/v1/crawls/{crawl.pk}").status_code == 204
+    (row,) = operator.get("/api/v1/deleted").json()["items"]
+    here = f"/api/v1/deleted/crawl/{crawl.pk}"
+
+    assert (row["kind"], row["id"], row["name"]) == ("crawl", crawl.pk, "Manuals")
+    assert viewer.post(f"{here}/restore").status_code == 403
+    assert operator.post(f"{here}/restore").json() == {"kind": "crawl", "name": "Manuals"}
+    assert operator.post(f"{here}/restore").status_code == 404
+    operator.delete(f"/api/v1/crawls/{crawl.pk}")
+    assert operator.delete(f"{here}?name=other").status_code == 409
+    assert operator.delete(f"{here}?name=Manuals").status_code == 204
+    assert set(rows().values()) == {0}
+
+
+@pytest.fixture
+def small_things(order, django_user_model):
+    """Of each small kind one that was deleted, and its user."""
+    user = browser("operator") and django_user_model.objects.get(username="operator")
+    job = create_crawl(order("http://127.0.0.1:8900/", name="Manuals", max_pages=7))
+    set_schedule(job, {"cron": "30 2 * * *"}, by=user)
+    remove_template(save_template(job, "Weekly", by=user), by=user)
+    forget_view(user, save_view(user, "Failed", "state=failed").pk)
+    remove_schedule(job, by=user)
+    remove_entry(add_entry("host", "a.test", "asked for", by=user).pk, by=user)
+    return user
+
+
+def test_templates_views_schedules_and_blocked_hosts_come_back(small_things):
+    for row in deleted_rows(small_things):
+        restore(row.kind, row.id, by=None if row.kind == "blocklist" else small_things)
+
+    assert OrderTemplate.objects.get().order["max_pages"] == 7
+    assert SavedView.objects.get().query == "state=failed"
+    assert Schedule.objects.get().timing["cron"] == "30 2 * * *"
+    assert BlocklistEntry.objects.get(removed_at=None).text == "a.test"
+    assert deleted_rows(small_things) == []
+
+
+def test_a_view_is_shown_to_its_user_alone(small_things, django_user_model):
+    browser("administrator")
+    other = django_user_model.objects.get(username="administrator")
+    kinds = {row.kind: row.id for row in deleted_rows(small_things)}
+
+    assert {row.kind for row in deleted_rows(other)} == {"template", "schedule", "blocklist"}
+    with pytest.raises(NotFound):
+        restore("view", kinds["view"], by=other)
+
+
+def test_what_has_taken_its_place_is_not_overwritten(small_things):
+    save_view(small_things, "Failed", "state=stopped")
+    (view,) = [row for row in deleted_rows(small_things) if row.kind == "view"]
+
+    with pytest.raises(WrongState, match="a view named 'Failed' again"):
+        restore("view", view.id, by=small_things)
+
+    assert SavedView.objects.get().query == "state=stopped"
+    assert DeletedItem.objects.filter(pk=view.id).exists()
+
+
+def test_small_things_are_forgotten_after_a_day(small_things):
+    forget_deleted()
+    assert DeletedItem.objects.count() == 4
+    a_day_later()
+    assert deleted_rows(small_things) == []
+
+    forget_deleted()
+
+    assert not DeletedItem.objects.exists()

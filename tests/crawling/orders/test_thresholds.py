@@ -21,8 +21,7 @@ from crawling.orders.sections.thresholds import (
     too_little_room,
     too_many_errors,
 )
-from crawling.runs.automatic_pause import enforce_thresholds
-from crawling.runs.steering import resume
+from crawling.runs.steering import enforce_thresholds, resume
 from tests.crawling.pages import browser, soup
 
 MIB = 1024 * 1024

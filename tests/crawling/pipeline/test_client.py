@@ -14,8 +14,7 @@ import turbohtml
 from requests.utils import parse_dict_header
 from urllib3 import HTTPHeaderDict
 
-from crawling.crawls.clones import clone_crawl, order_of
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, order_of, start_run
 from crawling.crawls.fetching_section import fetching_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order

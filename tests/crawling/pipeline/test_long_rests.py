@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from allocation.models import Process
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.frontier.robots_store import keep_robots, known_robots, trim_robots
+from crawling.frontier.host_state import keep_robots, known_robots, trim_robots
 from crawling.models import Host, RobotsFile, Url
 from crawling.web.addresses import read_address
 from tests.crawling.contexts import make_client

@@ -13,9 +13,8 @@ from allocation.models import Process, ProcessState
 from allocation.services import register_process, request_resources
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Url
-from crawling.preresolver.machine_lock import MachineLock
 from crawling.preresolver.process import PreResolverProcess
-from crawling.preresolver.slots import LookupSlots
+from crawling.preresolver.slots import LookupSlots, MachineLock
 from crawling.runs.steering import stop
 from crawling.scheduler.messages import deliver
 from crawlsite.health.probes import dns_resolver

@@ -19,8 +19,8 @@ import pytest
 
 from crawling import storage
 from crawling.archive import unpacker
-from crawling.process import cpu_affinity, memory_limit, watchdog
-from crawling.process.vitals import Vitals
+from crawling.process import cpu_affinity, memory_limit
+from crawling.process.vitals import Vitals, examine
 from crawling.shift import lease
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf, registry
@@ -131,7 +131,7 @@ def test_without_processor_times_of_threads_a_silent_process_is_still_killed(mon
     with vitals.in_hand(0, 7):
         time.sleep(0.02)
 
-        found = watchdog.examine(os.getpid(), vitals, lease_seconds=0.01)
+        found = examine(os.getpid(), vitals, lease_seconds=0.01)
 
     assert found.culprit is None
     assert "no sign of life" in found.why

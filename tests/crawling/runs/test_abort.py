@@ -10,9 +10,9 @@ from allocation.models import Conservation, Process
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import WrongState
 from crawling.models import Host, Page, RunProcess, Shift, Url
-from crawling.runs.retry import retry_failed
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_run
 from crawling.runs.steering import abort, stop
+from crawling.runs.waiting_urls import retry_failed
 from crawling.shift import work
 from crawling.shift.workbench import Workbench
 from crawling.web.fetch.adapter import PinnedSession

@@ -14,11 +14,18 @@ from django.utils import timezone
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut, UrlCountsOut
 from crawling.dashboard.run.charts import chart_of_all, minutes
-from crawling.frontier.change.retry import requeue_failed
-from crawling.frontier.run_counts import CHARTED, COUNTED, FetchCounts, add_counts, sum_up
-from crawling.housekeeping.minute_totals import total_minutes
+from crawling.frontier.change.manual_order import requeue_failed
+from crawling.frontier.run_counts import (
+    CHARTED,
+    COUNTED,
+    FetchCounts,
+    RunCounts,
+    add_counts,
+    counts_of,
+    sum_up,
+    total_minutes,
+)
 from crawling.models import MinuteTotal, RunCount, RunTotal
-from crawling.runs.counts import RunCounts, counts_of
 from crawlsite.env import BASE_DIR
 from tests.crawling.frontier.test_page_contents import answer
 from tests.crawling.frontiers import Frontier, outcome
@@ -34,7 +41,7 @@ WRITES = re.compile(
     r"(?:INSERT INTO|UPDATE|DELETE FROM|COPY) crawling_(?:runtotal|runcount|minutetotal)\b"
     r"|\b(?:RunTotal|RunCount|MinuteTotal)(?:\.objects[^=;]*?\.(?:bulk_)?(?:update|create)\w*)?\("
 )
-WRITERS = {"crawling/frontier/run_counts.py", "crawling/housekeeping/minute_totals.py"}
+WRITERS = {"crawling/frontier/run_counts.py"}
 
 
 def columns(model, *beside: str) -> set[str]:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as RedisGone
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.frontier.change.retry import requeue_failed
+from crawling.frontier.change.manual_order import requeue_failed
 from crawling.frontier.leases import claim_urls
 from crawling.frontier.run_lock import locked_run
 from crawling.models import HostQueue, Run, Shift, Url

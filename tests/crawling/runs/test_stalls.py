@@ -16,10 +16,9 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.processes import dealings_of
 from crawling.models import CrawlJob, Host, HostQueue, Url
-from crawling.runs.automatic_pause import pause_by_itself
 from crawling.runs.diagnosis import StallCause
 from crawling.runs.shift_lifecycle import begin_shift, settle_run
-from crawling.runs.steering import pause
+from crawling.runs.steering import pause, pause_by_itself
 from crawling.runs.wait_reason import wait_reasons
 from tests.crawling.pages import browser, soup
 from tests.crawling.preresolver.test_gate import broken, live, settle

@@ -22,8 +22,8 @@ from crawling.frontier import run_lock, waiting_names
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.manual_order import handle_urls
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.waiting_urls import handle_urls
 from crawling.scheduler import messages
 from crawling.scheduler.duties import Progress, settle_leftovers
 from crawling.scheduler.messages import deliver, deliver_other_messages, deliver_starts

@@ -13,7 +13,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.lookup import get_run
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.errors import BadOrder
-from crawling.housekeeping.restoration import restore_run
+from crawling.housekeeping.deletion import restore_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs
 from crawling.housekeeping.run_removal import remove_run

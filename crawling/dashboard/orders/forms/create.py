@@ -12,8 +12,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from allocation.wording import UnitWords
-from crawling.crawls.clones import order_of
-from crawling.crawls.creation import free_name, name_for
+from crawling.crawls.creation import free_name, name_for, order_of
 from crawling.dashboard.orders.forms.fields import OrderForm, fill_in, lines, number_field
 from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob

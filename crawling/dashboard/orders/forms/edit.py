@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawling.crawls.clones import order_of
+from crawling.crawls.creation import order_of
 from crawling.crawls.revisions import ASKING, OF_THE_CRAWL
 from crawling.dashboard.orders.forms.create import ASKED as ASKED_OF_NEW
 from crawling.dashboard.orders.forms.fields import OrderForm, fill_in, lines_field

@@ -27,8 +27,14 @@ from crawling.dashboard.base.lookup import get_crawl, get_run
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS
-from crawling.runs.manual_order import handle_all, handle_urls
-from crawling.runs.waiting_urls import FrontierFilter, as_text, frontier_of, waiting_count
+from crawling.runs.waiting_urls import (
+    FrontierFilter,
+    as_text,
+    frontier_of,
+    handle_all,
+    handle_urls,
+    waiting_count,
+)
 from serving.access import AuthenticatedRequest
 from serving.downloads import send, text_file
 

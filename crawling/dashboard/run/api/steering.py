@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.crawls import clones
+from crawling.crawls import creation
 from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
 from crawling.dashboard.base.api_parameters import (
@@ -25,8 +25,8 @@ from crawling.dashboard.base.lookup import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
-from crawling.runs.retry import retry_failed
 from crawling.runs.steering import abort, pause, resume, stop
+from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest
 
 steering = Router()
@@ -140,7 +140,7 @@ def clone_crawl(
     crawl_id: CrawlId,
     options: Annotated[CloneIn | None, Body()] = None,
 ) -> Status:
-    copy = clones.clone_crawl(
+    copy = creation.clone_crawl(
         get_crawl(crawl_id), name=options.name if options else None, by=request.user
     )
     return Status(201, detail(copy))

@@ -14,14 +14,17 @@ from crawling.errors import CrawlError
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.manual_order import DONE, handle_all, handle_urls, how_many
 from crawling.runs.waiting_urls import (
+    DONE,
     PLACES,
     TAKEN_OUT,
     WAITING,
     FrontierFilter,
     as_text,
     frontier_of,
+    handle_all,
+    handle_urls,
+    how_many,
     waiting_count,
 )
 from crawling.timed import SearchTookTooLong

@@ -21,7 +21,7 @@ from crawling.dashboard.run.overview import empty_page, latest_runs, run_page
 from crawling.dashboard.run.pages import PageWindow, pages_of
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob
-from crawling.runs.retry import retry_failed
+from crawling.runs.waiting_urls import retry_failed
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
 from serving.fragments import render_live

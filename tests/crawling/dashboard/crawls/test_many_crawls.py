@@ -8,8 +8,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from crawling.crawls.clones import clone_crawl
-from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.crawls.tags import tag_crawls
 from crawling.dashboard.crawls.listing import MOST_SUMMED, CrawlFilter, list_crawls
 from crawling.errors import BadOrder

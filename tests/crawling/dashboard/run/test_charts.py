@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.dashboard.run.charts import POINTS, chart_of_all, chart_of_host, chart_of_run
-from crawling.housekeeping.minute_totals import total_minutes
+from crawling.frontier.run_counts import total_minutes
 from crawling.models import MinuteTotal, RunCount
 from tests.crawling.frontier.test_claiming import ANSWER
 from tests.crawling.frontiers import Frontier, outcome

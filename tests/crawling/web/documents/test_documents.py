@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from crawling.crawls.clones import clone_crawl, order_of
-from crawling.crawls.creation import create_crawl
+from crawling.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.errors import BadOrder

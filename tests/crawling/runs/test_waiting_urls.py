@@ -11,7 +11,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
 from crawling.models import Host, LogLine, Page, Run
 from crawling.runs.grants import leave_bank
-from crawling.runs.retry import retry_failed
+from crawling.runs.waiting_urls import retry_failed
 from crawling.scheduler.duties import enroll_anew, start_due_crawls
 from crawling.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl
-from crawling.crawls.rule_preview import preview_changes
-from crawling.frontier.change import waiting_sample
-from crawling.frontier.change.waiting_sample import sample_of_waiting
+from crawling.crawls.scope_tests import preview_changes
+from crawling.frontier.change import rejudgement
+from crawling.frontier.change.rejudgement import sample_of_waiting
 from crawling.frontier.rules.sample_share import SampleShare
 from crawling.models import HostQueue, Run, UrlState
 from tests.crawling.dashboard.orders.test_scope_pages import filled
@@ -54,7 +54,7 @@ def test_it_tells_what_saving_then_does_to_the_url(frontier):
 
 
 def test_of_more_than_can_be_judged_a_sample_is_and_the_sentence_says_so(frontier, monkeypatch):
-    monkeypatch.setattr(waiting_sample, "MOST", 150)
+    monkeypatch.setattr(rejudgement, "MOST_SAMPLED", 150)
 
     preview, _ = preview_changes(frontier.run.crawl, FIELDS)
 
@@ -71,7 +71,7 @@ def test_of_more_than_can_be_judged_a_sample_is_and_the_sentence_says_so(frontie
 
 
 def test_a_sample_reads_so_many_rows_at_most_however_little_waits_among_them(frontier, monkeypatch):
-    monkeypatch.setattr(waiting_sample, "MOST_READ", 40)
+    monkeypatch.setattr(rejudgement, "MOST_READ", 40)
     frontier.run.urls.filter(url__contains="b.test").update(state=UrlState.SUCCEEDED)
 
     urls, total = sample_of_waiting(frontier.run, 201, most=200)
@@ -81,7 +81,7 @@ def test_a_sample_reads_so_many_rows_at_most_however_little_waits_among_them(fro
 
 
 def test_nothing_found_in_a_sample_is_no_promise(frontier, monkeypatch):
-    monkeypatch.setattr(waiting_sample, "MOST", 100)
+    monkeypatch.setattr(rejudgement, "MOST_SAMPLED", 100)
 
     preview, _ = preview_changes(
         frontier.run.crawl, {"exclude": ["nothing like it"], "off_site_hops": 1}

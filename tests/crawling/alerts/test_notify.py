@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from allocation.models import Pool, Request, RequestState
 from allocation.services import set_capacity
-from crawling.alerts.ongoing_alerts import raise_ongoing_alerts
+from crawling.alerts.notify import raise_ongoing_alerts
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Delivery, Listener, LogLine, Notice
 from crawling.runs.steering import pause

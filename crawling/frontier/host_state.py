@@ -1,0 +1,230 @@
+"""What is kept of hosts from shift to shift: robots.txt files, so that each is asked for once a day
+and not once a crawl (a cache of fixed size, SEEDS W6); the cookies of a run's hosts; and the hosts
+that let nothing be fetched, by run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from crawling.frontier.run_lock import locked_run
+from crawling.models import CookieJar, Level, RobotsFile, Shift
+from crawling.run_log import NewLogLine, write_all
+from crawling.sealed_text import SealBroken, seal, unseal
+from crawling.web.outages import Outage
+from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
+
+#: RFC 9309, section 2.4: not longer than 24 hours
+KEEP_SECONDS = 24 * 3600.0
+#: a file that could not be fetched is requested again soon
+ROBOTS_RETRY_SECONDS = 60.0
+#: while a newer file cannot be had, one that was had is good for so long, and asked for again so
+#: often (sections 2.3.1.4 and 2.4)
+OLDEST_SECONDS = 30 * 24 * 3600.0
+RENEW_SECONDS = 600.0
+#: of more than so many files, or bytes of them, the oldest are forgotten
+MOST_FILES = 200_000
+MOST_BYTES = 512 * 1024 * 1024
+
+KEEP_ROBOTS = """
+INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
+VALUES (%s, %s, %s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body,
+    fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+"""
+
+#: what is known holds on while nothing newer can be had
+KEEP_ROBOTS_ON = """
+UPDATE crawling_robotsfile SET expires_at = clock_timestamp() + make_interval(secs => %s)
+WHERE origin = %s AND fetched_at > clock_timestamp() - make_interval(secs => %s)
+    AND status / 100 IN (2, 4) AND status <> ALL(%s)
+"""
+
+TRIM_ROBOTS = """
+DELETE FROM crawling_robotsfile WHERE origin IN (
+    SELECT origin FROM (
+        SELECT origin, row_number() OVER latest AS files,
+            sum(octet_length(body)) OVER latest AS bytes
+        FROM crawling_robotsfile WINDOW latest
+            AS (ORDER BY fetched_at DESC, origin ROWS UNBOUNDED PRECEDING)
+    ) kept WHERE files > %s OR bytes > %s
+)
+"""
+Jar = list[dict[str, Any]]
+
+#: a shift that lost the host writes nothing over what its successor has
+KEEP_JARS = """
+INSERT INTO crawling_cookiejar AS jar (run_id, host_id, sealed)
+SELECT %(run)s, h.id, kept.sealed
+FROM unnest(%(hosts)s::bigint[], %(sealed)s::text[]) AS kept(host_id, sealed)
+JOIN crawling_host h ON h.id = kept.host_id AND h.shift_id = %(shift)s
+ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
+"""
+#: only the shift that leases the host may write this
+KEEP_OUTAGES = """
+UPDATE crawling_hostqueue q
+SET outage = kept.outage, retry_at = kept.retry_at, due_at = greatest(q.due_at, kept.retry_at)
+FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(retries)s::timestamptz[]) AS kept(id,
+    outage, retry_at), crawling_host h
+WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
+"""
+
+
+#: a shorter rest that a host asks for is not worth a line
+TOLD_SECONDS = 600.0
+
+
+def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
+    """Return status and body by origin, of those that may hold on while no newer ones can be
+    had."""
+    rows = RobotsFile.objects.filter(origin__in=origins).extra(
+        where=[
+            "expires_at <= clock_timestamp()",
+            "fetched_at > clock_timestamp() - make_interval(secs => %s)",
+        ],
+        params=[OLDEST_SECONDS],
+    )
+    return {row.origin: (row.status, bytes(row.body)) for row in rows if is_answer(row.status)}
+
+
+def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
+    """Return status and body by origin, of those that are still fresh."""
+    fresh = RobotsFile.objects.filter(origin__in=origins).extra(
+        where=["expires_at > clock_timestamp()"]
+    )
+    return {row.origin: (row.status, bytes(row.body)) for row in fresh}
+
+
+def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
+    """Store the answers of a run's shift, as (origin, status, body), and log them."""
+    write_all(run_id, [_robots_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
+
+
+def _robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
+    address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
+    if holds_on:
+        return NewLogLine(
+            f"robots.txt unavailable ({said}): the one fetched before continues to hold.",
+            Level.WARNING,
+            address,
+        )
+    if not is_answer(status):
+        return NewLogLine(
+            f"robots.txt unavailable ({said}): nothing is fetched there until it answers.",
+            Level.WARNING,
+            address,
+        )
+    if status < 300:
+        return NewLogLine(f"robots.txt fetched: {len(body):,} bytes.", url=address)
+    return NewLogLine(f"No robots.txt ({said}): everything may be fetched.", url=address)
+
+
+def keep_robots(origin: str, status: int, body: bytes) -> bool:
+    """Store an answer; the later of two wins.
+
+    Where none could be had, an earlier one holds on: returns whether one does.
+    """
+    with connection.cursor() as cursor:
+        if not is_answer(status):
+            cursor.execute(
+                KEEP_ROBOTS_ON, [RENEW_SECONDS, origin, OLDEST_SECONDS, list(NO_ANSWERS)]
+            )
+            if cursor.rowcount:
+                return True
+        cursor.execute(
+            KEEP_ROBOTS,
+            [origin, status, body, KEEP_SECONDS if is_answer(status) else ROBOTS_RETRY_SECONDS],
+        )
+    return False
+
+
+def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
+    """Forget the oldest files beyond the cache's size; returns how many.
+
+    They are asked for again when they are needed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(TRIM_ROBOTS, [most_files, most_bytes])
+        return int(cursor.rowcount)
+
+
+def jars_of(run_id: int, hosts: Collection[int]) -> dict[int, Jar]:
+    """The cookies of those hosts that have some, by the host's id; those sealed with another key
+    are as good as expired.
+    """
+    jars: dict[int, Jar] = {}
+    for host, sealed in CookieJar.objects.filter(run=run_id, host__in=hosts).values_list(
+        "host", "sealed"
+    ):
+        try:
+            jars[host] = unseal(sealed)
+        except SealBroken:
+            continue
+    return jars
+
+
+def keep_jars(shift: Shift, jars: Mapping[int, Jar]) -> None:
+    """Store the cookies of hosts that the shift has leased."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            KEEP_JARS,
+            {
+                "run": shift.process.run_id,
+                "shift": shift.pk,
+                "hosts": list(jars),
+                "sealed": [seal(jar) for jar in jars.values()],
+            },
+        )
+
+
+class OutageChange(NamedTuple):
+    """What a shift found of a host; outage None: it answers again."""
+
+    queue_id: int
+    name: str
+    outage: Outage | None
+    #: its URLs fail
+    is_given_up: bool
+
+
+def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
+    """Store the outages of hosts that are still leased, and log them."""
+    if not found:
+        return
+    values: dict[str, Any] = {
+        "queues": [one.queue_id for one in found],
+        "outages": [json.dumps(one.outage.as_json()) if one.outage else None for one in found],
+        "retries": [_retry_at(one.outage) for one in found],
+        "shift": shift.pk,
+    }
+    with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
+        cursor.execute(KEEP_OUTAGES, values)
+        write_all(run.pk, [line for one in found if (line := _outage_line(one))])
+
+
+def _retry_at(outage: Outage | None) -> datetime | None:
+    """Until when the queue rests; a host that asks for a rest has a clock, which all crawls
+    obey.
+    """
+    return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
+
+
+def _outage_line(found: OutageChange) -> NewLogLine | None:
+    """The beginning and the end of an outage stand in the log; of a rest that a host asks for, only
+    if it is long.
+    """
+    outage = found.outage
+    if outage is None:
+        return None
+    if found.is_given_up:
+        return NewLogLine(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
+    if outage.status == FetchStatus.HOST_BUSY:
+        is_told = (outage.retry_at - datetime.now(UTC)).total_seconds() > TOLD_SECONDS
+    else:
+        is_told = outage.tries == 1
+    return NewLogLine(f"{found.name}: {outage.sentence}", Level.WARNING) if is_told else None

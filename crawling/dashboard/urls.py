@@ -2,7 +2,6 @@
 
 from django.urls import path, re_path
 
-from crawling.dashboard.crawls import bulk_views, deleted_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -10,27 +9,10 @@ from crawling.dashboard.orders import (
     schedule_views,
     scope_views,
     seed_views,
-    template_views,
-)
-from crawling.dashboard.pages import (
-    archive_views,
-    comparison_views,
-    document_views,
-    download_views,
-    not_fetched_views,
 )
 from crawling.dashboard.pages import page_cache as page_cache_views
-from crawling.dashboard.run.views import (
-    chart_views,
-    checkpoints,
-    deletion,
-    frontier,
-    log,
-    runs,
-    share_links,
-    site_tree,
-    steering,
-)
+from crawling.dashboard.pages import views as pages
+from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 
 app_name = "crawling"
@@ -38,60 +20,56 @@ urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
     path("schedules/", schedule_views.schedules, name="schedules"),
-    path("bulk/", bulk_views.bulk, name="bulk"),
-    path("views/", bulk_views.keep_view, name="views"),
+    path("bulk/", crawls.bulk, name="bulk"),
+    path("views/", crawls.keep_view, name="views"),
     path("new/", create_views.new, name="new"),
     path("url/", blocklist_views.url, name="url"),
     path("blocklist/", blocklist_views.blocklist, name="blocklist"),
     path("blocklist/<int:number>/remove/", blocklist_views.remove, name="blocklist-remove"),
     path("new/allow/", create_views.allow_address, name="allow-address"),
     path("check/", create_views.check, name="check"),
-    path("deleted/", deleted_views.deleted, name="deleted"),
+    path("deleted/", crawls.deleted, name="deleted"),
     path(
         "deleted/<str:kind>/<int:pk>/restore/",
-        deleted_views.restore_deleted,
+        crawls.restore_deleted,
         name="restore-deleted",
     ),
-    path(
-        "deleted/<str:kind>/<int:pk>/remove/", deleted_views.remove_deleted, name="remove-deleted"
-    ),
+    path("deleted/<str:kind>/<int:pk>/remove/", crawls.remove_deleted, name="remove-deleted"),
     path("<int:pk>/scope/check/", scope_views.check, name="scope-check"),
     path("test-scope/", scope_views.test_scope, name="test-scope"),
     path("test-fetch/", create_views.test_fetch, name="test-fetch"),
     path("test-fetch/<int:inquiry_id>/", create_views.tested, name="tested"),
     path("page-cache/", page_cache_views.show, name="page-cache"),
-    path("<int:crawl>/delete/", deletion.delete, name="delete"),
+    path("<int:crawl>/delete/", runs.delete, name="delete"),
     path("<int:pk>/runs/", runs.runs, name="runs"),
-    path("<int:pk>/runs/<int:number>/delete/", deletion.delete_run, name="run-delete"),
+    path("<int:pk>/runs/<int:number>/delete/", runs.delete_run, name="run-delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/settings/", crawl.settings, name="settings"),
     path("<int:pk>/share/", share_links.share, name="share"),
     path("<int:pk>/share/<int:number>/revoke/", share_links.revoke, name="share-revoke"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
-    path("<int:pk>/pages/<int:url>/", archive_views.page, name="page"),
-    path("<int:pk>/pages/<int:url>/content/", archive_views.content, name="page-content"),
-    path("<int:pk>/pages/<int:url>/document/", download_views.document, name="page-document"),
-    path("<int:pk>/pages/<int:url>/record/", download_views.record, name="page-record"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", download_views.rows, name="pages-rows"
-    ),
-    path("<int:pk>/pages.warc.gz", download_views.records, name="pages-records"),
-    path("<int:pk>/tree/", site_tree.show, name="site-tree"),
-    path("<int:pk>/tree.csv", site_tree.numbers, name="site-tree-numbers"),
-    path("<int:pk>/archive/", archive_views.files, name="archive"),
-    path("<int:pk>/archive/<int:number>/", download_views.file, name="archive-file"),
+    path("<int:pk>/pages/<int:url>/", pages.page, name="page"),
+    path("<int:pk>/pages/<int:url>/content/", pages.content, name="page-content"),
+    path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
+    path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", pages.rows, name="pages-rows"),
+    path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
+    path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
+    path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
+    path("<int:pk>/archive/", pages.files, name="archive"),
+    path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
-    path("<int:pk>/template/", template_views.save, name="template"),
-    path("templates/", template_views.templates, name="templates"),
-    path("templates/<int:pk>/remove/", template_views.remove, name="template-remove"),
+    path("<int:pk>/template/", create_views.keep_template, name="template"),
+    path("templates/", create_views.templates, name="templates"),
+    path("templates/<int:pk>/remove/", create_views.delete_template, name="template-remove"),
     path("<int:pk>/robots/", scope_views.robots, name="robots"),
-    path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
+    path("<int:pk>/checkpoints/", runs.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
-    path("<int:pk>/not-fetched/", not_fetched_views.show, name="not-fetched"),
+    path("<int:pk>/not-fetched/", pages.show_not_fetched, name="not-fetched"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/not-fetched\.(?P<kind>csv|jsonl)$",
-        not_fetched_views.as_file,
+        pages.not_fetched_file,
         name="not-fetched-file",
     ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
@@ -99,20 +77,18 @@ urlpatterns = [
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
     path("<int:pk>/log/", log.log, name="log"),
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
-    path("<int:pk>/compare/", comparison_views.compare, name="compare"),
-    path(
-        "<int:pk>/compare/<int:old>/<int:new>/", comparison_views.compare_page, name="compare-page"
-    ),
+    path("<int:pk>/compare/", pages.compare, name="compare"),
+    path("<int:pk>/compare/<int:old>/<int:new>/", pages.compare_page, name="compare-page"),
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),
-    path("<int:pk>/extracted/", document_views.extracted, name="extracted"),
+    path("<int:pk>/extracted/", pages.extracted, name="extracted"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
-        document_views.extracted_file,
+        pages.extracted_file,
         name="extracted-file",
     ),
-    path("<int:pk>/traps/", document_views.judge, name="judge"),
+    path("<int:pk>/traps/", pages.judge, name="judge"),
     path("<int:pk>/schedule/", schedule_views.schedule, name="schedule"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     path("<int:crawl>/max/", steering.set_max, name="max"),

@@ -1,19 +1,33 @@
-"""The list of crawls."""
+"""The list of crawls; one action on many of them, those that are ticked or all that the list's
+address finds, shown before it is done; and the page of what was deleted and can be restored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from django.http import HttpResponse
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.crawls.saved_views import visible_views
-from crawling.dashboard.base.chips import SPAN, chips_of
-from crawling.dashboard.base.crawl_views import CrawlView
+from allocation.wording import whole_number
+from crawling.crawls.saved_views import forget_view, save_view, visible_views
+from crawling.dashboard.base.columns import SPAN, chips_of
+from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
+from crawling.dashboard.base.recently_deleted import (
+    PERMISSIONS,
+    deleted_rows,
+    find_deleted,
+    remove_for_good,
+    restore,
+)
+from crawling.dashboard.base.requests import asked_ids, back, next_page
+from crawling.dashboard.crawls.bulk import ACTIONS, STEER, bulk_action, chosen
 from crawling.dashboard.crawls.columns import COLUMNS, heads
 from crawling.dashboard.crawls.listing import (
     CRAWLS_PER_PAGE,
@@ -23,8 +37,11 @@ from crawling.dashboard.crawls.listing import (
     list_crawls,
 )
 from crawling.dashboard.run.rates import rates_now
+from crawling.errors import CrawlError, NotFound, WrongState
 from crawling.models import CrawlJob, Team
-from crawling.runs.transitions import possible
+from crawling.orders.seeds import BadTags, read_tags
+from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
+from crawling.runs.transitions import ENDING, possible, told_before
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
 from serving.fragments import wants_fragment
@@ -117,4 +134,118 @@ def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlLis
         [verb for verb in verbs if verb != "abort" or "stop" not in verbs],
         rate,
         view.run_id in now,
+    )
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def bulk(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask whether it is meant, with the count and what cannot be done; once confirmed, do it."""
+    action = request.POST.get("action", "")
+    if action not in ACTIONS:
+        messages.error(request, "Choose what to do: pause, resume, stop, abort, tag or untag.")
+        return back(request)
+    try:
+        crawls = _chosen(request, action)
+        if "confirmed" in request.POST:
+            messages.success(request, _do(request, action, crawls, request.user))
+            return back(request)
+    except (CrawlError, BadTags) as error:
+        messages.error(request, str(error))
+        return back(request)
+    views = zip(crawls, crawl_views(crawls), strict=True)
+    able = [
+        (crawl, view.counts)
+        for crawl, view in views
+        if action not in STEER or action in possible(view.state, queued=view.counts.queued)
+    ]
+    here = {
+        "action": action,
+        "able": [crawl for crawl, _ in able],
+        "unable": len(crawls) - len(able),
+        "is_steering": action in STEER,
+    }
+    if action in ENDING:
+        queued = sum(counts.queued for _, counts in able)
+        in_hand = sum(counts.in_process for _, counts in able)
+        here["consequence"] = told_before(action, queued=queued, in_hand=in_hand)
+    return render(request, "crawling/bulk.html", {**here, "next": next_page(request)})
+
+
+def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
+    """The crawls ticked, or all found."""
+    if request.POST.get("which") == "all":
+        return chosen(
+            action,
+            wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])),
+        )
+    return chosen(action, ids=asked_ids(request, "crawl"))
+
+
+def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User) -> str:
+    done = bulk_action(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
+    if action not in STEER:
+        return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
+    told = f"{done.changed:,} crawls are {RUN_ACTIONS[action].done}."
+    return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def keep_view(request: AuthenticatedRequest) -> HttpResponse:
+    """Save the list's address as a view of one's own, or forget one."""
+    if forgotten := request.POST.get("forget", ""):
+        if (view_id := whole_number(forgotten)) is not None:
+            forget_view(request.user, view_id)
+        return back(request)
+    try:
+        view = save_view(
+            request.user,
+            request.POST.get("name", ""),
+            request.POST.get("next", "").partition("?")[2],
+            is_shared="is_shared" in request.POST,
+        )
+    except CrawlError as error:
+        messages.error(request, str(error))
+        return back(request)
+    return redirect(f"{reverse('crawling:crawls')}?{view.query}")
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD"))
+def deleted(request: AuthenticatedRequest) -> HttpResponse:
+    """List it, with buttons for what the user may restore."""
+    rows = [
+        (row, request.user.has_perm(PERMISSIONS[row.kind])) for row in deleted_rows(request.user)
+    ]
+    return render(request, "crawling/deleted.html", {"rows": rows})
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("POST",))
+def restore_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
+    """Restore it, or say why not."""
+    try:
+        name = restore(kind, pk, by=request.user)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    except WrongState as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{name} is restored.")
+    return redirect("crawling:deleted")
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def remove_deleted(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
+    """Ask for the name, then delete it for good."""
+    typed, error = request.POST.get("name", "").strip(), ""
+    try:
+        row = find_deleted(kind, pk, request.user)
+        if request.method == "POST":
+            remove_for_good(kind, pk, name=typed, by=request.user)
+            messages.success(request, f"{row.name} is deleted for good.")
+            return redirect("crawling:deleted")
+    except NotFound as missing:
+        raise Http404(str(missing)) from missing
+    except WrongState as trouble:
+        error = str(trouble)
+    return render(
+        request, "crawling/delete_for_good.html", {"row": row, "typed": typed, "error": error}
     )

@@ -4,7 +4,6 @@ need crawls.
 
 from django.urls import path, re_path
 
-from crawling.dashboard.hosts import name_views
 from crawling.dashboard.hosts import views as hosts
 
 app_name = "hosts"
@@ -18,8 +17,8 @@ urlpatterns = [
 #: beside those of the cache of names
 names = (
     [
-        path("why/", name_views.why, name="why"),
-        path("replay/", name_views.replay, name="replay"),
+        path("why/", hosts.why, name="why"),
+        path("replay/", hosts.replay, name="replay"),
     ],
     "names",
 )

@@ -1,24 +1,31 @@
 """Hosts and pages of all crawls: a list with a search of each, and the page of one host, where it
-can be blocked.
+can be blocked. Why a host waits for its name, and what a crawl's accesses would have cost under
+other caches.
 """
 
 from __future__ import annotations
 
 from django.contrib import messages
+from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
+from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.listing import hosts_file, list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
 from crawling.errors import CrawlError
-from crawling.models import Host
+from crawling.models import Host, Page, Run
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
 from serving.requests import asked_text
+
+CAPACITIES = (100, 1_000, 10_000, 100_000)
+RUNS = 50
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -89,3 +96,34 @@ def search(request: AuthenticatedRequest) -> HttpResponse:
     return render(
         request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST}
     )
+
+
+@authenticated(needs="dnscache.view_dnsentry")
+def why(request: AuthenticatedRequest) -> HttpResponse:
+    """Say why the host `?host=` waits."""
+    host = asked_text(request.GET, "host", most=LONGEST).lower()
+    return render(
+        request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None}
+    )
+
+
+@authenticated(needs="dnscache.view_dnsentry")
+def replay(request: AuthenticatedRequest) -> HttpResponse:
+    """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
+    runs = list(
+        Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk"))))
+        .select_related("crawl")
+        .order_by("-pk")[:RUNS]
+    )
+    chosen = next((run for run in runs if str(run.pk) == request.GET.get("run")), None)
+    capacity = next((size for size in CAPACITIES if str(size) == request.GET.get("names")), 10_000)
+    told = replayed(chosen, capacity=capacity) if chosen else None
+    context = {
+        "runs": runs,
+        "run": chosen,
+        "capacity": capacity,
+        "capacities": CAPACITIES,
+        "told": told,
+        "most": MOST_ACCESSES,
+    }
+    return render(request, "names/replay.html", context)

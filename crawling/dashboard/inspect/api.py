@@ -11,7 +11,7 @@ from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit, may_view
 from crawling.dashboard.inspect.url_decision import UrlDecision, why
-from crawling.dashboard.inspect.url_history import history_of, referrers_of
+from crawling.dashboard.inspect.url_inspection import history_of, referrers_of
 from crawling.models import Url, UrlState
 from serving.access import AuthenticatedRequest
 

@@ -1,4 +1,4 @@
-"""The page that makes a crawl."""
+"""The pages that make a crawl and a template of it: the form for a new crawl, and all templates."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
+from django.utils.text import capfirst
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.wording import whole_number
 from crawling.crawls.creation import check_order, create_crawl, start_run
 from crawling.crawls.seed_checks import closed_addresses
 from crawling.crawls.tags import set_tags
-from crawling.crawls.templates import as_crawl
-from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
-from crawling.dashboard.orders.forms.edit import EditForm
+from crawling.crawls.templates import as_crawl, remove_template, save_template
+from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.seed_fetch_results import SeedTestFetch
@@ -273,3 +273,34 @@ def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{crawl.name} is {run.state}. {run.reason}")
+
+
+@authenticated(needs="crawling.view_crawljob")
+def templates(request: AuthenticatedRequest) -> HttpResponse:
+    """List the templates with what they would crawl."""
+    rows = OrderTemplate.objects.select_related("created_by")
+    return render(request, "crawling/templates.html", {"rows": rows})
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def keep_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Keep the crawl's order under the name that is asked for."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    try:
+        template = save_template(crawl, request.POST.get("template", ""), by=request.user)
+    except BadOrder as error:
+        messages.error(request, f"The template is not kept. {capfirst(str(error))}.")
+    else:
+        messages.success(
+            request, f"{template.name} is kept as a template; the page for a new crawl offers it."
+        )
+    return redirect("crawling:crawl", pk)
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("POST",))
+def delete_template(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Delete a template; it can be restored for a while."""
+    template = get_object_or_404(OrderTemplate, pk=pk)
+    remove_template(template, by=request.user)
+    messages.success(request, f"The template {template.name} is deleted; crawls made from it stay.")
+    return redirect("crawling:templates")

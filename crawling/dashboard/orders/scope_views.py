@@ -23,7 +23,7 @@ from crawling.crawls.scope_tests import (
     try_order,
 )
 from crawling.dashboard.orders.create_views import checked, form_of
-from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
+from crawling.dashboard.orders.forms.create import EditForm, edit_answers
 from crawling.dashboard.orders.forms.fields import lines
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.errors import BadOrder, CrawlError

@@ -24,22 +24,108 @@ from crawling.dashboard.run.processes import (
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
 from crawling.dashboard.run.rows import rows_of
-from crawling.dashboard.run.statuses import StatusRow, status_rows
-from crawling.models import CrawlJob, Page, Run, Shift
+from crawling.models import CrawlJob, Page, Run, RunStatusCount, Shift, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of
 from crawling.orders.order import PARTS
 from crawling.orders.ranking import Order
 from crawling.runs.diagnosis import Stall
 from crawling.runs.failure_causes import FailureCause, failure_causes
-from crawling.runs.remaining_time import remaining
 from crawling.scope.scope import Reach
-from crawling.web.statuses import NOT_MODIFIED_STATUS
+from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
 
+UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
 RUNS = SHIFTS = TRAPS = 10
 #: of the log's tail
 LINES = 50
+
+
+@dataclass(frozen=True)
+class StatusRow:
+    """How many URLs ended so."""
+
+    state: str
+    status: int
+    urls: int
+    #: where the row begins on a bar of 100
+    start: float
+    #: its length on that bar
+    width: float
+    #: with one decimal, so rounded that the rows add up to 100.0
+    percent: float
+
+    @property
+    def sentence(self) -> str:
+        return explain(self.status)
+
+    @property
+    def kind(self) -> str:
+        if self.state == UrlState.EXCLUDED:
+            return "excluded"
+        return f"{self.status // 100}xx" if self.status > 0 else "none"
+
+
+def status_rows(run: Run) -> list[StatusRow]:
+    """By status: HTTP's in order, then ours."""
+    counts = list(
+        RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls")
+    )
+    counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
+    total = sum(urls for _, _, urls in counts)
+    rows, start = [], 0.0
+    for (state, status, urls), tenths in zip(
+        counts, shares([urls for *_, urls in counts], 1000), strict=True
+    ):
+        width = 100 * urls / total
+        rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3), tenths / 10))
+        start += width
+    return rows
+
+
+def shares(parts: Sequence[int], whole: int) -> list[int]:
+    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first
+    part's goes first.
+    """
+    total = sum(parts)
+    rounded = [whole * part // total for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda place: -(whole * parts[place] % total))
+    for place in by_remainder[: whole - sum(rounded)]:
+        rounded[place] += 1
+    return rounded
+
+
+def remaining(
+    *, known: int, fetched: int, most: int | None, rates: tuple[float | None, ...]
+) -> str:
+    """Say in a sentence how long what is left takes at the slowest and at the fastest of some
+    rates, in pages a second; empty if nothing is left or nothing moves.
+
+    known: URLs that wait or are in hand. most: the limit on pages; if that is nearer than the end
+    of what is known, it counts.
+    """
+    moving = [rate for rate in rates if rate]
+    to_limit = max(0, most - fetched) if most is not None else None
+    left = known if to_limit is None else min(known, to_limit)
+    if not moving or not left:
+        return ""
+    shortest, longest = duration(left / max(moving)), duration(left / min(moving))
+    span = shortest if shortest == longest else f"{shortest} to {longest}"
+    what = (
+        "to the limit on pages"
+        if to_limit is not None and to_limit <= known
+        else "for the URLs found so far"
+    )
+    return f"About {span} {what}."
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit that gives at least one and a half, rounded: `90 seconds`, `2 minutes`,
+    `36 hours`.
+    """
+    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 1.5 * size), UNITS[-1])
+    count = max(1, round(seconds / size))
+    return f"{count:,} {unit}{'s' if count > 1 else ''}"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from django.utils import timezone
 
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.run.overview import StatusRow, status_rows
 from crawling.dashboard.run.pages import pages_of
-from crawling.dashboard.run.statuses import StatusRow, status_rows
 from crawling.frontier.run_counts import RunCounts, counts_of
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunState
 from crawling.web.secret_headers import MASK, USER_INFORMATION

@@ -20,7 +20,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.orders.forms.fields import as_sentence
 from crawling.dashboard.run.charts import chart_of_all, chart_of_run
-from crawling.dashboard.run.statuses import shares
+from crawling.dashboard.run.overview import shares
 from crawling.dashboard.templatetags.crawls import seconds
 from crawling.frontier.run_counts import counts_of
 from crawling.frontier.run_limits import limit_reached

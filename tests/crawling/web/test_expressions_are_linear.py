@@ -95,7 +95,7 @@ PREFIXES = {
     "crawling.scope.trap_patterns:SESSION": ["?sid=", ";jsessionid=", "sessionid"],
     "crawling.scope.trap_patterns:VALUES": ["="],
     "crawling.scope.trap_patterns:YEAR": ["19"],
-    "crawling.dashboard.pages.archive_views:CHARSET": [],
+    "crawling.dashboard.pages.views:CHARSET": [],
     "crawling.web.secret_headers:USER_INFORMATION": ["//", "//a"],
     "dnscache.protocol.names:_ASCII_LABEL": [],
     "dnscache.protocol.names:_NUMBER": ["0x"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter, _SubParsersAction
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -25,7 +26,6 @@ from crawling.dashboard.management.command_errors import page_of, plain_errors, 
 from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_to_crawl
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
-from crawling.dashboard.management.older_spellings import command_first
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
@@ -33,6 +33,7 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.failure_causes import failure_causes
 
+HELP = {"-h", "--help", "--version"}
 PROGRAM = "./crawl"
 EPILOG = """examples:
   ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
@@ -59,6 +60,36 @@ WAIT = (
 
 #: causes of failures that a report names
 CAUSES = 5
+
+
+def command_first(parser: ArgumentParser, args: Sequence[str]) -> list[str]:
+    """The same words as `[options of the parser] COMMAND [options of the command] …`.
+
+    The command is the first word that is neither an option nor an option's value. Where that is
+    none of the parser's commands, the words are seeds of a new crawl.
+    """
+    commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
+    common = _options(parser)
+    known = common | {
+        name: action for sub in commands.choices.values() for name, action in _options(sub).items()
+    }
+    front: list[str] = []
+    rest: list[str] = []
+    words = list(args)
+    while words and words[0].startswith("-") and words[0] != "--":
+        name = words[0].partition("=")[0]
+        has_value = "=" not in words[0] and name in known and known[name].nargs != 0
+        (front if name in common else rest).extend(words[: 1 + has_value])
+        del words[: 1 + has_value]
+    if words and words[0] in commands.choices:
+        return [*front, words[0], *rest, *words[1:]]
+    if not words and HELP.intersection(front):
+        return front
+    return [*front, "new", *rest, *words]
+
+
+def _options(parser: ArgumentParser) -> dict[str, Action]:
+    return {name: action for action in parser._actions for name in action.option_strings}
 
 
 class Command(BaseCommand):

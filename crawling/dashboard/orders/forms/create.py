@@ -1,6 +1,7 @@
-"""The form for a new crawl.
+"""The forms for a new crawl, and for editing a crawl's rules at any time.
 
-It keeps what was typed and words the questions; what is right is settled by `create_crawl`.
+They keep what was typed and word the questions; what is right is settled by `create_crawl` and
+`edit_crawl`.
 """
 
 from __future__ import annotations
@@ -13,18 +14,33 @@ from django.core.files.uploadedfile import UploadedFile
 
 from allocation.wording import UnitWords
 from crawling.crawls.creation import free_name, name_for, order_of
-from crawling.dashboard.orders.forms.fields import OrderForm, fill_in, lines, number_field
+from crawling.crawls.revisions import ASKING, OF_THE_CRAWL
+from crawling.dashboard.orders.forms.fields import (
+    OrderForm,
+    fill_in,
+    lines,
+    lines_field,
+    number_field,
+)
 from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
-from crawling.orders.order import FIELDS, MAX_SEEDS
+from crawling.orders.order import FIELDS, MAX_SEEDS, PARTS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
 #: seeds, name and Max are asked in ways of their own
-ASKED = tuple(one for one in FIELDS if one.question.label)
+ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
+EDITED = ("filters", "budget", "thresholds", "politeness")
+#: an order's fields that the form asks for; weights are edited by the command line or the API
+ASKED = tuple(
+    one
+    for one in ASKED_OF_NEW
+    if one.name in (*OF_THE_CRAWL, *ASKING)
+    or any(one.name in PARTS[part].model_fields for part in EDITED)
+)
 
 
 class CrawlForm(OrderForm):
@@ -70,7 +86,7 @@ class CrawlForm(OrderForm):
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, capacity: Mapping[str, int], **kwargs: Any) -> None:
-        super().__init__(*args, asked=ASKED, **kwargs)
+        super().__init__(*args, asked=ASKED_OF_NEW, **kwargs)
         self.capacity, self.presets = capacity, preset_claims(capacity)
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
@@ -169,7 +185,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     )
     claim = {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
-        **fill_in(ASKED, order_of(crawl)),
+        **fill_in(ASKED_OF_NEW, order_of(crawl)),
         **claim,
         "name": free_name(crawl.name),
         "tags": ", ".join(crawl.tags),
@@ -182,3 +198,28 @@ def _format_claim(claim: Mapping[str, int]) -> str:
     slots, rate = claim.get("fetch_slots", 0), claim.get("bandwidth", 0)
     speed = f"{rate / 1024:,.0f} MB/s" if rate >= 1024 else f"{rate:,} kB/s"
     return f"up to {slots:,} fetch{'es' if slots != 1 else ''} at a time and {speed}"
+
+
+class EditForm(OrderForm):
+    """The questions about an existing crawl.
+
+    `urls` is for the tester, and no part of the order.
+    """
+
+    urls = lines_field(
+        "Addresses to test",
+        "One a line, at most 500. Nothing is fetched, and nothing is saved.",
+        rows=4,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, asked=ASKED, **kwargs)
+
+    def as_changes(self) -> dict[str, Any]:
+        """All fields that are asked for, unchecked; what was left empty has its default."""
+        return {one.name: one.default for one in self.asked} | self.order_answers()
+
+
+def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
+    """The form as the order stands."""
+    return fill_in(ASKED, order_of(crawl), masked=True)

@@ -1,18 +1,19 @@
 """The frontier of a run: look through what waits, send it ahead or to the end, take it out, put it
-back, export it.
+back, export it; and the run's sites as a tree of directories.
 """
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from crawling.dashboard.base.requests import asked_ids, wanted_run
+from crawling.dashboard.base.requests import asked_ids, asked_run, wanted_run
+from crawling.dashboard.run.site_tree import site_tree, tree_file
 from crawling.errors import CrawlError
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.models import Run
+from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.waiting_urls import (
     DONE,
@@ -30,6 +31,7 @@ from crawling.runs.waiting_urls import (
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send, text_file
+from serving.requests import asked_text
 
 SHOWN = 100
 #: the actions for the URLs of each place, and the words on their buttons
@@ -42,6 +44,7 @@ DEEDS = {
     },
     TAKEN_OUT: {UrlAction.PUT_BACK: "Put back"},
 }
+LONGEST_PATH = 2000
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
@@ -126,3 +129,24 @@ def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_mor
         return
     more = " There are more of them; do it again for the rest." if is_more else ""
     messages.success(request, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}.{more}")
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show_tree(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Directories of the hosts with their counts and sizes; `?path=` shows the contents of one."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    tree = site_tree(run, _path(request)) if run else None
+    return render(request, "crawling/site_tree.html", {"crawl": job, "run": run, "tree": tree})
+
+
+@authenticated(needs="crawling.view_crawljob")
+def tree_numbers(request: AuthenticatedRequest, pk: int) -> StreamingHttpResponse:
+    """The same as CSV."""
+    run = wanted_run(request, pk, "it has no site tree yet")
+    return send(tree_file(f"crawl-{pk}-run-{run.number}-tree", site_tree(run, _path(request))))
+
+
+def _path(request: HttpRequest) -> str:
+    path = asked_text(request.GET, "path", most=LONGEST_PATH)
+    return path if not path or path.endswith("/") else f"{path}/"

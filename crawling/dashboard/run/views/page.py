@@ -10,8 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from allocation.wording import whole_number
-from crawling.dashboard.base.chips import SPAN, chips_of
-from crawling.dashboard.base.columns import column
+from crawling.dashboard.base.columns import SPAN, chips_of, column
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_run
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.run.crawl_settings import settings_of

@@ -1,8 +1,14 @@
-"""The runs of a crawl: the size of each, its removal, and the rules for that."""
+"""The runs of a crawl: the size of each, its removal and the rules for that, its checkpoints; and
+the pages that delete a crawl or a run, which say what goes with it, and for how long it can be
+restored.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -10,15 +16,22 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from crawling.errors import BadOrder
+from crawling.checkpoints.checkpoint_store import ask_checkpoint
+from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.errors import BadOrder, CheckpointTrouble, WrongState
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.housekeeping.retention import set_retention
-from crawling.housekeeping.retention_view import kept_runs, rules_of
-from crawling.models import CrawlJob
+from crawling.housekeeping.retention_view import kept_runs, loss_of, rules_of
+from crawling.housekeeping.run_removal import remove_run, why_not
+from crawling.models import Checkpoint, CrawlJob, Run
 from crawling.orders.retention import Retention, read_retention
+from crawling.runs.transitions import AT_REST
 from serving.access import AuthenticatedRequest, authenticated, needs
 
 RUNS = 100
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
+DELETED = "is deleted. For 24 hours you can restore it from Recently deleted."
+MOST = 100
 
 
 class RetentionForm(forms.Form):
@@ -102,3 +115,74 @@ def _save(request: AuthenticatedRequest, crawl: CrawlJob, form: RetentionForm) -
         else "All runs are kept from now on.",
     )
     return True
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
+def delete(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
+    """Show what is removed with the crawl, then delete it."""
+    job = get_object_or_404(CrawlJob, pk=crawl)
+    error = ""
+    if request.method == "POST":
+        try:
+            delete_crawl(job, by=request.user)
+        except WrongState as trouble:
+            error = str(trouble)
+        else:
+            messages.success(request, f"{job.name} {DELETED}")
+            return redirect("crawling:crawls")
+    view = crawl_view(job)
+    facts = {
+        "crawl": view,
+        "loss": loss_of(list(job.runs.values_list("pk", flat=True))),
+        "is_over": view.state in AT_REST,
+        "error": error,
+    }
+    return render(request, "crawling/delete.html", facts)
+
+
+@authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
+def delete_run(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+    """Say what goes with one run, or why it has to stay; then delete it."""
+    run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
+    if request.method == "POST":
+        try:
+            remove_run(run, by=request.user)
+        except WrongState as trouble:
+            messages.error(request, str(trouble))
+        else:
+            messages.success(request, f"Run {number} of {run.crawl.name} {DELETED}")
+        return redirect("crawling:runs", pk)
+    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
+    return render(request, "crawling/delete_run.html", facts)
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "POST"))
+def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List them, the latest first; a POST asks for one of the latest run."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    if request.method == "POST":
+        return _ask(request, crawl)
+    rows = Checkpoint.objects.filter(run__crawl=crawl).select_related("run", "by")[:MOST]
+    here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
+    here |= {
+        "place": settings.CHECKPOINT_DIR,
+        "minutes": settings.CHECKPOINT_MINUTES,
+        "kept": settings.CHECKPOINTS_KEPT,
+    }
+    return render(request, "crawling/checkpoints.html", here)
+
+
+@needs("crawling.change_crawljob")
+def _ask(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpResponse:
+    run = crawl.runs.select_related("crawl").first()
+    try:
+        if run is None:
+            raise CheckpointTrouble(
+                f"{crawl.name} has never been started, so there is nothing to keep."
+            )
+        ask_checkpoint(run, by=request.user)
+    except CheckpointTrouble as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "It is being taken; look again in a moment.")
+    return redirect("crawling:checkpoints", crawl.pk)

@@ -9,8 +9,7 @@ from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
 from crawling.dashboard.management.orders import add_order_arguments, given_fields
-from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
-from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
+from crawling.dashboard.orders.forms.create import CrawlForm, EditForm, as_answers, edit_answers
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.orders.fields import fields_of
 from crawling.orders.order import FIELDS, CrawlOrder

@@ -90,7 +90,7 @@ def test_each_reason_leads_to_its_addresses_and_to_where_they_were_found(viewer,
 
 
 def test_addresses_are_paged_by_key_in_a_fixed_number_of_queries(viewer, run, monkeypatch):
-    monkeypatch.setattr("crawling.dashboard.pages.not_fetched_views.ROWS", 1)
+    monkeypatch.setattr("crawling.dashboard.pages.views.ROWS_NOT_FETCHED", 1)
 
     with CaptureQueriesContext(connection) as captured:
         first = soup(viewer.get(address_of(run), {"why": "rule-exclude"}))

@@ -3,7 +3,7 @@ open."""
 
 import pytest
 
-from crawling.runs.remaining_time import duration, remaining
+from crawling.dashboard.run.overview import duration, remaining
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,325 @@
+"""What a run has fetched and what not: extracted rows, decisions on possible traps, stored pages as
+they were (without anything that could act in the reader's browser), the archive's files, downloads,
+two runs or two texts side by side, and what is missing, by reason.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+
+from crawling.archive.reader import original_of, packed_pieces
+from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
+from crawling.crawls.traps import approve_trap, ban_trap
+from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
+from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
+from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
+from crawling.dashboard.pages.extracted import extracted_rows_file, list_extracted
+from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.pages.not_fetched import (
+    NotFetchedReason,
+    each_not_fetched_url,
+    not_fetched_urls,
+    reasons_of,
+)
+from crawling.dashboard.pages.rows import weight_of
+from crawling.dryrun.inquiries import ask_once
+from crawling.errors import ArchiveTrouble, CrawlError
+from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
+from crawling.web.addresses import MAX_URL_LENGTH, read_address
+from crawling.web.file_names import file_name
+from crawling.web.secret_headers import masked_head
+from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import Download, row_file, send
+from serving.fragments import render_live
+from serving.list_choices import choices_of
+from serving.requests import asked_text
+
+ROWS_EXTRACTED = 200
+#: no script, no form, no request to anywhere, an origin of its own: the page's author is not
+#: trusted
+SAFE = (
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
+HTML = ("text/html", "application/xhtml+xml")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+#: files of an archive on a page
+FILES_SHOWN = 200
+CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+#: why a crawl that was never started has nothing here
+HAS_NO_PAGES = "it has no pages yet"
+ROWS_OF_CHANGES = 100
+RUNS = 50
+#: why a crawl that was never started has nothing here
+HAS_LEFT_NOTHING_OUT = "it has left nothing out"
+ROWS_NOT_FETCHED = 100
+
+
+@authenticated(needs="crawling.view_crawljob")
+def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List what was taken out of a run's pages, after the row `?after=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    after = asked_number(request, "after")
+    rows, following = (
+        list_extracted(run, after=after or 0, limit=ROWS_EXTRACTED) if run else ([], None)
+    )
+    return render(
+        request,
+        "crawling/extracted.html",
+        {"crawl": job, "run": run, "rows": rows, "following": following, "after": after},
+    )
+
+
+@authenticated(needs="crawling.view_crawljob")
+def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> StreamingHttpResponse:
+    """All that was taken out of a run's pages, as a file."""
+    run = wanted_run(request, pk, "nothing was taken out of its pages yet")
+    return send(extracted_rows_file(run, kind))
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("POST",))
+def judge(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Approve or ban the pattern of that key, in the latest run."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    decide, key = (
+        (approve_trap, request.POST["approve"])
+        if "approve" in request.POST
+        else (ban_trap, request.POST.get("ban", ""))
+    )
+    try:
+        count = decide(job, int(key), by=request.user)
+    except ValueError:
+        messages.error(request, "That is no pattern of this crawl.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(
+            request,
+            f"{count:,} URLs are {'queued again' if decide is approve_trap else 'excluded'}.",
+        )
+    return back(request)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """Show a page's record: its headers, and the document in a frame that can do nothing."""
+    found = wanted_page(pk, url)
+    here = {
+        "crawl": found.run.crawl,
+        "run": found.run,
+        "page": found,
+        "original": original_of(found),
+        "weight": weight_of(found),
+    }
+    try:
+        header, head = head_of(found)
+        if not request.user.has_perm("crawling.change_crawljob"):
+            head = masked_head(head)
+        shown = {**here, "header": header, "head": head, "type": _shown_as(found)}
+        return render(request, "crawling/page.html", shown)
+    except ArchiveTrouble as trouble:
+        return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
+
+
+@xframe_options_sameorigin
+@authenticated(needs="crawling.view_crawljob")
+def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """The document, as a type that a browser only shows; HTML without what it would block."""
+    found = wanted_page(pk, url)
+    shown_as = _shown_as(found)
+    if not shown_as:
+        raise Http404("A document of this type is not shown, only downloaded with its record.")
+    try:
+        original = original_of(found)
+        if found.content_type in HTML:
+            document = snapshot_of(original, _charset_of(found))
+        else:
+            document = document_of(original)
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+    answer = HttpResponse(document, content_type=shown_as)
+    answer["Content-Security-Policy"] = SAFE
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@authenticated(needs="crawling.view_crawljob")
+def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List the files of a crawl's archive, the latest run's first."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    rows = (
+        ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0)
+        .select_related("run")
+        .order_by("-run", "pk")
+    )
+    shown = Paginator(rows, FILES_SHOWN).get_page(request.GET.get("page"))
+    return render(request, "crawling/archive.html", {"crawl": crawl, "files": shown})
+
+
+def _shown_as(found: Page) -> str:
+    """The type under which a browser may have the document; empty: under none."""
+    if found.content_type in HTML:
+        return f"text/html; charset={_charset_of(found)}"
+    if found.content_type.startswith("text/"):
+        return f"text/plain; charset={_charset_of(found)}"
+    return found.content_type if found.content_type in IMAGES else ""
+
+
+def _charset_of(found: Page) -> str:
+    return found.charset if CHARSET.fullmatch(found.charset) else "utf-8"
+
+
+@authenticated(needs="crawling.view_crawljob")
+def rows(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """The rows of a run's pages, filtered as their list is."""
+    return send(rows_file(wanted_run(request, pk, HAS_NO_PAGES), asked_pages(request), kind))
+
+
+@authenticated(needs="crawling.change_crawljob")
+def records(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
+    """What the archive has of a run's pages, filtered as their list is."""
+    run = wanted_run(request, pk, HAS_NO_PAGES)
+    try:
+        return send(warc_file(run, asked_pages(request)))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
+
+
+@authenticated(needs="crawling.change_crawljob")
+def record(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponseBase:
+    """A WARC file of one page."""
+    try:
+        return send(page_file(wanted_page(pk, url)))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:page", pk, url)
+
+
+@authenticated(needs="crawling.change_crawljob")
+def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+    """The document itself, as a file that no browser opens by itself."""
+    found = wanted_page(pk, url)
+    try:
+        content = whole_document_of(original_of(found))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:page", pk, url)
+    answer = HttpResponse(content, content_type="application/octet-stream")
+    name = file_name(read_address(found.final_url), found.content_type)
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+@authenticated(needs="crawling.change_crawljob")
+def file(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponseBase:
+    """A file of the archive as far as it is committed, even while it is written."""
+    row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
+    try:
+        return send(Download(row.name, WARC, packed_pieces(row), row.committed_length))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:archive", pk)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """What is different in `?run=` (the latest) against `?against=` (the one before): of a
+    `?kind=`, on a `?host=`, after an address.
+    """
+    new = wanted_run(request, pk, "there are no runs to compare")
+    old = _against(request, new.crawl, new)
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    host, after = (asked_text(request.GET, name, most=MAX_URL_LENGTH) for name in ("host", "after"))
+    here: dict[str, Any] = {
+        "crawl": new.crawl,
+        "new": new,
+        "old": old,
+        "kind": kind,
+        "host": host,
+        "after": after,
+        "runs": new.crawl.runs.all()[:RUNS],
+        "kinds": KINDS,
+    }
+    if old:
+        try:
+            rows, following = differences(
+                old, new, kind=kind, host=host, after=after, limit=ROWS_OF_CHANGES
+            )
+            here |= {"summary": summary_of(old, new), "rows": rows, "following": following}
+        except ComparingTookTooLong as error:
+            messages.error(request, str(error))
+    return render(request, "crawling/compare.html", here)
+
+
+def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
+    number = asked_number(request, "against")
+    if number is None:
+        return job.runs.filter(number__lt=new.number).first() or job.runs.exclude(pk=new.pk).first()
+    return get_object_or_404(job.runs, number=number)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
+    """The text of one URL in two runs, once a background job has compared it."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(
+        run__crawl=job, run__removal_asked_at=None
+    )
+    pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
+    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
+    here |= {"lines": (inquiry.answer or {}).get("lines", [])}
+    return render_live(request, "crawling/compare_page.html", "crawling/_diff.html", here)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show_not_fetched(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of
+    the id `?after=`.
+    """
+    run = wanted_run(request, pk, HAS_LEFT_NOTHING_OUT)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    after = asked_number(request, "after")
+    most = choices_of(request).most(ROWS_NOT_FETCHED)
+    rows, following = (
+        not_fetched_urls(run, asked.key, after=after or 0, limit=most) if asked else ([], None)
+    )
+    here = {
+        "crawl": run.crawl,
+        "run": run,
+        "reasons": reasons,
+        "asked": asked,
+        "rows": rows,
+        "following": following,
+        "after": after,
+    }
+    return render(request, "crawling/not_fetched.html", here)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def not_fetched_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """All addresses of the reason `?why=`, or of all reasons."""
+    run = wanted_run(request, pk, HAS_LEFT_NOTHING_OUT)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    rows = each_not_fetched_url(run, [asked] if asked else reasons)
+    return send(row_file(f"crawl-{pk}-run-{run.number}-not-fetched", kind, rows))
+
+
+def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:
+    return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)

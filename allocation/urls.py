@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from allocation.views import history, limits, new_pool, pools, what_if
+from allocation.views import history, limits, pools, what_if
 
 app_name = "allocation"
 urlpatterns = [
     path("", pools.pools, name="pools"),
-    path("new/", new_pool.new_pool, name="new_pool"),
+    path("new/", pools.new_pool, name="new_pool"),
     path("what-if/", what_if.what_if, name="what_if"),
     path("limits/", limits.limits, name="limits"),
     path("<int:pool>/limits/<slug:page>/", limits.edit_limits, name="edit-limits"),

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.logs import logging_setting
 from crawlsite.server_settings import database_setting, mail_server, own_services
-from crawlsite.supervisor.listen_addresses import dashboard
+from crawlsite.supervisor.procfile import dashboard
 
 ENVIRONMENT = env.read()
 BASE_DIR = env.BASE_DIR

@@ -1,16 +1,20 @@
-"""The pages of pools: look, don't touch."""
+"""The pages of pools: look, don't touch, and the page on which a pool is made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.contrib import messages
+from django.contrib.admin.models import ADDITION, LogEntry
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 
 from allocation import selectors
-from allocation.errors import UnknownPool
+from allocation.errors import AllocationError, UnknownPool
+from allocation.forms import NewPoolForm
 from allocation.selectors import pool_cards, recent_events
+from allocation.services import create_pool_like
 from allocation.snapshot import BankView, ProcessRow
 from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
@@ -113,3 +117,22 @@ def _steps(view: BankView) -> list[StepLine]:
         for step in view.safe_sequence or ()
         if any(step.process.allocation)
     ]
+
+
+@authenticated(needs="allocation.change_pool", methods=("GET", "HEAD", "POST"))
+def new_pool(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask for a name and for the units of each class, and make the pool."""
+    form = NewPoolForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            pool = create_pool_like(name=form.cleaned_data["name"], capacity=form.capacity())
+        except AllocationError as error:
+            form.add_error("name", str(error))
+        else:
+            LogEntry.objects.log_actions(
+                request.user.pk, [pool], ADDITION, "made the pool", single_object=True
+            )
+            messages.success(request, f"The pool {pool.name} is made; crawls can choose it.")
+            return redirect(pool)
+    status = 200 if request.method != "POST" else 422
+    return render(request, "allocation/new_pool.html", {"form": form}, status=status)

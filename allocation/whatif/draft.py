@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar
 
-from allocation.rules.banker import Vector
-from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES, Sandbox
+from allocation.rules import banker
+from allocation.rules.banker import State, Vector
+from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES, MOST_UNITS, Sandbox, clean_name
 
 T = TypeVar("T")
 
@@ -165,3 +166,166 @@ def _free_names(stem: str, taken: Sequence[str], count: int) -> list[str]:
             names.append(name)
         number += 1
     return names
+
+
+@dataclass(frozen=True)
+class FieldFault:
+    """What is wrong with one field of the page."""
+
+    #: the field's id; empty if the whole is wrong
+    field: str
+    sentence: str
+
+
+class BadDraft(ValueError):
+    """What was typed is no state.
+
+    `faults` has the reasons, field by field; `draft` is the draft to show, if it differs from the
+    input.
+    """
+
+    def __init__(self, faults: Sequence[FieldFault], draft: Draft | None = None) -> None:
+        self.faults, self.draft = tuple(faults), draft
+        super().__init__("; ".join(fault.sentence for fault in faults))
+
+
+def read_draft(draft: Draft) -> Sandbox:
+    """The state that was typed. Raises BadDraft."""
+    reader = _Reader()
+    classes = tuple(
+        reader.name(f"class-{j}-name", "class", one.name) for j, one in enumerate(draft.classes)
+    )
+    units = [
+        reader.units(f"class-{j}-units", f"Class {classes[j]}", one.units)
+        for j, one in enumerate(draft.classes)
+    ]
+    names = tuple(
+        reader.name(f"process-{i}-name", "process", row.name) for i, row in enumerate(draft.rows)
+    )
+    maximum = [
+        reader.vector(f"process-{i}-maximum", f"Max of {names[i]}", row.maximum, classes)
+        for i, row in enumerate(draft.rows)
+    ]
+    held = [
+        reader.vector(
+            f"process-{i}-allocation", f"Allocation of {names[i]}", row.allocation, classes
+        )
+        for i, row in enumerate(draft.rows)
+    ]
+    reader.twice("class", classes)
+    reader.twice("process", names)
+    reader.stop_if_faulty()
+    for i, (row, most) in enumerate(zip(held, maximum, strict=True)):
+        for key, units_held, units_most in zip(classes, row, most, strict=True):
+            if units_held > units_most:
+                sentence = (
+                    f"Allocation of {names[i]}, class {key}: {units_held:,} held, but Max is "
+                    f"{units_most:,}. Raise Max or hold less."
+                )
+                reader.faults.append(FieldFault(f"process-{i}-allocation", sentence))
+    available = _available(reader, draft.by_total, classes, units, held)
+    reader.stop_if_faulty()
+    try:
+        return Sandbox(classes, names, State(available, tuple(maximum), tuple(held)))
+    except ValueError as error:
+        raise BadDraft([FieldFault("", str(error))]) from error
+
+
+def read_request(draft: Draft, sandbox: Sandbox) -> tuple[int, Vector]:
+    """Who requests, as a row of the state, and how much. Raises BadDraft."""
+    reader = _Reader()
+    if draft.process not in sandbox.processes:
+        reader.faults.append(FieldFault("process", "Who requests? Choose a process."))
+    amounts = reader.vector("request", "Request", draft.request, sandbox.classes)
+    if not reader.faults and not any(amounts):
+        reader.faults.append(
+            FieldFault(
+                "request",
+                "Request: enter how many units of each class, at least one unit of something.",
+            )
+        )
+    reader.stop_if_faulty()
+    return sandbox.processes.index(draft.process), amounts
+
+
+def read_units(text: str) -> int:
+    """A number of units. Raises ValueError with what is wrong and the remedy."""
+    text = text.strip()
+    if not text:
+        raise ValueError("nothing is entered. Enter a whole number from 0 up.")
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"“{text[:20]}” is not a whole number from 0 up. Use digits only.")
+    if len(text) > 10 or int(text) > MOST_UNITS:
+        raise ValueError(f"{text[:20]} is more than {MOST_UNITS:,}, the most. Use a larger unit.")
+    return int(text)
+
+
+def _available(
+    reader: _Reader,
+    by_total: bool,
+    classes: Sequence[str],
+    units: Sequence[int],
+    held: Sequence[Vector],
+) -> Vector:
+    if not by_total:
+        return tuple(units)
+    used = [sum(row[j] for row in held) for j in range(len(classes))]
+    for j, (key, there, taken) in enumerate(zip(classes, units, used, strict=True)):
+        if taken > there:
+            sentence = (
+                f"Class {key}: {taken:,} are held, but the total is {there:,}. Raise the total "
+                "or hold less."
+            )
+            reader.faults.append(FieldFault(f"class-{j}-units", sentence))
+    return banker.minus(tuple(units), tuple(used)) if not reader.faults else ()
+
+
+class _Reader:
+    """Reads field after field and remembers what was wrong."""
+
+    def __init__(self) -> None:
+        self.faults: list[FieldFault] = []
+
+    def stop_if_faulty(self) -> None:
+        if self.faults:
+            raise BadDraft(self.faults)
+
+    def name(self, field: str, what: str, text: str) -> str:
+        try:
+            return clean_name(what, text)
+        except ValueError as error:
+            self.faults.append(FieldFault(field, str(error)))
+            return f"number {int(field.split('-')[1]) + 1}"
+
+    def twice(self, what: str, names: Sequence[str]) -> None:
+        seen: set[str] = set()
+        for i, name in enumerate(names):
+            if name in seen:
+                self.faults.append(
+                    FieldFault(
+                        f"{what}-{i}-name", f"Another {what} is named {name}, too. Rename one."
+                    )
+                )
+            seen.add(name)
+
+    def units(self, field: str, where: str, text: str) -> int:
+        try:
+            return read_units(text)
+        except ValueError as error:
+            self.faults.append(FieldFault(field, f"{where}: {error}"))
+            return 0
+
+    def vector(self, field: str, where: str, text: str, classes: Sequence[str]) -> Vector:
+        numbers = tokens(text)
+        if len(numbers) != len(classes):
+            count = f"{len(numbers)} number{'' if len(numbers) == 1 else 's'}"
+            order = ", ".join(classes[:10]) + (" …" if len(classes) > 10 else "")
+            there = f"{len(classes)} class{'' if len(classes) == 1 else 'es'}"
+            self.faults.append(
+                FieldFault(field, f"{where}: {count} for {there}. Enter one for each: {order}.")
+            )
+            return (0,) * len(classes)
+        return tuple(
+            self.units(field, f"{where}, class {key}", number)
+            for key, number in zip(classes, numbers, strict=True)
+        )

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from allocation.rules.banker import State
-from allocation.whatif.draft_reading import read_units
+from allocation.whatif.draft import read_units
 from allocation.whatif.sandbox import Sandbox
 from serving.row_lines import csv_lines
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from allocation.rules.banker import Vector
-from allocation.whatif.draft import Draft
-from allocation.whatif.draft_reading import BadDraft, FieldFault, read_draft, read_request
+from allocation.whatif.draft import BadDraft, Draft, FieldFault, read_draft, read_request
 from allocation.whatif.links import SharedState
 from allocation.whatif.sandbox import Sandbox
 from allocation.whatif.view_models import judge

@@ -19,8 +19,7 @@ from crawling.models import Page, Run
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
-from crawling.web.http_caching.freshness import may_be_reused
-from crawling.web.http_caching.revalidation import questions, read_head
+from crawling.web.http_caching import may_be_reused, questions, read_head
 
 #: the size of a record beside the document: its header, the answer's head, and what packing a
 #: document adds that cannot be packed

@@ -17,7 +17,7 @@ from crawling.archive.snapshots import without_requests
 from crawling.errors import ArchiveTrouble
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.content_codings import DecodedBody
-from crawling.web.http_caching.revalidation import read_head
+from crawling.web.http_caching import read_head
 
 #: no more of a document than this is unpacked to be looked at
 MOST_SHOWN = 16 * 1024 * 1024

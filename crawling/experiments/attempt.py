@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
-from allocation.models import Pool, RequestState
+from allocation.models import Pool, Request, RequestState
 from allocation.rules.banker import Vector
 from allocation.selectors import outcome_of
 from allocation.services import (
@@ -27,7 +28,6 @@ from allocation.services import (
     take_lease,
 )
 from crawling.experiments.store import AttemptResult
-from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, WorkloadJob
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from crawling.web.fetch.adapter import PinnedSession
@@ -39,6 +39,47 @@ LOOK_SECONDS = 5.0
 #: a wait ends at the bound by itself; if this program is killed, the pool ends it soon after, and
 #: serves no dead process
 GRACE_SECONDS = 5.0
+
+
+class WaitRegistry:
+    """Each thread registers its request before sending it; after a release the releasing thread
+    finds out which requests were served.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._expected: dict[UUID, threading.Event] = {}
+
+    @contextmanager
+    def expecting(self, request_id: UUID) -> Iterator[threading.Event]:
+        """Yield an event that is set once the request waits no more."""
+        served = threading.Event()
+        with self._lock:
+            self._expected[request_id] = served
+        try:
+            yield served
+        finally:
+            with self._lock:
+                del self._expected[request_id]
+
+    def wake(self) -> None:
+        """Wake the threads whose requests no longer wait: one query for all."""
+        with self._lock:
+            expected = dict(self._expected)
+        if not expected:
+            return
+        for served in (
+            Request.objects.filter(pk__in=expected)
+            .exclude(state=RequestState.WAITING)
+            .values_list("pk", flat=True)
+        ):
+            expected[served].set()
+
+    def wake_all(self) -> None:
+        """Wake all threads."""
+        with self._lock:
+            for served in self._expected.values():
+                served.set()
 
 
 class WaitBoundExceeded(Exception):

@@ -15,10 +15,14 @@ from django.db.models import OuterRef, Q, Subquery
 from allocation.models import Policy, Process, ProcessState, Request, RequestState
 from allocation.services import NewClass, create_pool, renew_lease
 from crawling.experiments import store
-from crawling.experiments.attempt import AttemptLost, ExperimentStopped, RequestAttempt
+from crawling.experiments.attempt import (
+    AttemptLost,
+    ExperimentStopped,
+    RequestAttempt,
+    WaitRegistry,
+)
 from crawling.experiments.deadlock_detection import deadlocked
 from crawling.experiments.synthetic_web import HOST
-from crawling.experiments.waits import WaitRegistry
 from crawling.experiments.workload import CLASSES, Workload, WorkloadJob
 from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentPolicy
 from crawling.web.fetch.adapter import PinnedSession

@@ -26,8 +26,7 @@ from crawling.web.addresses import Address, BadUrl, may_lead, read_address, sign
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.registry import read_document
 from crawling.web.fetch.http import Fetched
-from crawling.web.http_caching.freshness import fresh_until, read_date
-from crawling.web.http_caching.revalidation import read_etag
+from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.links import Links
 from crawling.web.politeness import retry_after
 from crawling.web.simhash import simhash

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, TypeVar
 
+from crawling.archive.earlier_answers import answer_of
+from crawling.archive.reader import original_of
 from crawling.frontier.admit.refusals import Refusals
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.change.rejudgement import describe_ruling
 from crawling.frontier.record.page_rows import KnownContents, original_url
 from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.models import Page
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client
-from crawling.pipeline.reuse_offers import ReuseOffers
 from crawling.scope.filters import Rule, UrlFilters
 from crawling.scope.trap_gate import TrapGate
 from crawling.web.addresses import Address
@@ -26,6 +28,47 @@ from crawling.web.statuses import FetchStatus
 from dnscache.resolver import Resolution, resolve
 
 T = TypeVar("T")
+
+
+class ReuseOffers:
+    """By id of the URL that needs it.
+
+    The shift's own thread makes and settles offers; fetch threads take them.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[int, tuple[Page, Page]] = {}
+        self._own: set[int] = set()
+
+    def make(self, pages: Mapping[int, Page], *, of_others: bool = True) -> None:
+        """Offer pages of other crawls, or of earlier runs, and look up now in whose records their
+        payloads are: fetch threads ask no database.
+        """
+        for url_id, page in pages.items():
+            self._pages[url_id] = page, original_of(page)
+        if not of_others:
+            self._own.update(pages)
+
+    def take(self, url_id: int, *, archives: bool, most: int) -> Fetched | None:
+        """Read what is offered for a URL from the archive; None: it has to be fetched.
+
+        archives: the exchange is wanted, too. most: bytes that the crawl takes of one document.
+        """
+        pages = self._pages.get(url_id)
+        found = answer_of(*pages, most) if pages else None
+        return found if found is None or archives else found.without_exchange()
+
+    def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
+        """Withdraw the offers for URLs that are done; returns the ids of URLs that had an offer of
+        another crawl's page.
+        """
+        done = {
+            url_id: pages[0].url.url
+            for url_id in url_ids
+            if (pages := self._pages.pop(url_id, None))
+        }
+        own, self._own = self._own & done.keys(), self._own - done.keys()
+        return {url_id: url for url_id, url in done.items() if url_id not in own}
 
 
 class ShiftPort:

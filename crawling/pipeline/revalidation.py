@@ -14,7 +14,7 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.http_caching.revalidation import renewed
+from crawling.web.http_caching import renewed
 from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
 
 #: so often a URL may set a cookie and send back to itself

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from crawling.archive.earlier_answers import EarlierAnswer
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.orders.sections.politeness import PolitenessPart
-from crawling.pipeline.host_availability import HostAvailability
-from crawling.pipeline.host_clock import HostClock
+from crawling.pipeline.host_clock import HostAvailability, HostClock
 from crawling.web.fetch.http import Fetched
 from crawling.web.politeness import penalty_seconds
 from crawling.web.robots import RobotsRules

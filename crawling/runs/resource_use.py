@@ -14,7 +14,7 @@ from crawling.default_pool import default_classes
 from crawling.models import Shift
 from crawling.runs.pools import crawl_pools
 
-#: what `crawling.shift.resource_use` measures; a pool may have other classes
+#: what `crawling.shift.grants` measures; a pool may have other classes
 MEASURED = tuple(new.key for new in default_classes(1))
 
 

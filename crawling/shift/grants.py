@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from uuid import UUID, uuid4
@@ -18,6 +19,12 @@ from allocation.services import (
 )
 from crawling.models import Shift
 from crawling.orders.claims import GROWING
+from crawling.process.memory_limit import MIB, resident_bytes
+from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.progress import FetchStep, ProgressBoard
+
+KIB = 1024
 
 
 class ShiftGrants:
@@ -186,3 +193,42 @@ class ShiftGrants:
         """Whether some other process waits for units in this pool."""
         waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
         return bool(waiting.exclude(process=self._process).exists())
+
+
+class ResourceUse:
+    """Read by the shift's own thread, about once a second.
+
+    look_ups: of names under way. has_archive: whether an archive file is open.
+    """
+
+    def __init__(
+        self,
+        board: ProgressBoard,
+        bandwidth: Bandwidth,
+        room: MemoryBudget,
+        *,
+        look_ups: Callable[[], int],
+        has_archive: Callable[[], bool],
+    ) -> None:
+        self._board, self._bandwidth, self._room = board, bandwidth, room
+        self._look_ups, self._has_archive = look_ups, has_archive
+        self._began_with = resident_bytes()
+        self._received, self._read_at = 0, time.monotonic()
+
+    def read(self) -> dict[str, int]:
+        """Units by class: of bandwidth the mean since the last time; of memory what the process has
+        grown by, and what programs that read PDF may have.
+        """
+        now, received = time.monotonic(), self._bandwidth.taken
+        rate = (received - self._received) / max(now - self._read_at, 1e-3)
+        self._received, self._read_at = received, now
+        grown = max(0, resident_bytes() - self._began_with) + self._room.taken
+        at_work = [line.step != FetchStep.WAITING_FOR_HOST for line in self._board.lines().values()]
+        return {
+            "worker": 1,
+            "fetch_slots": sum(at_work),
+            "bandwidth": round(rate / KIB),
+            "memory": round(grown / MIB),
+            "dns_slots": self._look_ups(),
+            "archive_writers": int(self._has_archive()),
+        }

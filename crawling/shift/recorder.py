@@ -22,8 +22,8 @@ from crawling.pipeline.context import FetchContext
 from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
 from crawling.shift.archive_stage import ArchiveStage
 from crawling.shift.fetch_threads import FetchThreadPool
+from crawling.shift.grants import ResourceUse
 from crawling.shift.port import QueuedShiftPort
-from crawling.shift.resource_use import ResourceUse
 from crawling.web.statuses import FetchStatus
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the fetch

@@ -35,13 +35,12 @@ from crawling.sealed_text import SealBroken
 from crawling.shift.archive_stage import ArchiveStage, paused_by
 from crawling.shift.context_factory import bytes_a_second, make_context
 from crawling.shift.fetch_threads import FetchThreadPool
-from crawling.shift.grants import ShiftGrants
+from crawling.shift.grants import ResourceUse, ShiftGrants
 from crawling.shift.host_leases import SOON_SECONDS, HostLeases
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory_stage import MemoryStage
 from crawling.shift.port import QueuedShiftPort
 from crawling.shift.recorder import OutcomeRecorder
-from crawling.shift.resource_use import ResourceUse
 from crawling.shift.workbench import Workbench
 from crawling.web.politeness import MAX_ATTEMPTS
 from crawling.web.statuses import FetchStatus

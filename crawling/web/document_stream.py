@@ -61,3 +61,8 @@ class DocumentStream:
 
 #: of an answer without a body; it may be closed any number of times
 NO_DOCUMENT = DocumentStream.of(b"")
+
+
+GZIP_MAGIC = b"\x1f\x8b\x08"
+#: the most unpacked bytes in memory at a time
+MOST_UNPACKED = 2 * 1024 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from crawling.web.http_caching.freshness import read_date
+from crawling.web.http_caching import read_date
 from crawling.web.statuses import FetchStatus
 
 #: a site that asks for more than this is taken at this word; Heritrix draws the same line

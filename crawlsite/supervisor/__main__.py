@@ -13,7 +13,7 @@ from crawlsite import env
 from crawlsite.env import BASE_DIR, BadSetting, Environment
 from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
-from crawlsite.supervisor.listen_addresses import check_free, dashboard
+from crawlsite.supervisor.procfile import check_free, dashboard
 from crawlsite.supervisor.stack import Stack, print_line
 
 

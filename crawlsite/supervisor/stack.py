@@ -23,9 +23,8 @@ from crawlsite.services.child import (
 from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.stops import StartError, StopSignals
 from crawlsite.services.watchdog import start_watchdog
-from crawlsite.supervisor.listen_addresses import local_address
 from crawlsite.supervisor.process import GROUP, SupervisedProcess, prepare
-from crawlsite.supervisor.procfile import read_procfile, variables
+from crawlsite.supervisor.procfile import local_address, read_procfile, variables
 
 LEFT_OVER_SECONDS = 30
 READY_SECONDS = 60

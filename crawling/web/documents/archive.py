@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
-from crawling.web.document_stream import DocumentStream
+from crawling.web.document_stream import GZIP_MAGIC, MOST_UNPACKED, DocumentStream
 from crawling.web.documents import sitemap, text
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import read_root
-from crawling.web.packed_size import GZIP_MAGIC, MOST_UNPACKED
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024

@@ -15,6 +15,7 @@ from typing import Any
 
 from crawling.process.memory_limit import READER_TURN, give_back_free_memory, resident_bytes
 from crawling.web.addresses import MAX_URL_LENGTH, Address
+from crawling.web.document_stream import GZIP_MAGIC
 from crawling.web.documents import archive, pdf
 from crawling.web.documents.base import (
     MOST_TEXT,
@@ -27,7 +28,6 @@ from crawling.web.documents.base import (
 from crawling.web.documents.extraction import MOST_VALUE_LENGTH, MOST_VALUES
 from crawling.web.extensions import BadExtension, ExtensionPoint
 from crawling.web.links import MOST_LINKS
-from crawling.web.packed_size import GZIP_MAGIC
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,10 @@ from dataclasses import replace
 from xml.parsers import expat
 
 from crawling.web.addresses import MAX_URL_LENGTH
-from crawling.web.document_stream import DocumentStream
+from crawling.web.document_stream import MOST_UNPACKED, DocumentStream
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, read_markup
 from crawling.web.links import Links
-from crawling.web.packed_size import MOST_UNPACKED
 
 #: no type is their own: `xml` finds them by their root
 INDEX = "sitemapindex"

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.whatif.draft import ClassText, Draft, ProcessText, draft_from, draft_of
-from allocation.whatif.draft_reading import BadDraft, read_draft, read_request
+from allocation.whatif.draft import (
+    BadDraft,
+    ClassText,
+    Draft,
+    ProcessText,
+    draft_from,
+    draft_of,
+    read_draft,
+    read_request,
+)
 from allocation.whatif.examples import EXAMPLES
 from tests.allocation.whatif.states import sandboxes
 

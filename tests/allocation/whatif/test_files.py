@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.rules.banker import State
-from allocation.whatif.draft import draft_of
-from allocation.whatif.draft_reading import read_draft
+from allocation.whatif.draft import draft_of, read_draft
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.files import BadFile, read_file, to_csv, to_json
 from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link

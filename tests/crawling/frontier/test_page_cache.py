@@ -16,7 +16,7 @@ from crawling.frontier.change.reusable_pages import count_wanted, forget_cold
 from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heated
 from crawling.frontier.run_counts import counts_of
 from crawling.models import HotPage, Page, Run
-from crawling.web.http_caching.freshness import may_be_reused
+from crawling.web.http_caching import may_be_reused
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 REQUEST = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"

@@ -12,7 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling.crawls.creation import start_run
 from crawling.housekeeping.run_removal import ask_removal
 from crawling.models import Page
-from crawling.web.http_caching.revalidation import questions, read_etag, read_head, renewed
+from crawling.web.http_caching import questions, read_etag, read_head, renewed
 from tests.crawling.archive.judging import files_of, judge
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

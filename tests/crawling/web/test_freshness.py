@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crawling.web.http_caching.freshness import LONGEST_SECONDS, fresh_until, read_date
+from crawling.web.http_caching import LONGEST_SECONDS, fresh_until, read_date
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 LATER = "Fri, 01 May 2026 13:00:00 GMT"

@@ -6,8 +6,14 @@ import pytest
 
 from crawlsite import env
 from crawlsite.services.stops import StartError
-from crawlsite.supervisor.listen_addresses import bind_host, check_free, dashboard, local_address
-from crawlsite.supervisor.procfile import read_procfile, variables
+from crawlsite.supervisor.procfile import (
+    bind_host,
+    check_free,
+    dashboard,
+    local_address,
+    read_procfile,
+    variables,
+)
 from tests.crawlsite.programs import PROJECT
 
 

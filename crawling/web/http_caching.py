@@ -1,13 +1,14 @@
-"""What an answer's headers say of its age and use: when it was changed, how long it may count as
-fresh, and whether it may serve another crawl (RFC 9110, RFC 9111).
+"""What HTTP says of how long an answer may be used again (RFC 9111): its age and use by its
+headers; and how to ask whether a document has changed, and to make an answer of "it has not" (RFC
+9110, section 13; RFC 9111, section 4.3).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from functools import lru_cache
 
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
@@ -20,6 +21,13 @@ SENT_ALIKE = frozenset({"accept", "accept-encoding"})
 #: a client that sends one of these may get another answer
 PERSONAL = re.compile(
     rb"^(?:cookie|authorization|proxy-authorization)[ \t]*:", re.IGNORECASE | re.MULTILINE
+)
+#: headers that may be sent back as they came; longer ones are no validators but a way to follow
+#: readers
+ETAG = re.compile(r"[\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff]{0,500}")
+#: they are about the one answer that had them, not about the document
+OF_THE_ANSWER = frozenset(
+    {"content-length", "content-encoding", "content-range", "transfer-encoding", "connection"}
 )
 
 
@@ -67,3 +75,39 @@ def may_be_reused(answer: Mapping[str, str], request: bytes) -> bool:
         or is_personal
         or "no-cache" in answer.get("Pragma", "").lower()
     )
+
+
+def read_etag(text: str) -> str:
+    """An entity tag as it is to be sent back; "" for none."""
+    tag = text.strip()
+    return tag if ETAG.fullmatch(tag) else ""
+
+
+def questions(etag: str, last_modified: datetime | None) -> dict[str, str]:
+    """The headers that ask for a document only if it is another than this one; empty if the
+    document has no validator.
+    """
+    headers = {"If-None-Match": etag} if etag else {}
+    if last_modified:
+        headers["If-Modified-Since"] = format_datetime(last_modified, usegmt=True)
+    return headers
+
+
+def read_head(head: str) -> dict[str, str]:
+    """The fields of an answer's head as it was archived, by name in small letters; a field that
+    comes twice is joined.
+    """
+    fields: dict[str, str] = {}
+    for name, mark, value in (line.partition(":") for line in head.splitlines()[1:]):
+        if mark:
+            key = name.strip().lower()
+            fields[key] = f"{fields[key]}, {value.strip()}" if key in fields else value.strip()
+    return fields
+
+
+def renewed(stored: Mapping[str, str], said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The stored document's fields, updated by those of "not modified" (RFC 9111, section 3.2)."""
+    return {
+        **stored,
+        **{name.lower(): value for name, value in said if name.lower() not in OF_THE_ANSWER},
+    }

@@ -13,17 +13,13 @@ from django.db import connection
 from requests.structures import CaseInsensitiveDict
 
 from crawling.archive.reader import following_record, open_record_of, original_of
-from crawling.archive.unpacker import OpenRecord, decoded_stream
+from crawling.archive.unpacker import MOST_AROUND, OpenRecord, decoded_stream
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.http import Fetched, ReusedAnswer
 from crawling.web.http_caching import may_be_reused, questions, read_head
-
-#: the size of a record beside the document: its header, the answer's head, and what packing a
-#: document adds that cannot be packed
-MOST_AROUND = 2 * 1024 * 1024
 
 #: of each URL the latest answer that was a document, or said that there is no newer one
 LATEST = """

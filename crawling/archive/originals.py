@@ -1,104 +1,212 @@
-"""Which payloads a run has archived already (SEEDS W8): an exact memory in front, the run's pages
-behind it.
+"""Which payloads the archive has already (SEEDS W8): an exact memory in front, the pages of the
+run, of its crawl or of all crawls behind it.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
+from crawling.archive.reader import open_record_of
 from crawling.archive.records import Original, began, record_id
-from crawling.models import Page
+from crawling.archive.unpacker import MOST_AROUND
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, Page, Run, UrlState
 from crawling.web.addresses import fingerprint, signed
 
 #: payloads remembered by a shift, the least recently met forgotten first
 MOST_REMEMBERED = 20_000
+#: A revisit record of a smaller payload takes as much room as the payload itself. Measured with
+#: usual heads: equal at about 90 bytes of noise and 160 of text (docs/decisions/0076).
+LEAST_BYTES = 256
 
-#: the 64-bit fingerprint is what the index has; SHA-256 of the payload as it was encoded confirms
-#: it
-SAME = """
-SELECT p.payload_sha256, f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
-FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
-JOIN crawling_archivefile f ON f.id = p.archive_file_id
-WHERE p.run_id = %s AND p.fingerprint = ANY(%s) AND NOT p.is_revisit
-    AND p.archive_file_id IS NOT NULL AND p.status < 400
+COLUMNS = """
+p.url_id, p.run_id, p.archive_length, f.name, f.namespace, p.archive_offset, u.url, p.fetched_at,
+p.fetch_seconds
 """
+HAS_PAYLOAD = "NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400"
+#: The 64-bit fingerprint is what the index has, and after it the run; SHA-256 of the payload as it
+#: was encoded confirms it. The earliest run that has it is taken, so that all refer to one record.
+#: A failure may be tried again, and its row goes.
+IN_RUNS = f"""
+SELECT p.* FROM crawling_page p
+WHERE p.fingerprint = wanted.mark AND p.run_id = ANY(%(runs)s) AND {HAS_PAYLOAD}
+    AND p.payload_sha256 = wanted.sha256
+ORDER BY p.run_id LIMIT 1
+"""  # noqa: S608  # constants
+#: Of other crawls that share theirs, too: what was fetched without anything that could be meant for
+#: one crawl alone, and is neither deleted nor will be by a rule. Only of earlier runs: of two runs
+#: that refer to each other neither could be deleted. Of very many with one fingerprint some are
+#: looked at.
+IN_OTHERS = f"""
+SELECT p.* FROM (
+    SELECT p.* FROM crawling_page p
+    WHERE p.fingerprint = wanted.mark AND p.run_id < %(run)s AND {HAS_PAYLOAD}
+    ORDER BY p.run_id LIMIT 50
+) p JOIN crawling_run r ON r.id = p.run_id AND r.removal_asked_at IS NULL
+JOIN crawling_crawljob c ON c.id = r.crawl_id
+    AND c.reuse ->> 'deduplicate' = 'all' AND c.retention = '{{}}'
+WHERE p.payload_sha256 = wanted.sha256 AND NOT p.is_personal
+    AND NOT p.run_id = ANY(%(runs)s) LIMIT 1
+"""  # noqa: S608  # constants
+#: materialized: each payload is looked for once, whatever the planner expects of the other tables
+SAME = f"""
+WITH p AS MATERIALIZED (
+    SELECT wanted.sha256, found.* FROM unnest(%(marks)s::bigint[], %(digests)s::bytea[])
+        AS wanted(mark, sha256) CROSS JOIN LATERAL ({{found}}) found
+)
+SELECT p.sha256, {COLUMNS} FROM p
+JOIN crawling_url u ON u.id = p.url_id AND u.state = '{UrlState.SUCCEEDED}'
+JOIN crawling_archivefile f ON f.id = p.archive_file_id
+"""  # noqa: S608  # constants
+SAME_IN_RUNS = SAME.format(found=IN_RUNS)
+SAME_ANYWHERE = SAME.format(found=f"({IN_RUNS}) UNION ALL ({IN_OTHERS}) LIMIT 1")
 
 #: the latest answer with a payload that an earlier run of the crawl, or this one, has of the URL
-OF_THE_URL = """
-SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
+OF_THE_URL = f"""
+SELECT {COLUMNS}
 FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id
 JOIN crawling_archivefile f ON f.id = p.archive_file_id
 JOIN crawling_run r ON r.id = u.run_id JOIN crawling_run mine ON mine.crawl_id = r.crawl_id
 WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit
     AND r.removal_asked_at IS NULL
 ORDER BY p.fetched_at DESC LIMIT 1
-"""
+"""  # noqa: S608  # constants
 
-
-OF_THE_PAGE = """
-SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
+OF_THE_PAGE = f"""
+SELECT {COLUMNS}
 FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
 JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
-"""
+"""  # noqa: S608  # constants
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPayload:
+    """A record with a payload."""
+
+    original: Original
+    #: bytes in its file
+    length: int
+    #: id of the URL whose page it is, if another run has it
+    page: int | None = None
 
 
 class Originals:
     """Used by the archive's thread alone.
 
-    is_alone: whether no other shift has archived for the run since this one began.
+    sought: where a payload counts as stored, as an order says (`deduplicate`). is_alone: whether no
+    other shift has archived for the run since this one began.
     """
 
-    def __init__(self, run_id: int, *, is_alone: Callable[[], bool]) -> None:
-        self._run_id, self._is_alone = run_id, is_alone
-        self._known: OrderedDict[bytes, Original] = OrderedDict()
-        self._knows_all = (
-            is_alone() and not Page.objects.filter(run=run_id, archive_file__isnull=False).exists()
+    def __init__(self, run: Run, *, sought: str, is_alone: Callable[[], bool]) -> None:
+        self._run, self._sought, self._is_alone = run, sought, is_alone
+        self._known: OrderedDict[bytes, StoredPayload] = OrderedDict()
+        self._runs = [run.pk]
+        # where rules say which runs are kept, each run has its payloads itself and can go
+        if sought in ("crawl", "all") and not run.crawl.retention:
+            earlier = Run.objects.filter(crawl=run.crawl_id, pk__lte=run.pk)
+            self._runs = list(earlier.values_list("pk", flat=True))
+        self._knows_all = sought == "none" or (
+            sought != "all"
+            and is_alone()
+            and not Page.objects.filter(run__in=self._runs, archive_file__isnull=False).exists()
         )
 
-    def look_up(self, fingerprints: Collection[int]) -> None:
-        """Remember what the run has with these fingerprints, with one query at most."""
-        self._knows_all = self._knows_all and self._is_alone()
+    def look_up(self, wanted: Mapping[bytes, tuple[int, int]]) -> None:
+        """Remember what is stored of these payloads, by SHA-256 with fingerprint and size of each,
+        with one query at most, and another for each that a further crawl has.
+        """
+        self._knows_all = self._knows_all and (self._sought == "none" or self._is_alone())
         if self._knows_all:
             return
+        values: dict[str, Any] = {
+            "marks": [mark for mark, _ in wanted.values()],
+            "digests": list(wanted),
+            "run": self._run.pk,
+            "runs": self._runs,
+        }
         with connection.cursor() as cursor:
-            cursor.execute(SAME, [self._run_id, list(fingerprints)])
-            for sha256, *row in cursor.fetchall():
-                self._known.setdefault(bytes(sha256), _original(*row))
+            cursor.execute(SAME_ANYWHERE if self._sought == "all" else SAME_IN_RUNS, values)
+            rows = cursor.fetchall()
+        for found_digest, page, run, *row in rows:
+            digest = bytes(found_digest)
+            if run not in self._runs and not _holds(page, digest, wanted[digest][1]):
+                continue
+            if found := self._stored(page, run, *row):
+                self._known.setdefault(digest, found)
 
-    def get(self, sha256: bytes) -> Original | None:
-        found = self._known.get(sha256)
+    def get(self, digest: bytes, size: int) -> StoredPayload | None:
+        """What is known of a payload of that size; of a small one nothing."""
+        found = self._known.get(digest) if self.seeks(size) else None
         if found:
-            self._known.move_to_end(sha256)
+            self._known.move_to_end(digest)
         return found
 
-    def add(self, sha256: bytes, original: Original) -> None:
-        self._known[sha256] = original
+    def seeks(self, size: int) -> bool:
+        """Whether a payload of that size is stored once."""
+        return size >= LEAST_BYTES and self._sought != "none"
+
+    def add(self, digest: bytes, original: Original, length: int) -> None:
+        self._known[digest] = StoredPayload(original, length)
         while len(self._known) > MOST_REMEMBERED:
             self._known.popitem(last=False)
             self._knows_all = False
 
-    def of_url(self, url: str) -> Original | None:
+    def of_url(self, url: str) -> StoredPayload | None:
         """What an answer that says "not modified" unasked is about."""
-        return _found(OF_THE_URL, [self._run_id, signed(fingerprint(url)), url])
+        return self._found(OF_THE_URL, self._run.pk, signed(fingerprint(url)), url)
 
-    def of_page(self, page: int) -> Original | None:
+    def of_page(self, page: int) -> StoredPayload | None:
         """The record of a page that was asked about."""
-        return _found(OF_THE_PAGE, [page])
+        return self._found(OF_THE_PAGE, page)
+
+    def _found(self, query: str, *values: int | str) -> StoredPayload | None:
+        with connection.cursor() as cursor:
+            cursor.execute(query, values)
+            row = cursor.fetchone()
+        return self._stored(*row) if row else None
+
+    def _stored(
+        self,
+        page: int,
+        run: int,
+        length: int,
+        name: str,
+        namespace: UUID,
+        offset: int,
+        url: str,
+        fetched_at: datetime,
+        seconds: float,
+    ) -> StoredPayload | None:
+        """None: it is another run's, and this machine cannot read it."""
+        is_own = run == self._run.pk
+        try:
+            if not is_own and not ArchiveFile(name=name).is_here:
+                return None
+        except (OSError, ArchiveTrouble):
+            return None
+        original = Original(record_id(namespace, offset), url, began(fetched_at, seconds))
+        return StoredPayload(original, length, None if is_own else page)
 
 
-def _found(query: str, values: Sequence[int | str]) -> Original | None:
-    with connection.cursor() as cursor:
-        cursor.execute(query, values)
-        row = cursor.fetchone()
-    return _original(*row) if row else None
-
-
-def _original(
-    namespace: UUID, offset: int, url: str, fetched_at: datetime, seconds: float
-) -> Original:
-    return Original(record_id(namespace, offset), url, began(fetched_at, seconds))
+def _holds(page: int, digest: bytes, size: int) -> bool:
+    """Whether the record of another crawl's page truly has the payload: its row may come from
+    another server.
+    """
+    found = sha256()
+    try:
+        stored = Page.objects.select_related("archive_file").get(pk=page)
+        payload = open_record_of(stored, size + MOST_AROUND).payload
+    except (OSError, ArchiveTrouble, Page.DoesNotExist):
+        return False
+    for piece in payload.pieces():
+        found.update(piece)
+    payload.close()
+    return found.digest() == digest

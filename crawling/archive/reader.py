@@ -88,15 +88,15 @@ def following_record(page: Page) -> bytes:
 
 def original_of(page: Page) -> Page:
     """The page in whose record the payload is: the page itself, the first of the run with the same,
-    or what has not been modified.
+    or one of another run.
     """
     if not page.is_revisit:
         return page
     stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related(
-        "archive_file", "url"
+        "archive_file", "url", "run__crawl"
     )
-    if page.unchanged_since and (asked_about := stored.filter(pk=page.unchanged_since).first()):
-        return asked_about
+    if page.payload_from and (found := stored.filter(pk=page.payload_from).first()):
+        return found
     if page.status == NOT_MODIFIED_STATUS:
         url = page.url
         earlier = stored.filter(
@@ -109,7 +109,10 @@ def original_of(page: Page) -> Page:
             earlier.filter(fetched_at__lt=page.fetched_at).order_by("-fetched_at").first() or page
         )
     same = stored.filter(
-        run=page.run_id, fingerprint=page.fingerprint, payload_sha256=page.payload_sha256
+        run=page.run_id,
+        fingerprint=page.fingerprint,
+        payload_sha256=page.payload_sha256,
+        status__lt=400,
     )
     return same.order_by("fetched_at").first() or page
 

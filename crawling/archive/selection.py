@@ -8,11 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from django.db.models import QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.reader import CommittedBytes, opened, original_of, packed_pieces, pieces
-from crawling.archive.records import packed, warcinfo
+from crawling.archive.reader import (
+    CommittedBytes,
+    opened,
+    original_of,
+    packed_pieces,
+    packed_record,
+    pieces,
+)
+from crawling.archive.records import WarcRecord, packed, warcinfo
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page, Run
 
@@ -20,6 +28,7 @@ from crawling.models import ArchiveFile, Page, Run
 COMPANIONS = ("request", "metadata")
 #: a shared payload's record is written once among so many
 MOST_REMEMBERED = 10_000
+FOREIGN = "payloads in archives of other runs, to which revisit records of this run refer"
 
 
 def files_here(run: Run) -> list[ArchiveFile]:
@@ -32,10 +41,36 @@ def files_here(run: Run) -> list[ArchiveFile]:
     return files
 
 
-def whole_files(files: Iterable[ArchiveFile]) -> Iterator[bytes]:
-    """The committed bytes of each file, one after the other: again a WARC file."""
+def foreign_payloads(run: Run) -> QuerySet[Page]:
+    """The pages of other runs whose records have payloads of this one.
+
+    Raises ArchiveTrouble if one is in a file on another machine.
+    """
+    wanted = Page.objects.filter(run=run, payload_from__isnull=False).values("payload_from")
+    pages = Page.objects.filter(pk__in=wanted, is_revisit=False, archive_file__isnull=False)
+    for file in ArchiveFile.objects.filter(pk__in=pages.values("archive_file")):
+        opened(file).close()
+    return pages.select_related("archive_file").order_by("archive_file", "archive_offset")
+
+
+def whole_run(
+    files: Iterable[ArchiveFile], foreign: Iterable[Page], *, name: str, facts: Mapping[str, str]
+) -> Iterator[bytes]:
+    """The records with payloads that are in archives of other runs, and the committed bytes of each
+    file: a WARC file that is complete by itself.
+    """
+    is_first = True
+    for page in foreign:
+        if is_first:
+            yield from packed(_about(name, {**facts, "description": FOREIGN}))
+            is_first = False
+        yield from packed_record(page)
     for file in files:
         yield from packed_pieces(file)
+
+
+def _about(name: str, facts: Mapping[str, str]) -> WarcRecord:
+    return warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
 
 
 def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
@@ -46,9 +81,7 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
     complete by itself. Raises ArchiveTrouble in the midst if a file cannot be read: the download
     breaks off then, and does not look complete.
     """
-    yield from packed(
-        warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts)
-    )
+    yield from packed(_about(name, facts))
     lately: dict[int, None] = {}
     for page in pages:
         if page.archive_file is None:
@@ -56,7 +89,8 @@ def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> It
         for one in dict.fromkeys((original_of(page), page)):
             if one.pk not in lately:
                 lately[one.pk] = None
-                yield from exchange_of(one)
+                # what else another run has of it is that run's
+                yield from exchange_of(one) if one.run_id == page.run_id else packed_record(one)
         while len(lately) > MOST_REMEMBERED:
             del lately[next(iter(lately))]
 

@@ -21,6 +21,9 @@ from crawling.web.http_caching import read_head
 
 #: no more of a document than this is unpacked to be looked at
 MOST_SHOWN = 16 * 1024 * 1024
+#: the size of a record beside the document: its header, the answer's head, and what packing a
+#: document adds that cannot be packed
+MOST_AROUND = 2 * 1024 * 1024
 #: of a record whose head alone is wanted
 MOST_HEAD = 512 * 1024
 PIECE_BYTES = 256 * 1024

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from crawling.archive import records
 from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
-from crawling.archive.originals import Originals
+from crawling.archive.originals import Originals, StoredPayload
 from crawling.archive.records import (
     IDENTICAL,
     NOT_MODIFIED,
@@ -22,6 +22,7 @@ from crawling.archive.records import (
 )
 from crawling.frontier.admit.crawl_rules import OBEYED
 from crawling.frontier.types import ArchiveLocation, CapturedExchange, ServerAnswer
+from crawling.models import Run
 from crawling.process.memory_limit import await_free_memory
 from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
 
@@ -30,21 +31,21 @@ class WarcVolume:
     """The files that one shift writes, one after the other. Used by the archive's thread alone."""
 
     def __init__(
-        self, run_id: int, *, is_alone: Callable[[], bool], facts: Mapping[str, str]
+        self, run: Run, *, sought: str, is_alone: Callable[[], bool], facts: Mapping[str, str]
     ) -> None:
         self._facts = facts
         # What a file begins with says nothing of exceptions that were made since; it is said again
         # before the first record under them.
         self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
-        self._slot = Slot(run_id, this_machine())
+        self._slot = Slot(run.pk, this_machine())
         try:
             self._file = open_last(self._slot)
         except BaseException:
             self._slot.close()
             raise
         self._full: dict[int, int] = {}
-        self._originals = Originals(run_id, is_alone=is_alone)
+        self._originals = Originals(run, sought=sought, is_alone=is_alone)
 
     def keep(self, captures: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
@@ -56,11 +57,13 @@ class WarcVolume:
             )
             for captured, answer in captures
         ]
-        unknown = [
-            answer.fingerprint
+        unknown = {
+            payload.sha256: (answer.fingerprint, payload.size)
             for captured, answer, payload in measured
-            if captured.has_page and payload.size and not self._originals.get(payload.sha256)
-        ]
+            if captured.has_page
+            and self._originals.seeks(payload.size)
+            and not self._originals.get(payload.sha256, payload.size)
+        }
         if unknown:
             self._originals.look_up(unknown)
         for captured, answer, payload in measured:
@@ -70,7 +73,8 @@ class WarcVolume:
         self._turn_page()
         file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
-        record = self._answer(identity, capture, captured, answer, payload)
+        stored = self._stored(captured, answer, payload)
+        record = _answer(identity, capture, captured, answer, payload, stored)
         length = self._append(record)
         if captured.exchange.request:
             self._append(
@@ -83,42 +87,22 @@ class WarcVolume:
         )
         is_revisit = record.tail is None
         # A failure may be tried again, and its row goes; a document is found by its page's row.
-        if not is_revisit and payload.size and succeeded(answer.status) and captured.has_page:
-            self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
-        captured.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
-
-    def _answer(
-        self,
-        identity: str,
-        capture: Capture,
-        captured: CapturedExchange,
-        answer: ServerAnswer,
-        payload: Payload,
-    ) -> WarcRecord:
-        head = captured.exchange.head
-        if not head:
-            return records.resource(
-                identity, capture, answer.content_type or "application/octet-stream", payload
-            )
-        if answer.status == NOT_MODIFIED_STATUS and captured.has_page:
-            original = (
-                self._originals.of_page(captured.unchanged_since)
-                if captured.unchanged_since
-                else self._originals.of_url(captured.url)
-            )
-            return records.revisit(
-                identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original
-            )
         if (
-            original := self._originals.get(payload.sha256)
-            if payload.size and captured.has_page
-            else None
+            not is_revisit
+            and self._originals.seeks(payload.size)
+            and succeeded(answer.status)
+            and captured.has_page
         ):
-            return records.revisit(
-                identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original
-            )
-        return records.response(
-            identity, capture, head, payload, is_cut_short=captured.exchange.is_cut_short
+            original = Original(identity, capture.url, capture.began_at)
+            self._originals.add(payload.sha256, original, length)
+        captured.place = ArchiveLocation(
+            file.row.pk,
+            offset,
+            length,
+            payload.sha256,
+            is_revisit,
+            payload_from=stored.page if stored else captured.unchanged_since,
+            saved=max(0, stored.length - length) if stored and payload.size else 0,
         )
 
     def _append(self, record: WarcRecord) -> int:
@@ -132,6 +116,18 @@ class WarcVolume:
                 raise
             await_free_memory()
             return self._file.append(records.packed(record))
+
+    def _stored(
+        self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload
+    ) -> StoredPayload | None:
+        """The record that has the payload already, or what a server says has not changed."""
+        if not captured.has_page or not captured.exchange.head:
+            return None
+        if answer.status != NOT_MODIFIED_STATUS:
+            return self._originals.get(payload.sha256, payload.size)
+        if captured.unchanged_since:
+            return self._originals.of_page(captured.unchanged_since)
+        return self._originals.of_url(captured.url)
 
     def _next_id(self) -> str:
         return record_id(self._file.row.namespace, self._file.length)
@@ -163,6 +159,33 @@ class WarcVolume:
         """Give the slot back. The next opening cuts off what was not committed."""
         self._file.close()
         self._slot.close()
+
+
+def _answer(
+    identity: str,
+    capture: Capture,
+    captured: CapturedExchange,
+    answer: ServerAnswer,
+    payload: Payload,
+    stored: StoredPayload | None,
+) -> WarcRecord:
+    head = captured.exchange.head
+    if not head:
+        return records.resource(
+            identity, capture, answer.content_type or "application/octet-stream", payload
+        )
+    original = stored.original if stored else None
+    if answer.status == NOT_MODIFIED_STATUS and captured.has_page:
+        return records.revisit(
+            identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original
+        )
+    if original:
+        return records.revisit(
+            identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original
+        )
+    return records.response(
+        identity, capture, head, payload, is_cut_short=captured.exchange.is_cut_short
+    )
 
 
 def _capture(captured: CapturedExchange, answer: ServerAnswer) -> Capture:

@@ -44,6 +44,8 @@ class FetchCounts(ChartCounts):
     duplicate: int = 0
     #: of the answers, those taken from other crawls
     reused: int = 0
+    #: bytes of archive files that records of payloads stored before would have taken
+    saved_bytes: int = 0
 
 
 COUNTED = tuple(field.name for field in fields(FetchCounts))
@@ -123,6 +125,11 @@ def count_outcomes(
         excluded=by_state[UrlState.EXCLUDED],
         bytes=sum(answer.received_bytes for answer in answers),
         reused=sum(answer.reused_from is not None for answer in answers),
+        saved_bytes=sum(
+            outcome.captured.place.saved
+            for outcome in outcomes
+            if outcome.captured and outcome.captured.place
+        ),
     )
     return add_counts(cursor, shift.process.run_id, counts, process=shift.process.number)
 

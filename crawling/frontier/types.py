@@ -134,6 +134,10 @@ class ArchiveLocation:
     payload_sha256: bytes
     #: the payload is in another record
     is_revisit: bool
+    #: id of the URL in whose page's record the payload is, if that is another run's
+    payload_from: int | None = None
+    #: bytes that the archive does not hold a second time
+    saved: int = 0
 
 
 @dataclass(eq=False, slots=True)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import NotFound, WrongState
-from crawling.housekeeping.retention_view import references
+from crawling.housekeeping.retention_view import needed_by_others, references
 from crawling.housekeeping.run_removal import remove_rows
 from crawling.models import CrawlJob, Run, Schedule
 from crawling.models.deleted import RESTORABLE
@@ -52,6 +52,8 @@ def ask_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False) ->
             raise WrongState(
                 f"{locked.name} is {alive.state}; stop it and wait for its end before deleting it."
             )
+        if trouble := needed_by_others(locked.runs.values_list("pk", flat=True)):
+            raise WrongState(trouble)
         note(
             by,
             locked,
@@ -106,8 +108,8 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
     ]
     if needed:
         raise WrongState(
-            f"Run {run.number} has unchanged pages in the archive of run {max(needed)}; restore "
-            "that one first."
+            f"Run {run.number} has payloads in the archive of run {max(needed)}; restore that one "
+            "first."
         )
     Run.all_objects.filter(pk=run.pk).update(removal_asked_at=None, restorable_until=None)
     _mark_latest(run.crawl)
@@ -135,8 +137,8 @@ def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
         _check_name(name, str(run))
         if needing := references(run.crawl).get(run.number):
             raise WrongState(
-                f"Run {max(needing)}, which can be restored, has pages in its archive; delete that "
-                "one for good first."
+                f"Run {max(needing)}, which can be restored, has payloads in its archive; delete "
+                "that one for good first."
             )
         Run.all_objects.filter(pk=run.pk).update(restorable_until=None)
         note(by, run.crawl, "deleted a run for good", {"run": (run.number, None)})

@@ -15,15 +15,26 @@ from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
-#: pages of later runs whose payload is in an earlier one, since the server said that nothing had
-#: changed
+#: pages of runs of a crawl whose payload is in another of its runs: nothing had changed, or the
+#: same payload came again
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
-JOIN crawling_page o ON o.url_id = p.unchanged_since
+JOIN crawling_page o ON o.url_id = p.payload_from
 JOIN crawling_run theirs ON theirs.id = o.run_id
-WHERE p.run_id = ANY(%s) AND p.unchanged_since IS NOT NULL AND o.run_id <> p.run_id
+WHERE p.run_id = ANY(%s) AND p.payload_from IS NOT NULL AND theirs.id <> mine.id
+    AND theirs.crawl_id = mine.crawl_id
 GROUP BY 1, 2
+"""
+#: the same of other crawls' runs, as long as these may be looked at or restored
+OF_OTHERS = """
+SELECT c.name, r.number, count(*) FROM crawling_page p
+JOIN crawling_page o ON o.url_id = p.payload_from
+JOIN crawling_run r ON r.id = p.run_id JOIN crawling_crawljob c ON c.id = r.crawl_id
+WHERE p.payload_from IS NOT NULL AND o.run_id = ANY(%(runs)s)
+    AND r.crawl_id <> (SELECT crawl_id FROM crawling_run WHERE id = o.run_id)
+    AND (r.removal_asked_at IS NULL OR r.restorable_until > now())
+GROUP BY 1, 2, r.id ORDER BY r.id LIMIT 1
 """
 
 
@@ -83,6 +94,22 @@ def references(
     return needed
 
 
+def needed_by_others(runs: Collection[int]) -> str:
+    """Who has payloads in the archives of these runs although it is another crawl, and what to do
+    about it; empty: no crawl.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(OF_OTHERS, {"runs": list(runs)})
+        row = cursor.fetchone()
+    if row is None:
+        return ""
+    name, number, pages = row
+    return (
+        f"The archive holds the payload of {pages:,} page{'' if pages == 1 else 's'} of run "
+        f"{number} of {name}; delete that run first, or keep both."
+    )
+
+
 def rules_of(crawl: CrawlJob) -> Retention:
     """As they were set."""
     rules, _ = read_retention(crawl.retention)
@@ -93,12 +120,28 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
     """What becomes of the crawl's runs by its rules, or by others; the latest first."""
     rules, kept = rules or rules_of(crawl), _kept(crawl)
     told = fates(rules, kept, now)
-    if not any(fate.goes_by(now) for fate in told):
+    going = {fate.number for fate in told if fate.goes_by(now)}
+    if not going:
         # nothing is removed now, so references between runs, which need a read of pages, are not
         # looked up
         return told
     needed = references(crawl)
-    return fates(rules, [replace(one, needed_by=needed.get(one.number, {})) for one in kept], now)
+    others = {
+        number: needed_by_others([pk])
+        for pk, number in crawl.runs.filter(number__in=going).values_list("pk", "number")
+    }
+    return fates(
+        rules,
+        [
+            replace(
+                one,
+                needed_by=needed.get(one.number, {}),
+                needed_by_others=others.get(one.number, ""),
+            )
+            for one in kept
+        ],
+        now,
+    )
 
 
 def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:

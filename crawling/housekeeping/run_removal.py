@@ -18,7 +18,7 @@ from django.utils import timezone
 from crawling.archive.files import remove_abandoned
 from crawling.audit import note
 from crawling.errors import WrongState
-from crawling.housekeeping.retention_view import loss_of, references
+from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
 from crawling.models import ArchiveFile, CrawlJob, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
@@ -46,6 +46,16 @@ BY_SLICES = (
 DUE = Q(removal_asked_at__isnull=False) & (
     Q(restorable_until=None) | Q(restorable_until__lte=Now())
 )
+#: Of two crawls that refer to each other's payloads: a shift that began before the deletion may
+#: still refer to what it saw then. The minute is for a deletion that was not committed yet.
+MAY_BE_NEEDED = """
+SELECT EXISTS (
+    SELECT FROM crawling_shift s JOIN crawling_runprocess p ON p.id = s.process_id
+    JOIN crawling_run r ON r.id = p.run_id JOIN crawling_crawljob c ON c.id = r.crawl_id
+    WHERE s.ended_at IS NULL AND c.reuse ->> 'deduplicate' = 'all' AND c.id <> %(crawl)s
+        AND s.started_at < %(asked_at)s + interval '1 minute'
+)
+"""
 FREE_HOSTS = """
 UPDATE crawling_host h SET shift_id = NULL, lease_until = NULL,
     due_at = greatest(h.due_at, h.lease_until + make_interval(secs => h.delay_seconds))
@@ -75,11 +85,11 @@ def why_not(run: Run, *, restorable: bool = False) -> str:
     if needing:
         first, pages = max(needing.items())
         return (
-            f"The archive of run {run.number} holds {pages:,} page{'' if pages == 1 else 's'} "
-            f"that run {first} found unchanged and did not "
-            f"fetch again; delete run {first} first, or keep both."
+            f"The archive of run {run.number} holds the payload of {pages:,} "
+            f"page{'' if pages == 1 else 's'} of run {first}; delete run {first} first, or keep "
+            "both."
         )
-    return ""
+    return needed_by_others([run.pk])
 
 
 def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
@@ -163,13 +173,14 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
 @transaction.atomic
 def _step(run_id: int) -> bool | None:
     """Remove a slice of a deleted run, or at last the run itself: whether there is more; None:
-    another process does it.
+    another process does it, or another crawl may need it.
 
     It locks the run's row: of two concurrent removals each would take the other's slice for the
     last.
     """
-    run = Run.all_objects.select_for_update(skip_locked=True).filter(pk=run_id).first()
-    if run is None:
+    runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
+    run = runs.select_related("crawl").filter(pk=run_id).first()
+    if run is None or _may_be_needed(run):
         return None
     if remove_slice(run_id):
         return True
@@ -178,6 +189,16 @@ def _step(run_id: int) -> bool | None:
     ArchiveFile.objects.filter(run=run).update(run=None)
     run.delete()
     return False
+
+
+def _may_be_needed(run: Run) -> bool:
+    """Whether another crawl has payloads there, or may come to have."""
+    if run.crawl.reuse.get("deduplicate") != "all":
+        return False
+    with connection.cursor() as cursor:
+        asked = {"crawl": run.crawl_id, "asked_at": run.removal_asked_at}
+        cursor.execute(MAY_BE_NEEDED, asked)
+        return bool(cursor.fetchone()[0] or needed_by_others([run.pk]))
 
 
 @transaction.atomic

@@ -93,6 +93,11 @@ class Page(models.Model):
         "another server",
     )
     is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
+    payload_from = models.BigIntegerField(
+        null=True,
+        help_text="id of the URL of another run whose page's record has the payload; 0: on another "
+        "server",
+    )
     is_personal = models.BooleanField(
         db_default=False,
         help_text="asked for by headers, cookies, a login or a proxy: for its crawl alone",
@@ -102,13 +107,18 @@ class Page(models.Model):
         indexes = [
             models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
             models.Index(
-                fields=["run", "unchanged_since"],
-                condition=Q(unchanged_since__isnull=False),
-                name="pages_unchanged_since",
+                fields=["run", "payload_from"],
+                condition=Q(payload_from__isnull=False),
+                name="payloads_of_other_runs",
             ),
             models.Index(
-                fields=["run", "fingerprint"],
-                condition=Q(is_revisit=False, archive_file__isnull=False),
+                fields=["payload_from"],
+                condition=Q(payload_from__isnull=False),
+                name="payloads_for_other_runs",
+            ),
+            models.Index(
+                fields=["fingerprint", "run"],
+                condition=Q(is_revisit=False, archive_file__isnull=False, status__lt=400),
                 name="archived_payloads",
             ),
             models.Index(
@@ -184,6 +194,7 @@ class RunTotal(models.Model):
     quarantined = models.BigIntegerField(db_default=0)
     duplicate = models.BigIntegerField(db_default=0)
     reused = models.BigIntegerField(db_default=0)
+    saved_bytes = models.BigIntegerField(db_default=0)
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.fetched}"
@@ -206,6 +217,9 @@ class RunCount(models.Model):
     duplicate = models.BigIntegerField(db_default=0)
     reused = models.BigIntegerField(
         db_default=0, help_text="of those fetched, the answers taken from other crawls"
+    )
+    saved_bytes = models.BigIntegerField(
+        db_default=0, help_text="of archive files, by payloads that were stored before"
     )
     bytes = models.BigIntegerField(db_default=0)
 

@@ -52,6 +52,8 @@ class RetainedRun:
     bytes: int
     #: pages that later runs have in its archive, by their numbers
     needed_by: Mapping[int, int]
+    #: which run of another crawl has payloads in its archive, in a sentence
+    needed_by_others: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,11 @@ def _fate(
         return RunFate(
             run.number,
             None,
-            f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its "
-            "archive.",
+            f"Stays although {reason}: run {max(needing)} has the payloads of {pages:,} pages in "
+            "its archive.",
         )
+    if reason and run.needed_by_others:
+        return RunFate(run.number, None, f"Stays although {reason}. {run.needed_by_others}")
     if reason:
         return RunFate(run.number, now, f"Goes: {reason}.")
     return RunFate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")

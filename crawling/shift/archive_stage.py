@@ -16,8 +16,10 @@ from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.frontier.types import CapturedExchange, ServerAnswer, UrlOutcome
-from crawling.models import RunProcess, Shift, UrlState
+from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import STAGED, memory_share
+from crawling.orders.sections.fetching import shows_itself
+from crawling.orders.sections.reuse import DEDUPLICATE
 from crawling.shift.grants import ShiftGrants
 from crawling.web.politeness import retry_after
 from crawling.web.statuses import FetchStatus
@@ -52,12 +54,14 @@ class ArchiveStage:
             "http-header-user-agent": user_agent,
         }
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
-        run_id = shift.process.run_id
+        run = shift.process.run
         #: no other process of the run archives; once false it stays so
-        self.is_alone = RunProcess.objects.filter(run=run_id, is_retired=False).count() == 1
+        self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
-                lambda: WarcVolume(run_id, is_alone=lambda: self.is_alone, facts=facts),
+                lambda: WarcVolume(
+                    run, sought=sought_by(crawl), is_alone=lambda: self.is_alone, facts=facts
+                ),
                 # what waits is no thread's any more; half of the threads' shares is for that
                 memory_share(crawl.claim) * crawl.claim["fetch_slots"] // 2,
             )
@@ -185,6 +189,12 @@ class ArchiveStage:
         """Let files and slot go."""
         if self._writer:
             self._writer.close()
+
+
+def sought_by(crawl: CrawlJob) -> str:
+    """Where payloads count as stored: what may be meant for this crawl alone refers to no other."""
+    sought: str = crawl.reuse.get("deduplicate", DEDUPLICATE)
+    return "crawl" if sought == "all" and shows_itself(crawl.fetching) else sought
 
 
 def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:

@@ -14,7 +14,7 @@ from allocation.api.schemas import WaitOut
 class FetchCountsOut(Schema):
     """`crawling.frontier.run_counts.FetchCounts` as JSON. fetched: answers, whatever their status;
     duplicate: of them, those whose content another page of the run had first; reused: of them,
-    those taken from other crawls."""
+    those taken from other crawls; saved_bytes: of archive files, by payloads stored before."""
 
     discovered: int
     fetched: int
@@ -25,6 +25,7 @@ class FetchCountsOut(Schema):
     quarantined: int
     duplicate: int
     reused: int
+    saved_bytes: int
 
 
 class UrlCountsOut(FetchCountsOut):

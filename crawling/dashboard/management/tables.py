@@ -38,6 +38,9 @@ def crawl_lines(view: CrawlView, causes: Sequence[FailureCause]) -> str:
         "excluded, "
         f"{counts.queued:,} queued, {counts.in_process:,} in process",
     ]
+    if counts.saved_bytes:
+        saved = filesizeformat(counts.saved_bytes).replace("\xa0", " ")
+        lines.append(f"  {saved} saved in the archive by payloads that were stored before")
     if view.seconds is not None:
         lines.append(f"  {view.seconds:,.1f} s, {view.pages_per_second:,.1f} pages/s")
     lines += [f"  {cause.urls:,} URLs not fetched: {cause.reason}" for cause in causes]

@@ -5,7 +5,7 @@ All are made while they are sent.
 
 from __future__ import annotations
 
-from crawling.archive.selection import files_here, warc_of, whole_files
+from crawling.archive.selection import files_here, foreign_payloads, warc_of, whole_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.dashboard.pages.rows import FACTS, row_of
 from crawling.models import Page, Run
@@ -22,15 +22,16 @@ def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
 
 def warc_file(run: Run, wanted: PageFilter) -> Download:
     """The records of the pages that the filter lets through; without one all that the run has
-    archived, failures included.
+    archived, failures included. Payloads that other runs have come with them.
 
     Raises ArchiveTrouble if there are none, or not on this machine.
     """
     files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
     if not wanted:
-        return Download(
-            name, WARC, whole_files(files), sum(file.committed_length for file in files)
-        )
+        foreign = foreign_payloads(run)
+        pieces = whole_run(files, foreign.iterator(), name=name, facts=_facts(run, wanted))
+        size = sum(file.committed_length for file in files)
+        return Download(name, WARC, pieces, None if foreign.exists() else size)
     return Download(
         name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_facts(run, wanted))
     )

@@ -38,7 +38,7 @@ FACTS: dict[str, Callable[[Page], Any]] = {
     **{name: attrgetter(name) for name in ("needs_browser", "unread")},
     **{
         name: attrgetter(name)
-        for name in ("last_modified", "expires_at", "etag", "unchanged_since")
+        for name in ("last_modified", "expires_at", "etag", "unchanged_since", "payload_from")
     },
     **{
         name: attrgetter(f"url.{name}")

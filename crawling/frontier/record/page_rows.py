@@ -99,6 +99,7 @@ def _archive_columns(place: ArchiveLocation | None) -> dict[str, object]:
         "archive_length": place.length if place else None,
         "payload_sha256": place.payload_sha256 if place else None,
         "is_revisit": place is not None and place.is_revisit,
+        "payload_from": place.payload_from if place else None,
     }
 
 

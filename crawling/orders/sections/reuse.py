@@ -1,10 +1,10 @@
-"""An order's settings for reusing pages: another crawl has fetched them lately, or they stay as
-they were.
+"""An order's settings for reusing pages and payloads: another crawl has fetched them lately, they
+stay as they were, or the archive has the same payload already.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -12,6 +12,9 @@ from crawling.orders.fields import NUMBER, Question
 
 LONGEST_SECONDS = 31 * 24 * 3600
 MOST_DAYS = 366
+#: where a payload counts as stored
+Deduplicate = Literal["none", "run", "crawl", "all"]
+DEDUPLICATE: Deduplicate = "crawl"
 
 
 class ReusePart(BaseModel):
@@ -43,3 +46,21 @@ class ReusePart(BaseModel):
             above="",
         ),
     ] = 0
+    deduplicate: Annotated[
+        Deduplicate,
+        Question(
+            label="Store each payload once",
+            help="A payload that the archive has already is referred to by a revisit record. The "
+            "choice of all crawls names addresses of other crawls in the archive.",
+            meaning="refer by a WARC revisit record to a payload that the archive has already: "
+            "none, or one of this run, of any run of this crawl, or of all crawls",
+            choices=(
+                ("crawl", "within all runs of this crawl"),
+                ("run", "within each run"),
+                ("all", "within all crawls"),
+                ("none", "no: every answer is stored whole"),
+            ),
+            option="--deduplicate",
+            above="",
+        ),
+    ] = DEDUPLICATE

@@ -16,6 +16,7 @@ from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
+SAME = "the same, again and again; " * 10
 
 
 def kinds(run):
@@ -118,7 +119,13 @@ def test_documents_of_every_kind_come_back_as_they_were(make_site, crawl_to_the_
 
 def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to_the_end):
     site = make_site(
-        {"/": links("/a", "/b", "/c"), "/a": "the same", "/b": "the same", "/c": "another"}
+        {
+            "/": links("/a", "/b", "/c", "/d"),
+            "/a": SAME,
+            "/b": SAME,
+            "/c": "small",
+            "/d": "small",
+        }
     )
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=1)
@@ -136,7 +143,7 @@ def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to
 
 def test_a_payload_of_an_earlier_shift_is_not_stored_again(make_site, crawl_to_the_end, settings):
     settings.CRAWL_SLICE_SECONDS = 0.0  # each shift ends at its first look
-    site = make_site({"/": links("/a", "/b"), "/a": "the same", "/b": "the same"})
+    site = make_site({"/": links("/a", "/b"), "/a": SAME, "/b": SAME})
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=1, delay_seconds=0.6)
 

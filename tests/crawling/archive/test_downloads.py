@@ -24,7 +24,7 @@ from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser
 from tests.crawling.pipeline.test_crawl_path import links
 
-SAME = "<title>=1+1</title>the same"
+SAME = "<title>=1+1</title>" + "the same, again and again; " * 10
 
 
 @pytest.fixture

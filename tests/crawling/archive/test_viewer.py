@@ -19,12 +19,13 @@ from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
 
+AGAIN = "again and again; " * 10
 EVIL = (
     "<title>x</title><script>alert(1)</script><img src=//elsewhere.test/spy><form "
-    "action=/crawls/1/delete/><button>go</button></form>"
+    "action=/crawls/1/delete/><button>go</button></form>" + AGAIN
 )
 
-SHOWN = "<title>x</title><img><button>go</button>"
+SHOWN = "<title>x</title><img><button>go</button>" + AGAIN
 
 
 @pytest.fixture

@@ -317,7 +317,7 @@ def test_a_run_comes_back_only_with_those_in_whose_archive_it_has_pages(unchange
 
     with pytest.raises(WrongState, match="archive of run 1; restore that one first"):
         restore_run(second.pk, by=None)
-    with pytest.raises(WrongState, match="Run 2, which can be restored, has pages"):
+    with pytest.raises(WrongState, match="Run 2, which can be restored, has payloads"):
         remove_run_now(first.pk, name="Manuals run 1", by=None)
     restore_run(first.pk, by=None)
     restore_run(second.pk, by=None)

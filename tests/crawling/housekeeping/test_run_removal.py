@@ -122,20 +122,20 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(
     second = work_off(start_run(first.crawl))
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
-    with pytest.raises(WrongState, match="run 1 holds 2 pages that run 2 found unchanged"):
+    with pytest.raises(WrongState, match="run 1 holds the payload of 2 pages of run 2"):
         run_removal.remove_run(first, by=None, for_good=True)
     retention = RunRetention()
     for is_read in (True, False):  # once: nothing has changed since
         with CaptureQueriesContext(connection) as asked:
             retention.keep_to_rules()
-        assert any("p.unchanged_since" in query["sql"] for query in asked) is is_read
+        assert any("p.payload_from" in query["sql"] for query in asked) is is_read
     page = soup(browser("operator").get(reverse("crawling:runs", args=[first.crawl_id])))
 
     assert Run.objects.count() == 2
-    assert "run 2 has 2 unchanged pages in its archive" in page.text
+    assert "run 2 has the payloads of 2 pages in its archive" in page.text
     third = work_off(start_run(first.crawl))
     run_removal.remove_run(second, by=None, for_good=True)
-    Page.objects.filter(run=third).update(unchanged_since=None)
+    Page.objects.filter(run=third).update(payload_from=None)
     retention.keep_to_rules()
     assert Run.objects.get() == third
 

@@ -58,6 +58,10 @@ class PageOut(Schema):
         description="id of an earlier run's page: the server says (304) that it is still as it "
         "was then"
     )
+    payload_from: int | None = Field(
+        description="id of the page of another run, perhaps of another crawl, whose record has the "
+        "payload; 0: on the server that the checkpoint comes from"
+    )
     via: int | None = Field(description="id of the page on which it was found")
     rank: float
     backlinks: int | None = Field(

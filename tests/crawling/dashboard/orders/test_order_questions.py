@@ -80,6 +80,7 @@ OTHERWISE = {
     "extract": {"price": "span[class=price]", "picture": "img::attr(src)"},
     "reuse_seconds": 60,
     "revisit_days": 3,
+    "deduplicate": "all",
 }
 SECRET = {
     "credentials": {"127.0.0.1:8900": "me:my = s3cret"},

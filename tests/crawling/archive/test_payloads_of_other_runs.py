@@ -1,0 +1,225 @@
+"""A payload is stored once for all runs of a crawl, or for several crawls, and no page loses it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from django.db import transaction
+from django.urls import reverse
+from django.utils.timezone import now
+from warcio.archiveiterator import ArchiveIterator
+
+from crawling.archive.originals import Originals
+from crawling.archive.reader import original_of
+from crawling.crawls.creation import start_run
+from crawling.errors import WrongState
+from crawling.frontier.run_counts import counts_of
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.housekeeping.retention import set_retention
+from crawling.housekeeping.retention_view import fates_of
+from crawling.housekeeping.run_removal import ask_removal, remove_rows, remove_run
+from crawling.models import CrawlJob, Page, Run, Shift, Url
+from crawling.shift.archive_stage import sought_by
+from tests.crawling.archive.judging import files_of, judge
+from tests.crawling.pages import browser, soup
+from tests.crawling.pipeline.test_crawl_path import links
+
+LONG = Random(5).randbytes(600).hex()
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(
+        {"/": links("/a", "/b", "/c"), "/a": LONG, "/b": LONG, "/c": "small", "/d": LONG}
+    )
+
+
+def headers(run, kind):
+    """The headers of the run's records of that kind, by URI."""
+    found = {}
+    for file in files_of(run):
+        with file.path.open("rb") as stream:
+            found |= {
+                record.rec_headers.get_header("WARC-Target-URI"): record.rec_headers
+                for record in ArchiveIterator(stream)
+                if record.rec_type == kind
+            }
+    return found
+
+
+@pytest.mark.parametrize(("where", "revisits"), [("none", [0, 0]), ("run", [1, 1])])
+def test_the_order_says_where_a_payload_counts_as_stored(
+    site, crawl_to_the_end, work_off, where, revisits
+):
+    first = crawl_to_the_end(f"{site.url}/", batch_size=1, deduplicate=where)
+    second = work_off(start_run(first.crawl))
+
+    assert [Page.objects.filter(run=run, is_revisit=True).count() for run in (first, second)] == (
+        revisits
+    )
+
+
+def test_a_crawl_that_shows_who_it_is_refers_to_no_other():
+    asking = CrawlJob(reuse={"deduplicate": "all"}, fetching={"headers": {"X-Key": "hunter2"}})
+
+    assert sought_by(asking) == "crawl"
+    assert sought_by(CrawlJob(reuse={"deduplicate": "all"})) == "all"
+    assert sought_by(CrawlJob()) == "crawl"
+
+
+def test_a_later_run_refers_to_the_record_and_can_be_had_whole(
+    site, crawl_to_the_end, work_off, tmp_path
+):
+    first = crawl_to_the_end(f"{site.url}/", batch_size=1)
+    second = work_off(start_run(first.crawl))
+
+    mine = Page.objects.get(run=second, url__url=f"{site.url}/b")
+    its = Page.objects.get(
+        run=first, is_revisit=False, url__url__in=[f"{site.url}/a", f"{site.url}/b"]
+    )
+    revisit, response = (
+        headers(second, "revisit")[mine.url.url],
+        headers(first, "response")[its.url.url],
+    )
+    assert mine.payload_from == its.pk
+    assert revisit.get_header("WARC-Profile").endswith("/identical-payload-digest")
+    for said, of in (("", "Record-ID"), ("-Target-URI", "Target-URI"), ("-Date", "Date")):
+        assert revisit.get_header(f"WARC-Refers-To{said}") == response.get_header(f"WARC-{of}")
+    assert revisit.get_header("WARC-Payload-Digest") == response.get_header("WARC-Payload-Digest")
+    saved = counts_of([second.pk])[second.pk].saved_bytes
+    assert saved == 2 * its.archive_length - sum(
+        Page.objects.filter(run=second, is_revisit=True).values_list("archive_length", flat=True)
+    )
+
+    operator = browser("operator")
+    where = [first.crawl_id, mine.pk]
+    assert LONG in operator.get(reverse("crawling:page-content", args=where)).content.decode()
+    page = soup(operator.get(reverse("crawling:page", args=where)))
+    assert page.find("a", href=reverse("crawling:page", args=[first.crawl_id, its.pk]))
+    assert (
+        "Saved in the archive"
+        in soup(operator.get(reverse("crawling:crawl", args=[first.crawl_id]))).get_text()
+    )
+    whole = reverse("crawling:pages-records", args=[first.crawl_id]) + "?run=2"
+    for place in (whole, f"{whole}&q=b", reverse("crawling:page-record", args=where)):
+        file = tmp_path / "had.warc.gz"
+        file.write_bytes(b"".join(operator.get(place).streaming_content))
+        with file.open("rb") as stream:
+            kinds = [
+                (one.rec_type, one.rec_headers.get_header("WARC-Record-ID"))
+                for one in ArchiveIterator(stream, check_digests="raise")
+            ]
+        assert kinds[0][0] == "warcinfo"
+        assert ("response", revisit.get_header("WARC-Refers-To")) in kinds
+
+
+def test_a_run_with_payloads_of_others_stays_and_rules_let_none_come_to_that(
+    site, crawl_to_the_end, work_off
+):
+    first = crawl_to_the_end(f"{site.url}/", batch_size=1)
+    second = work_off(start_run(first.crawl))
+    set_retention(first.crawl, {"keep_runs": 1}, by=None)
+
+    third = work_off(start_run(CrawlJob.objects.get(pk=first.crawl_id)))
+
+    with pytest.raises(WrongState, match="payload of 2 pages of run 2; delete run 2 first"):
+        remove_run(first, by=None)
+    assert not Page.objects.filter(run=third).exclude(payload_from=None).exists()
+    remove_run(second, by=None, for_good=True)
+    remove_run(first, by=None, for_good=True)
+    assert judge(third)
+
+
+@pytest.fixture
+def shared(site, crawl_to_the_end):
+    """A crawl, and another with a payload in its archive."""
+    crawls = [
+        crawl_to_the_end(f"{site.url}/{path}", name=path, deduplicate="all") for path in ("a", "d")
+    ]
+    assert [Page.objects.get(run=run).is_revisit for run in crawls] == [False, True]
+    return crawls
+
+
+def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_another(shared):
+    first, second = shared
+    page, its = Page.objects.get(run=second), Page.objects.get(run=first)
+
+    assert original_of(page) == its
+    with pytest.raises(WrongState, match="payload of 1 page of run 1 of d; delete that run first"):
+        delete_crawl(first.crawl, by=None, for_good=True)
+    with pytest.raises(WrongState, match="run 1 of d"):
+        remove_run(first, by=None, for_good=True)
+    shown = soup(browser("viewer").get(reverse("crawling:page", args=[second.crawl_id, page.pk])))
+    assert "of the crawl a, and stored once" in " ".join(shown.get_text().split())
+
+    delete_crawl(second.crawl, by=None)
+    with pytest.raises(WrongState, match="run 1 of d"):  # it can be restored
+        delete_crawl(first.crawl, by=None, for_good=True)
+    Run.all_objects.filter(pk=second.pk).update(restorable_until=None)
+    delete_crawl(first.crawl, by=None, for_good=True)
+
+    assert not Page.objects.exists()
+
+
+def test_rows_stay_while_a_shift_may_refer_to_them(shared):
+    first, second = shared
+    Run.objects.filter(pk=second.pk).update(state="running")
+    Page.objects.filter(run=second).update(payload_from=None)
+    shift = Shift.objects.filter(process__run=second)
+    shift.update(ended_at=None)
+
+    ask_removal(first, by=None, for_good=True)
+
+    assert not remove_rows(seconds=1)
+    assert Page.objects.filter(run=first).exists()
+    Page.objects.filter(run=second).update(payload_from=Page.objects.get(run=first).pk)
+    shift.update(ended_at=Run.objects.get(pk=second.pk).created_at)
+    assert not remove_rows(seconds=1)
+    assert original_of(Page.objects.get(run=second)).run_id == first.pk
+    Page.objects.filter(run=second).update(payload_from=None)
+    assert remove_rows(seconds=60)
+    assert not Page.objects.filter(run=first).exists()
+
+
+def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(shared):
+    first, second = shared
+    page = Page.objects.get(run=first)
+    digest = bytes(page.payload_sha256)
+
+    def found(run):
+        run = Run.objects.select_related("crawl").get(pk=run.pk)
+        originals = Originals(run, sought="all", is_alone=lambda: False)
+        originals.look_up({digest: (page.fingerprint, page.bytes)})
+        return originals.get(digest, page.bytes)
+
+    hindrances = {
+        "personal": lambda: Page.objects.update(is_personal=True),
+        "not shared": lambda: CrawlJob.objects.update(reuse={"deduplicate": "crawl"}),
+        "kept by rules": lambda: CrawlJob.objects.update(retention={"keep_runs": 1}),
+        "deleted": lambda: Run.objects.filter(pk=first.pk).update(removal_asked_at=now()),
+        "failed": lambda: Url.objects.update(state="f"),
+        "other bytes": lambda: Page.objects.filter(pk=page.pk).update(archive_offset=0),
+    }
+    assert found(second).page == page.pk
+    for name, hinder in hindrances.items():
+        with transaction.atomic():
+            hinder()
+            assert found(second) is None, name
+            transaction.set_rollback(True)
+    Page.objects.filter(pk=page.pk).update(run=second)
+    assert found(first) is None  # two runs would refer to each other
+
+
+def test_a_page_of_runs_says_who_of_other_crawls_keeps_a_run(shared):
+    first, _ = shared
+    later = Run.objects.get(pk=first.pk)
+    later.pk, later.number = None, 2
+    Run.objects.filter(pk=first.pk).update(is_latest=False)
+    later.save(force_insert=True)
+    set_retention(first.crawl, {"keep_runs": 1}, by=None)
+
+    fates = fates_of(CrawlJob.objects.get(pk=first.crawl_id), later.created_at)
+
+    assert fates[1].goes_at is None
+    assert "of run 1 of d; delete that run first" in fates[1].sentence

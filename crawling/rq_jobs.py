@@ -85,6 +85,8 @@ CHECKPOINT = RowJob(
     seconds=60 * 60,
     retried=False,
 )
+#: of a run, by its id
+LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
 
 
 def live_workers() -> int:

@@ -28,6 +28,7 @@ from crawling.audit import note
 from crawling.checkpoints.checkpoint_export import SNAPSHOT
 from crawling.checkpoints.directory import MANIFEST, SUMS, CheckpointWriter, compare, read_sums
 from crawling.errors import CheckpointTrouble
+from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
 from crawling.sealed_text import SealBroken, seal, unseal
@@ -208,6 +209,7 @@ def restore(folder: Path) -> BackupManifest:
         with transaction.atomic(durable=True):
             _load(folder, manifest)
             own_restored(manifest.files)
+            parts_restored()
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
                 note(

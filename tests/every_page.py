@@ -56,6 +56,7 @@ ASKED = {
     "crawls/new/": ["?clone={crawl}"],
     "crawls/url/": ["?u={address}", "?u={address}&crawl={crawl}", "?u=nonsense"],
     "crawls/<int:pk>/not-fetched/": ["?why=f404", "?why=rule-scope"],
+    "crawls/<int:pk>/links/": ["?show=all", "?show=media", "?show=hosts", "?target=http://a.test/"],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from crawling.dashboard.crawls import views as crawls
+from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
     blocklist_views,
     create_views,
@@ -71,6 +72,12 @@ urlpatterns = [
         r"^(?P<pk>[0-9]{1,18})/not-fetched\.(?P<kind>csv|jsonl)$",
         pages.not_fetched_file,
         name="not-fetched-file",
+    ),
+    path("<int:pk>/links/", link_views.show, name="links"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/broken-links\.(?P<kind>csv|jsonl)$",
+        link_views.broken_as_file,
+        name="broken-links-file",
     ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),

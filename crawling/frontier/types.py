@@ -109,6 +109,17 @@ class ServerAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PageLinks:
+    """What a page leads to, also what is not followed, for
+    `crawling.web.documents.written_links.links_in`."""
+
+    url: str
+    base: str
+    charset: str
+    written: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class UrlOutcome:
     """What became of one try at a URL."""
 
@@ -122,6 +133,7 @@ class UrlOutcome:
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
+    page_links: PageLinks | None = None
 
 
 @dataclass(frozen=True, slots=True)

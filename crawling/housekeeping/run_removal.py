@@ -19,7 +19,8 @@ from crawling.archive.files import remove_abandoned
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
-from crawling.models import ArchiveFile, CrawlJob, Run, RunProcess
+from crawling.links.parts import remove_abandoned_parts
+from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
@@ -167,6 +168,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     for crawl in crawls:
         is_all = _drop_crawl(crawl) and is_all
     remove_abandoned()
+    remove_abandoned_parts()
     return is_all
 
 
@@ -187,6 +189,7 @@ def _step(run_id: int) -> bool | None:
     drop_shifts([run_id])
     # files go after the run's row, and until then their rows say which
     ArchiveFile.objects.filter(run=run).update(run=None)
+    LinksPart.objects.filter(run=run).update(run=None)
     run.delete()
     return False
 

@@ -9,6 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
+from crawling.models.datasets import LinksPart
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -65,6 +66,7 @@ __all__ = [
     "InquiryKind",
     "LambdaRow",
     "Level",
+    "LinksPart",
     "Listener",
     "LogLine",
     "MinuteTotal",

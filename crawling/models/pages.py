@@ -102,6 +102,9 @@ class Page(models.Model):
         db_default=False,
         help_text="asked for by headers, cookies, a login or a proxy: for its crawl alone",
     )
+    links_part = models.BigIntegerField(
+        null=True, help_text="id of the part of the links dataset that has, or will have, its links"
+    )
 
     class Meta:
         indexes = [
@@ -141,6 +144,11 @@ class Page(models.Model):
                 fields=["run", "fetched_at", "url"],
                 condition=~Q(unread=""),
                 name="pages_read_in_part",
+            ),
+            models.Index(
+                fields=["run", "url"],
+                condition=Q(links_part=None),
+                name="pages_without_links_part",
             ),
             GinIndex(
                 OpClass(Upper("final_url"), name="gin_trgm_ops"),

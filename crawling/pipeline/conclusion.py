@@ -14,6 +14,7 @@ from crawling.frontier.types import (
     Candidate,
     CapturedExchange,
     DocumentSummary,
+    PageLinks,
     Refusal,
     ServerAnswer,
     UrlOutcome,
@@ -25,6 +26,7 @@ from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason, one_line
 from crawling.web.documents.registry import read_document
+from crawling.web.documents.written_links import collected
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import fresh_until, read_date, read_etag
 from crawling.web.links import Links
@@ -88,6 +90,12 @@ def conclude(
         links=links,
         refusals=refusals,
         captured=captured,
+        page_links=PageLinks(
+            address.url,
+            document.base,
+            document.charset,
+            collected(document, target.url if target else ""),
+        ),
     )
 
 

@@ -19,6 +19,7 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.links.parts import collected_parts, lost_parts
 from crawling.models import Checkpoint, Delivery, Inquiry
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
@@ -26,6 +27,7 @@ from crawling.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     INQUIRY,
+    LINKS,
     RUN_SHIFT,
     SHIFTS,
     is_in_hand,
@@ -165,6 +167,9 @@ def resend_background() -> None:
     ):
         for pk in rows.order_by("pk").values_list("pk", flat=True):
             job.enqueue_if_lost(pk)
+    lost = lost_parts().filter(opened_at__lt=late).values_list("run", flat=True)
+    for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
+        LINKS.enqueue_if_lost(run_id)
 
 
 def wake_courier() -> None:

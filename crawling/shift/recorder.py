@@ -17,6 +17,7 @@ from crawling.frontier.host_state import keep_all_robots, keep_jars
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import UrlOutcome
+from crawling.links.part_writer import PartWriter
 from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
@@ -60,6 +61,7 @@ class OutcomeRecorder:
             threads,
         )
         self._use = use
+        self._links = PartWriter(shift.process.run_id, shift.pk)
         self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
         #: of the archive's files, which no row has yet
@@ -130,8 +132,10 @@ class OutcomeRecorder:
             self._archive.abandon()
             raise
         self._lengths |= lengths
+        if any(outcome.answer for outcome in outcomes):
+            self._memory.links_part = self._links.open()
         try:
-            record_all(
+            settled = record_all(
                 self._shift,
                 outcomes,
                 numbers=self.numbers,
@@ -146,6 +150,7 @@ class OutcomeRecorder:
                 self._archive.abandon()
             raise
         self._lengths = {}
+        self._links.take(outcomes, settled)
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
         is_late = time.monotonic() - self._counted_at > COUNT_AFTER_SECONDS
@@ -179,6 +184,10 @@ class OutcomeRecorder:
         }
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
+
+    def write_links(self) -> None:
+        """Store the links of recorded pages that are not stored yet."""
+        self._links.write()
 
     def show_work(self) -> None:
         """Write down what fetch threads do, and what the shift uses, where that has changed."""

@@ -326,6 +326,7 @@ class ShiftWork:
         self._archive.end()
         all_ended = self._cut_off() if self._ending == ABORTED else self._finish_writing()
         self._archive.close()
+        self._recorder.write_links()
         self._hosts.close(still_fetching=not all_ended)
         self._port.close()
         self._memory.end()

@@ -38,6 +38,7 @@ class Links:
 
     url: the document's, canonical. base: what relative links start from, if the document states it;
     charset: the document's, which queries are written in.
+    taken: what was added, without fragments: to add it again changes nothing.
     unread: LINKS once there were more than are taken.
     """
 
@@ -50,27 +51,33 @@ class Links:
         self._start = _start(self._base)
         self._origin = self._start.origin if self._start else ""
         # Each distinct text is joined once: joining is what costs here.
-        self._done = {""} if self._base == url else set()
+        self.taken = {""} if self._base == url else set()
         self._urls = {url}
-
-    def knows(self, text: str) -> bool:
-        """Whether it is certain that to add the link would change nothing."""
-        return text.partition("#")[0] in self._done
 
     def add(self, text: str) -> None:
         """Take up a link as it is written; what is no URL that can be crawled is passed over."""
         text = text.partition("#")[0].strip(BLANKS)
-        if text in self._done:
+        if text in self.taken:
             return
         if len(self.found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
             self.unread = TruncationReason.LINKS
             return
         self._characters += len(text)
-        self._done.add(text)
+        self.taken.add(text)
         address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
         if address and address.url not in self._urls:
             self._urls.add(address.url)
             self.found.append(address)
+
+    def target_of(self, text: str) -> str:
+        """The address of a link that need not be taken up, written without a fragment; "" if it is
+        none.
+        """
+        text = text.strip(BLANKS)
+        if not text:
+            return self._base
+        address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
+        return address.url if address else ""
 
     def _plain(self, text: str) -> Address | None:
         """The address of a link that needs no parser, which would take ten times as long; None for

@@ -21,6 +21,7 @@ from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.hosts.api import hosts, search
 from crawling.dashboard.hosts.api_names import replays, waits
 from crawling.dashboard.inspect.api import history
+from crawling.dashboard.links.api import links
 from crawling.dashboard.orders.api_rules import blocklist, scoping
 from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_templates import keeping, templates
@@ -154,6 +155,7 @@ api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
+api.add_router("/crawls", links, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/crawls", replays, tags=["DNS cache"])

@@ -39,7 +39,17 @@ def pages(make_web, user_of, browse) -> list[Page]:
     web.enough.set()
     crawls = furnish(web.url, by=user_of("operator"))
     done, waiter = crawls["manual"].pk, crawls["waiter"].pk
-    tabs = ("", "pages/", "not-fetched/", "frontier/", "hosts/", "charts/", "runs/", "settings/")
+    tabs = (
+        "",
+        "pages/",
+        "not-fetched/",
+        "links/",
+        "frontier/",
+        "hosts/",
+        "charts/",
+        "runs/",
+        "settings/",
+    )
     addresses = ["/", "/crawls/", "/crawls/new/", "/hosts/", "/dns/", "/resources/", "/health/"]
     addresses += [f"/crawls/{done}/{tab}" for tab in tabs] + [f"/crawls/{waiter}/"]
     return [browse("operator", address) for address in addresses]

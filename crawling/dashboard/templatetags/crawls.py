@@ -24,6 +24,7 @@ TABS = (
     ("Overview", "crawl"),
     ("Pages", "pages"),
     ("Not fetched", "not-fetched"),
+    ("Links", "links"),
     ("Queue", "frontier"),
     ("Hosts", "hosts"),
     ("Log", "log"),
@@ -32,7 +33,7 @@ TABS = (
     ("Settings", "settings"),
 )
 #: tabs of a single run; a crawl that was never started has nothing there
-OF_A_RUN = frozenset({"pages", "not-fetched", "frontier", "hosts", "log", "charts"})
+OF_A_RUN = frozenset({"pages", "not-fetched", "links", "frontier", "hosts", "log", "charts"})
 
 
 @register.filter

@@ -101,7 +101,7 @@ OWN = (
     CheckpointTable(
         "pages",
         Page,
-        """SELECT to_jsonb(p) - '{run_id,unchanged_since}'::text[]
+        """SELECT to_jsonb(p) - '{run_id,unchanged_since,links_part}'::text[]
                || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
                || CASE WHEN p.payload_from IS NULL THEN '{}' ELSE '{"payload_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
@@ -109,6 +109,7 @@ OWN = (
         # they name rows of the other database: here they would name other pages
         given={
             "unchanged_since": "NULL",
+            "links_part": "NULL",
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
             "payload_from": "CASE WHEN r.payload_from IS NOT NULL THEN 0 END",
         },

@@ -152,6 +152,8 @@ class RecordingState:
     watch: PatternWatch = field(default_factory=PatternWatch)
     #: links to URLs that the run had already, by URL, which no row counts yet
     links: Counter[str] = field(default_factory=Counter)
+    #: id of the part of the links dataset that will have the links of the pages
+    links_part: int | None = None
 
 
 class SettledUrl(NamedTuple):
@@ -190,7 +192,7 @@ def record(
         _count_requeued(cursor, kept)
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
-        copies = _write_pages(run.pk, kept, originals)
+        copies = _write_pages(run.pk, kept, originals, memory.links_part)
         found = _admit_links(cursor, run, kept, settled, numbers)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
@@ -210,10 +212,17 @@ def _count_requeued(cursor: CursorWrapper, outcomes: Sequence[UrlOutcome]) -> No
 
 
 def _write_pages(
-    run_id: int, outcomes: Sequence[UrlOutcome], originals: Mapping[bytes, int]
+    run_id: int,
+    outcomes: Sequence[UrlOutcome],
+    originals: Mapping[bytes, int],
+    links_part: int | None,
 ) -> int:
     """Write a row for each answer; returns how many are copies of others."""
-    pages = [page_row(run_id, outcome, originals) for outcome in outcomes if outcome.answer]
+    pages = [
+        page_row(run_id, outcome, originals, links_part=links_part)
+        for outcome in outcomes
+        if outcome.answer
+    ]
     copy_in(Page, pages)
     keep_extracted(run_id, outcomes)
     return sum(page["duplicate_of"] is not None for page in pages)
@@ -264,21 +273,24 @@ def record_all(
     numbers: Sequence[int],
     memory: RecordingState,
     lengths: Mapping[int, int],
-) -> None:
+) -> Collection[int]:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and
-    the crawl goes on, also with its links.
+    the crawl goes on, also with its links. Returns the ids that were still this shift's to settle.
 
     Where others are in the way it is tried again.
     """
+    settled: set[int] = set()
     try:
-        insist(
+        return insist(
             partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths),
             attempts=ATTEMPTS,
         )
     except DataError:
         for outcome in outcomes:
             try:
-                record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
+                settled |= set(
+                    record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
+                )
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
                 fault = UrlOutcome(
@@ -289,6 +301,7 @@ def record_all(
                     links=outcome.links,
                 )
                 _record_fault(shift, fault, numbers, memory)
+    return settled
 
 
 def _record_fault(

@@ -53,7 +53,13 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     )
 
 
-def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -> dict[str, object]:
+def page_row(
+    run_id: int,
+    outcome: UrlOutcome,
+    originals: Mapping[bytes, int],
+    *,
+    links_part: int | None = None,
+) -> dict[str, object]:
     answer = outcome.answer
     assert answer is not None
     summary = answer.summary
@@ -89,6 +95,7 @@ def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -
         "unchanged_since": answer.unchanged_since,
         "reused_from": answer.reused_from,
         "is_personal": answer.is_personal,
+        "links_part": links_part,
     }
 
 

@@ -125,6 +125,11 @@ class Document:
     is_index: bool = False
     #: why links behind its beginning are unknown; None: all of it was read
     unread: TruncationReason | None = None
+    #: its links as it writes them, also those not to be followed, as
+    #: `crawling.web.documents.written_links` collects them; empty for what is no HTML
+    written: bytes = b""
+    #: what relative links start from, as it states it
+    base: str = ""
 
 
 Reader = Callable[[DocumentSource], Document]

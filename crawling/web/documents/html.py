@@ -4,12 +4,15 @@ scripts make its content.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import turbohtml
 
 from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
+from crawling.web.documents.written_links import collect
 from crawling.web.links import Links
 
 TYPES = ("text/html", "application/xhtml+xml")
@@ -56,8 +59,9 @@ def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
     document, charset, unread = parse_html(source.body, source.charset)
     told = _meta_texts(document)
-    links = Links(source.url, charset=charset, base=document.base_url() or "")
-    has_link = _take_links(document, source, told.get("robots", ""), links)
+    base = document.base_url() or ""
+    links, written = Links(source.url, charset=charset, base=base), list(document.links())
+    has_link = _take_links(written, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
@@ -68,6 +72,8 @@ def read(source: DocumentSource) -> Document:
         title=one_line(title.text) if title else "",
         charset=charset.lower(),
         links=links.found,
+        written=collect(document, written),
+        base=base,
         text=text,
         author=one_line(told.get("author"), 200),
         description=one_line(told.get("description") or told.get("og:description")),
@@ -82,7 +88,7 @@ def read(source: DocumentSource) -> Document:
 
 
 def _take_links(
-    document: turbohtml.Document, source: DocumentSource, robots: str, links: Links
+    written: Sequence[turbohtml.Link], source: DocumentSource, robots: str, links: Links
 ) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 
@@ -93,19 +99,15 @@ def _take_links(
     silent = reading.obey_nofollow and bool(
         {"nofollow", "none"} & set(robots.lower().replace(",", " ").split())
     )
-    for link in document.links():
-        if has_link and links.knows(link.url):
+    for element, name, url in written:
+        if has_link and url.partition("#")[0] in links.taken:
             continue
-        element, attribute = link.element, link.attribute
-        tag = element.tag
+        tag, is_shown = element.tag, False
         if tag == "link":
             relations = set(_relations(element))
             is_page, is_shown = bool(relations & PAGE_RELATIONS), bool(relations & SHOWN_RELATIONS)
-        else:
-            is_page, is_shown = (
-                (tag, attribute) in LEADING,
-                (tag, attribute) in SHOWN or attribute == "style",
-            )
+        elif not (is_page := (tag, name) in LEADING):
+            is_shown = (tag, name) in SHOWN or name == "style"
         if (
             is_page
             and not silent
@@ -113,10 +115,10 @@ def _take_links(
                 reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)
             )
         ):
-            links.add(link.url)
+            links.add(url)
             has_link = has_link or tag != "link"
         elif is_shown and reading.requisites:
-            links.add(link.url)
+            links.add(url)
     return has_link
 
 
@@ -124,11 +126,9 @@ def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
     """What `meta` elements say, by name; the first word counts."""
     told: dict[str, str] = {}
     for meta in document.find_all("meta"):
-        name = (
-            attribute(meta, "name") or attribute(meta, "property") or attribute(meta, "http-equiv")
-        )
+        name = meta.attr("name") or meta.attr("property") or meta.attr("http-equiv")
         if name:
-            told.setdefault(name.lower(), attribute(meta, "content"))
+            told.setdefault(name.lower(), meta.attr("content") or "")
     return told
 
 
@@ -145,4 +145,4 @@ def _has_scripts(document: turbohtml.Document) -> bool:
 
 
 def _relations(element: turbohtml.Element) -> list[str]:
-    return attribute(element, "rel").lower().split()
+    return (element.attr("rel") or "").lower().split()

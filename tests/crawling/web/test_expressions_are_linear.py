@@ -44,6 +44,7 @@ PREFIXES = {
     "crawling.archive.snapshots:IMPORT": ["@import", "@import "],
     "crawling.archive.snapshots:INLINE_IMAGE": ["url(", "url('", "data:image/"],
     "crawling.archive.snapshots:LOADED": ["url(", 'url("', "url('", "url(a"],
+    "crawling.storage:NAME": ["run1/", "a/"],
     "crawling.orders.seeds:SCHEMELESS": ["a.", "a.b:", "[", "[1]:1/"],
     "crawling.orders.ranking:NAME": ["a"],
     "crawling.web.documents.registry:TYPE": ["a", "a/", "a/a"],

@@ -14,6 +14,7 @@ OF_A_CRAWL = {
     "crawl": "Overview",
     "pages": "Pages",
     "not-fetched": "Not fetched",
+    "links": "Links",
     "frontier": "Queue",
     "hosts": "Hosts",
     "log": "Log",

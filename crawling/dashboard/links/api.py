@@ -1,0 +1,178 @@
+"""`/api/v1/crawls/{id}/…`: the links of a run, and reports of them."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import (
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    may_view,
+)
+from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
+from crawling.links.parts import pages_behind
+from crawling.models import Run
+from serving.access import AuthenticatedRequest
+
+links = Router()
+Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
+Source = Annotated[
+    str, Query(max_length=5000, pattern=TEXT, description="only links of this page, by its URL")
+]
+Target = Annotated[
+    str, Query(max_length=5000, pattern=TEXT, description="only links to this URL: its back links")
+]
+
+
+class LinkSourceOut(Schema):
+    page: str = Field(description="the URL of the page that has the link")
+    fragment: str
+    element: str = Field(description="empty: the page is no HTML, or a redirect")
+    attribute: str = Field(description="`location`: it is a redirect")
+    rel: str
+    anchor: str = Field(description="its text, or the text in place of an image")
+    place: str = Field(description="nav, header, footer, aside, main or article; or empty")
+
+
+class LinkOut(LinkSourceOut):
+    target: str
+
+
+class LinkPage(Schema):
+    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    items: list[LinkOut]
+    next: str | None
+
+
+class BrokenLinkOut(Schema):
+    id: int
+    url: str
+    status: int
+    meaning: str
+    error: str
+    links: int = Field(description="how many lead to it")
+    sources: list[LinkSourceOut] = Field(
+        description="the first twenty; `links?target=` has all of them"
+    )
+
+
+class BrokenLinkPage(Schema):
+    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    items: list[BrokenLinkOut]
+    next: int | None
+
+
+class MediaOut(Schema):
+    url: str
+    element: str
+    links: int
+    pages: int
+    text: str = Field(description="the text in its place, where a page has one")
+    without_text: int = Field(description="images of it without such a text")
+    status: int | None = Field(description="null: it was not fetched")
+    content_type: str
+    bytes: int | None
+
+
+class MediaPage(Schema):
+    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    items: list[MediaOut]
+    next: str | None
+
+
+class LinkedHostOut(Schema):
+    host: str
+    links: int
+    targets: int
+    pages: int
+
+
+class LinkedHostPage(Schema):
+    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    items: list[LinkedHostOut]
+    next: str | None
+
+
+@links.get(
+    "/{crawl_id}/links",
+    response=LinkPage,
+    summary="Links of a run's pages, with anchor text and place",
+)
+@may_view
+def list_crawl_links(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    page: Source = "",
+    target: Target = "",
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Of links of a page that have the same element and URL the first with a text is listed."""
+    one = get_run(crawl_id, run)
+    return _page(one, *list_links(one, page=page, target=target, after=cursor, most=limit))
+
+
+@links.get(
+    "/{crawl_id}/reports/broken-links",
+    response=BrokenLinkPage,
+    summary="URLs that failed, with the links to them",
+)
+@may_view
+def list_broken_links(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """A page may be short although there are more: only `next` shows the end."""
+    one = get_run(crawl_id, run)
+    return _page(one, *list_broken(one, after=cursor or 0, most=limit))
+
+
+@links.get(
+    "/{crawl_id}/reports/media",
+    response=MediaPage,
+    summary="Images, sound and film that pages show",
+)
+@may_view
+def list_media_files(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    one = get_run(crawl_id, run)
+    return _page(one, *list_media(one, after=cursor, most=limit))
+
+
+@links.get("/{crawl_id}/reports/hosts", response=LinkedHostPage, summary="Hosts that links lead to")
+@may_view
+def list_linked_hosts(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    one = get_run(crawl_id, run)
+    return _page(one, *list_hosts(one, after=cursor, most=limit))
+
+
+def _page(run: Run, items: list[Any], following: str | int | None) -> dict[str, Any]:
+    return {
+        "behind": pages_behind(run),
+        "items": [asdict(item) for item in items],
+        "next": following,
+    }

@@ -1,0 +1,70 @@
+"""The dataset's files: written and read by DuckDB, in memory and on one thread.
+
+It reads and writes files of one directory and nothing else, and loads no extension.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from crawling.links.collected_pages import LinkRow
+from crawling.storage import pieces_of, storage
+
+#: a part has a hundred thousand rows or so
+MEMORY = "192MB"
+#: of a link: the page's id and address, its number on the page, and what the document says
+COLUMNS = (
+    "page_id",
+    "page",
+    "position",
+    "target",
+    "fragment",
+    "element",
+    "attribute",
+    "rel",
+    "anchor",
+    "place",
+)
+NUMBERS = ("page_id", "position")
+
+
+@contextmanager
+def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB, which may read these files and write into this directory."""
+    with duckdb.connect(
+        config={
+            "threads": 1,
+            "memory_limit": MEMORY,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "temp_directory": "",
+        }
+    ) as connection:
+        connection.execute("SET allowed_paths = $1", [list(reads)])
+        connection.execute("SET allowed_directories = $1", [[writes] if writes else []])
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield connection
+
+
+def put_part(name: str, rows: Sequence[LinkRow]) -> int:
+    """Store a part; returns its size in bytes. Raises OSError."""
+    columns: dict[str, Any] = {
+        column: np.array(values, dtype=np.int64 if column in NUMBERS else object)
+        for column, values in zip(COLUMNS, zip(*rows, strict=True), strict=True)
+    }
+    with tempfile.TemporaryDirectory() as folder, engine(writes=folder) as connection:
+        path = Path(folder, "part.parquet")
+        connection.register("links", columns)
+        connection.execute(
+            f"COPY links TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 100000)"
+        )
+        return storage().put(name, pieces_of(path.open("rb")))

@@ -1,0 +1,130 @@
+"""The rows of the dataset's parts: begun, written, lost and removed.
+
+A page's row names the part that will have its links, in the transaction that records the page. So
+after a crash the pages of a part that was never written are known, and are read again from the
+archive.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
+
+from crawling.archive.files import this_machine
+from crawling.errors import ArchiveTrouble
+from crawling.models import LinksPart, Page, Run, Shift
+from crawling.storage import storage
+
+logger = logging.getLogger(__name__)
+
+
+def new_part(run_id: int, shift_id: int | None) -> LinksPart:
+    """The row, not yet saved, of a part; shift_id: of the shift that collects it."""
+    return LinksPart(
+        run_id=run_id,
+        name=f"links{run_id}/{uuid.uuid4().hex}.parquet",
+        machine=this_machine(),
+        shift=shift_id,
+    )
+
+
+def part_collected(part: LinksPart) -> None:
+    """Note that a shift has stored what it collected, unless its pages are read again by now."""
+    if not LinksPart.objects.filter(pk=part.pk, run__isnull=False).update(collected_at=Now()):
+        storage().delete(part.collected_name)
+
+
+def part_written(part: LinksPart, *, links: int, size: int) -> None:
+    """Note that a collected part is written. Safe to repeat."""
+    LinksPart.objects.filter(pk=part.pk, written_at=None).update(
+        written_at=Now(), links=links, bytes=size
+    )
+    storage().delete(part.collected_name)
+
+
+def part_lost(part: LinksPart) -> None:
+    """Note that what was collected is no longer there."""
+    LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)
+
+
+def parts_restored() -> None:
+    """A back-up has no parts: all are read again from the archive."""
+    LinksPart.objects.update(collected_at=None, written_at=None)
+
+
+def collected_parts() -> QuerySet[LinksPart]:
+    """What shifts have collected on this machine and no job has written yet."""
+    return LinksPart.objects.filter(
+        written_at=None, collected_at__isnull=False, run__isnull=False, machine=this_machine()
+    )
+
+
+def lost_parts() -> QuerySet[LinksPart]:
+    """Parts of runs that will not be collected any more: their shift has ended."""
+    alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
+    return LinksPart.objects.filter(
+        ~Exists(alive), written_at=None, collected_at=None, run__isnull=False
+    )
+
+
+def forget_lost(run_id: int) -> None:
+    """Let the pages of the run's lost parts be without a part."""
+    with transaction.atomic():
+        _forget(lost_parts().filter(run=run_id))
+
+
+def _forget(parts: QuerySet[LinksPart]) -> None:
+    """Their pages are without a part then, and their files go."""
+    ids = list(parts.select_for_update(of=("self",)).values_list("pk", flat=True))
+    Page.objects.filter(run__links_parts__in=ids, links_part__in=ids).update(links_part=None)
+    LinksPart.objects.filter(pk__in=ids).update(run=None)
+
+
+def clear(run_id: int) -> None:
+    """Drop the dataset of a run, but for what a living shift collects: all of its pages are to be
+    read again.
+    """
+    alive = Shift.objects.filter(pk=OuterRef("shift"), ended_at=None)
+    with transaction.atomic():
+        _forget(LinksPart.objects.filter(~Exists(alive), run=run_id))
+    remove_abandoned_parts()
+
+
+def remove_abandoned_parts() -> None:
+    """Remove the files of deleted runs that are on this machine, then their rows.
+
+    Safe to repeat.
+    """
+    for part in LinksPart.objects.filter(run=None):
+        folder = part.name.partition("/")[0]
+        if part.machine != this_machine() and not storage().list(folder):
+            continue  # it is on another
+        try:
+            storage().delete(part.name)
+            storage().delete(part.collected_name)
+            part.delete()
+            if not LinksPart.objects.filter(
+                Q(name__startswith=f"{folder}/"), machine=this_machine()
+            ).exists():
+                storage().delete_folder(folder)  # with what a killed job left there
+        except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+            facts = {"file": part.name, "error": str(error)}
+            logger.warning("a deleted run's links cannot be removed", extra=facts)
+
+
+LAG = """
+SELECT count(*) FROM crawling_page p
+WHERE p.run_id = %(run)s AND (p.links_part IS NULL OR p.links_part IN (
+    SELECT id FROM crawling_linkspart WHERE run_id = %(run)s AND written_at IS NULL))
+"""
+
+
+def pages_behind(run: Run) -> int:
+    """How many of the run's pages have no links in the dataset yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(LAG, {"run": run.pk})
+        return int(cursor.fetchone()[0])

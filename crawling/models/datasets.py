@@ -1,0 +1,48 @@
+"""What is derived from pages and lies beside the archive. Written by `crawling.links`."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from crawling.models.jobs import Run
+
+#: of a file in the storage: its run's folder, and a name that is never used again
+NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
+
+
+class LinksPart(models.Model):
+    """A Parquet file with the links of some pages of a run: of those that name it.
+
+    A shift collects links and stores them as they were written; since then the part has
+    `collected_at`. A background job makes the file of them; since then it has `written_at`. Without
+    a run its files are to be removed.
+    """
+
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="links_parts")
+    name = models.CharField(max_length=80, unique=True)
+    machine = models.CharField(max_length=64)
+    shift = models.BigIntegerField(
+        null=True, help_text="id of the shift that collects it; null: read from the archive"
+    )
+    opened_at = models.DateTimeField(auto_now_add=True)
+    collected_at = models.DateTimeField(null=True)
+    written_at = models.DateTimeField(null=True)
+    links = models.BigIntegerField(db_default=0)
+    bytes = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(name__regex=NAME), name="links_parts_named_as_ours")
+        ]
+        indexes = [
+            models.Index(fields=["run"], condition=Q(written_at=None), name="links_parts_unwritten")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def collected_name(self) -> str:
+        """Of the file with what the shift collected."""
+        return self.name.removesuffix("parquet") + "collected"

@@ -25,7 +25,7 @@ from crawling.storage import storage
 from crawling.web.documents.base import Document, DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected
-from crawling.web.http_caching.revalidation import read_head
+from crawling.web.http_caching import read_head
 from crawling.web.statuses import is_redirect, succeeded
 
 logger = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from crawlsite.health.probes import parts
 from crawlsite.preferences import preference_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.fragments import render_live, wants_fragment
+from serving.requests import render_live, wants_fragment
 
 #: the cache key of their number for all users, and its seconds: every page reads it
 KEPT, KEPT_SECONDS = "attention/count", 5

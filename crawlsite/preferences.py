@@ -26,8 +26,8 @@ from crawling.errors import BadOrder
 from crawling.orders.schedules import zones
 from crawlsite.models import Preference
 from serving.access import AuthenticatedRequest, authenticated
-from serving.fragments import wants_fragment
 from serving.list_choices import ListChoices
+from serving.requests import wants_fragment
 
 #: seconds between two refreshes of a live page, and the words for it
 REFRESHES = {1: "1 s", 2: "2 s", 5: "5 s", 15: "15 s", 60: "1 min", 0: "off"}

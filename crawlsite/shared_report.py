@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from crawling.crawls.share_links import shared_crawl
 from crawling.dashboard.run.shared_report import shared_report
-from crawlsite.api.rate_limit import exceeds_shared_reports, seconds_left
+from crawlsite.api.auth import exceeds_shared_reports, seconds_left
 
 #: neither kept by caches, nor listed by search engines; the address is a secret, so links from here
 #: do not send it

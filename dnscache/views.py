@@ -21,9 +21,8 @@ from dnscache.records import MOST_PER_SECOND, SUMS, DnsMinute
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send, text_file
-from serving.fragments import render_live
 from serving.paging import cut
-from serving.requests import asked_text
+from serving.requests import asked_text, render_live
 
 WIDTH, HEIGHT = 600, 60
 KINDS = ("memory", "database", "lookup")

@@ -1,4 +1,7 @@
-"""Facts of a request: the fields of its address or form, and the page on which its form stood."""
+"""Facts of a request: the fields of its address or form, the page on which its form stood, and
+whether it asks for a fragment: the script of a live page that is open asks for its changing part
+again and again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 
 LONGEST_TEXT = 200
@@ -24,3 +29,18 @@ def page_sent_from(request: HttpRequest) -> str:
     sent_from = urlsplit(request.headers.get("Referer", ""))
     is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
     return sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """Whether a script asks for the part that changes; a browser asks for the page."""
+    return bool(getattr(request, "htmx", False))
+
+
+def render_live(
+    request: HttpRequest, page: str, fragment: str, facts: Mapping[str, Any], status: int = 200
+) -> HttpResponse:
+    """The page by its template, or its fragment; caches keep the two apart."""
+    template = fragment if wants_fragment(request) else page
+    answer = render(request, template, dict(facts), status=status)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer

@@ -18,7 +18,7 @@ from allocation.services import create_pool_like
 from allocation.snapshot import BankView, ProcessRow
 from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
-from serving.fragments import render_live
+from serving.requests import render_live
 
 EVENTS = 50
 #: processes a page of a table

@@ -132,7 +132,7 @@ def fill(waiting: int, ended: int) -> None:
     from crawling.frontier.admit.crawl_rules import rules_key
     from crawling.models import CrawlJob
     from crawling.orders.claims import complete_claim, start_amounts
-    from crawling.runs.pools import capacity_of
+    from crawling.runs.grants import capacity_of
 
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))

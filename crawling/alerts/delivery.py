@@ -26,7 +26,7 @@ from crawling.models import Delivery
 from crawling.sealed_text import SealBroken
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
-from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.transfer_errors import why_not
 from crawling.web.vetting import vet
 from dnscache.resolver import resolve

@@ -23,8 +23,7 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
 from crawling.orders.sections.fetching import masked_in, with_secrets
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, enroll
-from crawling.runs.pools import capacity_of, default_pool
+from crawling.runs.grants import ask_for_shifts, capacity_of, default_pool, enroll
 
 
 def import_checkpoint(

@@ -35,8 +35,14 @@ from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.seeds import read_typed
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts, enroll
-from crawling.runs.pools import capacity_of, default_pool, pool_named, share_limits
+from crawling.runs.grants import (
+    ask_for_shifts,
+    capacity_of,
+    default_pool,
+    enroll,
+    pool_named,
+    share_limits,
+)
 from crawling.web.addresses import BadUrl, canonical_address, read_address
 
 LONGEST_NAME = 100

@@ -45,7 +45,7 @@ from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.web.addresses import WEB, Address, read_address
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document, reader_of
-from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import as_read, fetch_robots
 from crawling.web.politeness import delay_after

@@ -26,8 +26,8 @@ from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import cell_file, send
-from serving.fragments import render_live
 from serving.paging import page_of
+from serving.requests import render_live
 
 A_PAGE = 20
 #: the columns of a try in a file

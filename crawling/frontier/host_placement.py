@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from django.db import connection
 
-from crawling.frontier.rules.placement import EVEN_FROM, place_each
+from crawling.frontier.rules.hosts import EVEN_FROM, place_each
 from crawling.models import HostQueue, Run, RunProcess
 
 MOVE = """

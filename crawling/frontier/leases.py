@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
+from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.frontier.rules.poison_suspects import ALONE_FROM
 from crawling.frontier.run_limits import pages_left, within_host_budget
 from crawling.frontier.run_lock import locked_run

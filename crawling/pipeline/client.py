@@ -15,11 +15,9 @@ from crawling.orders.sections.fetching import FetchingPart, shows_itself
 from crawling.web.addresses import WEB, Address
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.bandwidth import Bandwidth
-from crawling.web.fetch.cookies import Cookies
-from crawling.web.fetch.host_session import HostSession
+from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
+from crawling.web.fetch.host_session import Cookies, HostSession
 from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
-from crawling.web.fetch.memory_budget import MemoryBudget
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.protocols import PROTOCOLS

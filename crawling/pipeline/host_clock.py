@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
+from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.fetch.http import Fetched
 from crawling.web.outages import Outage, outage_after, patience, pause_after

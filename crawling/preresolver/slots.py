@@ -24,7 +24,7 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
-from crawling.runs.pools import default_pool
+from crawling.runs.grants import default_pool
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,5 @@
-"""A run's dealings with the pool. No transaction here touches both the pool's rows and the crawl's.
+"""Which pool a crawl runs in, which share of it its team has, and a run's dealings with the pool.
+No transaction here touches both the pool's rows and the crawl's.
 
 So each step may be repeated after a crash between two of them; the scheduler does
 (`crawling.scheduler`).
@@ -7,6 +8,7 @@ So each step may be repeated after a crash between two of them; the scheduler do
 from __future__ import annotations
 
 import logging
+from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
@@ -21,10 +23,12 @@ from allocation.errors import (
     ProcessFinished,
     ResumeWouldBeUnsafe,
 )
-from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState
+from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState, Share
+from allocation.rules.shares import NO_LIMIT
 from allocation.selectors import format_amounts
 from allocation.services import (
     cancel_request,
+    ensure_share,
     finish_process,
     keep_resources,
     register_process,
@@ -35,13 +39,15 @@ from allocation.services import (
 from allocation.wording import listed
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
+from crawling.errors import BadOrder, NoPool
 from crawling.frontier.due_queues import seconds_until_due
-from crawling.models import Level, Run, RunProcess
+from crawling.models import CrawlJob, Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.orders.claims import start_amounts
 from crawling.run_log import write
-from crawling.runs.pools import pool_of, share_of
 
+#: what a pool knows the share of a team by
+TEAM_REF = "team/"
 logger = logging.getLogger(__name__)
 
 #: the reference of a run's processes in the pool; those of experiments, pre-resolvers and test
@@ -54,6 +60,54 @@ SOON_SECONDS = 1.0
 #: a process of a run that is not, or no longer, in the pool: a run that had ended goes on
 #: (`retrying`)
 UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
+
+
+def default_pool() -> Pool:
+    """The pool of crawls that name none: the oldest. Raises NoPool."""
+    pool: Pool | None = crawl_pools().order_by("pk").first()
+    if pool is None:
+        raise NoPool
+    return pool
+
+
+def crawl_pools() -> Any:
+    """All pools but those of experiments."""
+    return Pool.objects.filter(is_experiment=False)
+
+
+def pool_named(name: str) -> Pool:
+    """The pool that an order names; no name: the default pool. Raises NoPool, BadOrder."""
+    if not name:
+        return default_pool()
+    pool: Pool | None = crawl_pools().filter(name=name).first()
+    if pool is None:
+        names = ", ".join(crawl_pools().order_by("pk").values_list("name", flat=True))
+        raise BadOrder({"pool": f"there is no pool {name!r}; there are {names or 'none'}"})
+    return pool
+
+
+def pool_of(crawl: CrawlJob) -> Pool:
+    """The pool that a crawl's processes are registered in. Raises NoPool."""
+    return pool_named(crawl.pool)
+
+
+def capacity_of(pool: Pool) -> dict[str, int]:
+    """Units that exist, by class."""
+    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
+
+
+def share_limits(pool: Pool, team: str) -> dict[str, int]:
+    """What a team may claim of a pool, by class; classes without a limit are left out."""
+    share = Share.objects.filter(pool=pool, ref=f"{TEAM_REF}{team}").first() if team else None
+    if share is None:
+        return {}
+    entries = zip(pool.classes.values_list("key", flat=True), share.limits, strict=False)
+    return {key: limit for key, limit in entries if limit != NO_LIMIT}
+
+
+def share_of(pool: Pool, team: str) -> int | None:
+    """The share that the processes of a team's crawl have; a team has one from its first run on."""
+    return ensure_share(pool=pool.pk, ref=f"{TEAM_REF}{team}", name=team).pk if team else None
 
 
 def enroll(run: Run) -> None:

@@ -22,8 +22,7 @@ from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.orders.order import MOST_PROCESSES
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shift, enroll, request_start
-from crawling.runs.pools import pool_of
+from crawling.runs.grants import ask_for_shift, enroll, pool_of, request_start
 
 #: hosts with something due that make a process worth its worker
 HOSTS_EACH = 4

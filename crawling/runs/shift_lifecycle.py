@@ -1,17 +1,21 @@
-"""The beginning and the end of a shift, however it ends, and what a run becomes when no shift is
-left.
+"""The beginning and the end of a shift, however it ends, also of one that did not close itself; and
+what a run becomes when no shift is left.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from uuid import uuid4
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.services import is_holder
+from allocation.isolation import IN_THE_WAY, sqlstate
+from allocation.services import is_holder, release_resources
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.archive.files import seal_all
@@ -24,6 +28,7 @@ from crawling.frontier.run_limits import ending_of, in_vain, limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.process.presence import absent
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.runs.takeover import rejoin
@@ -36,6 +41,14 @@ ABORTED = (
 )
 #: a shift ends after so many slices even if no process waits
 LONGEST_SLICES = 10
+logger = logging.getLogger(__name__)
+
+
+#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P`
+#: an operator's or a crash's doing
+GOING = ("08", "57P")
+#: the worker of a granted shift that no worker has taken up
+UNTAKEN = ""
 
 
 class FetchThreadLine(NamedTuple):
@@ -232,3 +245,65 @@ def _go_on(run: Run, process: RunProcess) -> None:
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
         ask_for_shift(process)
+
+
+def lost_a_server(error: BaseException | None) -> bool:
+    """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows
+    locked, which no page can bring about.
+    """
+    if isinstance(error, RedisGone | InterfaceError):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    state = sqlstate(error)  # a connection that broke has no server left to give one
+    return state is None or state in IN_THE_WAY or state.startswith(GOING)
+
+
+def shift_was_lost(
+    process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None
+) -> None:
+    """The shift's operating-system process has ended: close the shift, release its units, and go
+    on.
+
+    worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
+    as there is after a failover that lost commits, is left alone.
+    blame: which of its URLs may have done it; None: any that it had in process.
+    """
+    process = _process_of(process_id)
+    if process is None:
+        return
+    logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
+    lose_shift(process, epoch, ending, worker=worker, is_dead=True, blame=blame)
+    if any(is_holder(process=process_id, epoch=epoch, worker=name) for name in (worker, UNTAKEN)):
+        release_resources(
+            process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending
+        )
+    continue_shift(process)
+
+
+def close_shifts_lost_here(but: str = "") -> None:
+    """Close the shifts of this machine whose process was killed together with the worker above it.
+
+    but: a worker that lives, and that closes its own shift, since it has the cause.
+    """
+    for lost in absent(but):
+        if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
+            ending = "lost: its operating-system process and its worker were killed"
+            shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)
+
+
+def _process_of(bank_process: int) -> RunProcess | None:
+    """None: it is none of a run, or the run is being removed."""
+    processes = RunProcess.objects.select_related("run__crawl")
+    return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
+
+
+def shift_was_reaped(process_id: int, epoch: int) -> None:
+    """The pool took a shift's units back because its lease ran out: close the shift; its hosts rest
+    until their own leases end.
+    """
+    process = _process_of(process_id)
+    if process is None:
+        return
+    lose_shift(process, epoch, "lost: its lease ran out", is_dead=False)
+    continue_shift(process)

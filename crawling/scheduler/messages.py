@@ -35,8 +35,7 @@ from crawling.rq_jobs import (
     waits,
 )
 from crawling.runs.grants import RUN_REF
-from crawling.runs.lost_shifts import shift_was_reaped
-from crawling.runs.shift_lifecycle import LONGEST_SLICES
+from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
 
 #: a start that no worker took up after this is sent again: Redis may have lost it

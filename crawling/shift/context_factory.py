@@ -34,8 +34,7 @@ from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
 from crawling.web.addresses import canonical_address
 from crawling.web.documents.base import ReadingRules
-from crawling.web.fetch.bandwidth import Bandwidth
-from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.secret_headers import Recipients
 
 KIB = 1024

@@ -20,8 +20,7 @@ from allocation.services import (
 from crawling.models import Shift
 from crawling.orders.claims import GROWING
 from crawling.process.memory_limit import MIB, resident_bytes
-from crawling.web.fetch.bandwidth import Bandwidth
-from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.fetch.progress import FetchStep, ProgressBoard
 
 KIB = 1024

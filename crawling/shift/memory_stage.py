@@ -10,7 +10,7 @@ from crawling.orders.claims import memory_share
 from crawling.orders.fields import MIB
 from crawling.process.memory_limit import MemoryLimit
 from crawling.shift.grants import ShiftGrants
-from crawling.web.fetch.memory_budget import DEADLINE_SECONDS, MemoryBudget
+from crawling.web.fetch.budgets import DEADLINE_SECONDS, MemoryBudget
 
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2

@@ -15,7 +15,7 @@ from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import canonical_address
-from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.host_session import Cookies
 
 
 class HostRefill:

@@ -26,7 +26,7 @@ from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, Pois
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
 from crawling.process.vitals import VITALS, KillReason, examine
-from crawling.runs.lost_shifts import close_shifts_lost_here, lost_a_server, shift_was_lost
+from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.worker.jobs import prepare_to_fork
 
 #: of a work process: people who look at a page are served first

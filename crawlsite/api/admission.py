@@ -19,7 +19,7 @@ import psutil
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from crawlsite.api.rate_limit import has_spent, seconds_left
+from crawlsite.api.auth import has_spent, seconds_left
 from crawlsite.middleware.request_buffer import PROGRAM_PATHS, program_places
 
 #: a program whose request found no place may ask again after so long

@@ -1,19 +1,131 @@
-"""Who asks: a program by its token, or a browser by its session."""
+"""Who asks, a program by its token or a browser by its session, and how often: the limit of a
+program's requests in each minute of the clock, counted in Redis for all web processes together.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from hashlib import sha256
+from time import time
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from ninja.errors import AuthenticationError, HttpError
+from ninja.errors import AuthenticationError, HttpError, Throttled
 from ninja.security import HttpBearer, SessionAuth
+from ninja.throttling import BaseThrottle
 from ninja.utils import check_csrf
+from redis.exceptions import RedisError
 
-from crawlsite.api.rate_limit import count_wrong_token
+from crawlsite.logins import visitor_address
 from crawlsite.tokens import user_of
+
+logger = logging.getLogger(__name__)
+
+MINUTE = 60
+#: of these an address may send so many in a minute: tokens that open nothing are guesses or
+#: leftovers
+WRONG_TOKENS = 30
+#: pages behind share links that an address may open in a minute, whether there is such a link
+SHARED_REPORTS = 60
+
+
+class RequestsAMinute(BaseThrottle):
+    """By token, or by user where a session asks."""
+
+    def allow_request(self, request: HttpRequest) -> bool:
+        token = _token(request)
+        is_allowed = (
+            _counted(f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}")
+            <= settings.API_REQUESTS_A_MINUTE
+        )
+        if not is_allowed:
+            _spent.add(_caller(request))
+        return is_allowed
+
+    def wait(self) -> float:
+        return seconds_left()
+
+
+class ExhaustedCallers:
+    """Who has used up the present minute, as this process has seen it: to refuse him again takes
+    neither database nor Redis.
+    """
+
+    def __init__(self) -> None:
+        self._callers: set[str] = set()
+        self._minute = 0
+
+    def add(self, caller: str) -> None:
+        self._turn()
+        self._callers.add(caller)
+
+    def __contains__(self, caller: str) -> bool:
+        self._turn()
+        return caller in self._callers
+
+    def _turn(self) -> None:
+        minute = int(time()) // MINUTE
+        if minute != self._minute:
+            self._callers, self._minute = set(), minute
+
+
+_spent = ExhaustedCallers()
+
+
+def has_spent(request: HttpRequest) -> bool:
+    """Whether its caller got 429 in this minute."""
+    return _caller(request) in _spent
+
+
+def count_wrong_token(request: HttpRequest) -> None:
+    """Raises Throttled once the address has sent too many in this minute."""
+    if _counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
+        raise Throttled(wait=seconds_left())
+
+
+def exceeds_shared_reports(request: HttpRequest) -> bool:
+    """Whether its address has opened too many share links in this minute; counts this one."""
+    return _counted(f"shared/{visitor_address(request)}") > SHARED_REPORTS
+
+
+def _token(request: HttpRequest) -> str | None:
+    """As `auth.Token` reads it: anything else is no token, and must not be counted apart."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
+
+
+def _caller(request: HttpRequest) -> str:
+    """A token, or a session, before it is checked."""
+    token = _token(request)
+    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+    return f"session/{_digest(session)}" if token is None else f"token/{_digest(token)}"
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def seconds_left() -> int:
+    """Until the clock's next minute, at least one."""
+    return MINUTE - int(time()) % MINUTE
+
+
+def _counted(who: str) -> int:
+    """How many this is in the present minute.
+
+    Each count ends with its minute, so that there are never many; without Redis all may ask.
+    """
+    key = f"api/{who}/{int(time()) // MINUTE}"
+    try:
+        return 1 if cache.add(key, 1, timeout=2 * MINUTE) else cache.incr(key)
+    except (RedisError, ValueError) as error:  # a ValueError: Redis lost the count in between
+        logger.warning("a request could not be counted", extra={"error": str(error)})
+        return 0
 
 
 class Token(HttpBearer):

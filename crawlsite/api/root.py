@@ -42,12 +42,11 @@ from crawling.dashboard.run.api.steering import steering
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
 from crawlsite.administration.api import access, activity, users
-from crawlsite.api.auth import WAYS, members_only
+from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
 from crawlsite.api.openapi import DescribedAPI
 from crawlsite.api.preferences import preferences
-from crawlsite.api.rate_limit import RequestsAMinute
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports

@@ -30,7 +30,7 @@ from crawlsite.health import probes
 from crawlsite.health.probes import OK, ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
 from serving.access import AuthenticatedRequest, authenticated
-from serving.fragments import render_live
+from serving.requests import render_live
 
 #: clocks that differ by more are worth a word: leases and delays are counted on both
 CLOCK_SECONDS = 2.0

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from crawlsite.api import admission
-from crawlsite.api import rate_limit as limiting
+from crawlsite.api import auth as limiting
 from crawlsite.api.admission import AdmissionMiddleware, MachineLoad
 from tests.api.conftest import Program
 

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as project_settings
 from django.core.cache import cache
 
-from crawlsite.api import rate_limit as limiting
+from crawlsite.api import auth as limiting
 from tests.api.conftest import Program
 
 

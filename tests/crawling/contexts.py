@@ -9,7 +9,7 @@ from crawling.pipeline.client import Client, Egress, RequestPolicy
 from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
-from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.secret_headers import Recipients
 from crawling.web.vetting import AllowedRange, DialPolicy
 

@@ -20,7 +20,7 @@ from crawling.archive.files import deletions_held, remove_abandoned
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.lost_shifts import shift_was_reaped
+from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.scheduler.duties import settle_leftovers, start_due_crawls
 from crawling.worker.jobs import run_shift
 from crawlsite.backup import back_up

@@ -10,7 +10,7 @@ from ninja import Body, Header, Query, Router, Status
 
 from crawling.crawls.creation import create_idempotently
 from crawling.crawls.revisions import edit_crawl
-from crawling.dashboard.base import lookup
+from crawling.dashboard.base import requests
 from crawling.dashboard.base.api_parameters import (
     Changes,
     CrawlId,
@@ -96,7 +96,7 @@ def create_crawl(
 )
 @may_view
 def get_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    return detail(lookup.get_crawl(crawl_id))
+    return detail(requests.get_crawl(crawl_id))
 
 
 @crawls.patch(
@@ -112,7 +112,7 @@ def update_crawl(
 
     A host that is resting rests to the end of the delay that was promised. With a `revision` that
     is not the latest any more nothing is changed (409)."""
-    return detail(edit_crawl(lookup.get_crawl(crawl_id), changes, by=request.user))
+    return detail(edit_crawl(requests.get_crawl(crawl_id), changes, by=request.user))
 
 
 @crawls.delete(
@@ -121,7 +121,7 @@ def update_crawl(
 @may_delete
 def delete_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     """Only a draft, or a crawl whose run has ended. For 24 hours it can be restored: `/deleted`."""
-    deletion.delete_crawl(lookup.get_crawl(crawl_id), by=request.user)
+    deletion.delete_crawl(requests.get_crawl(crawl_id), by=request.user)
     return Status(204, None)
 
 
@@ -130,5 +130,5 @@ def delete_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
 def list_crawl_runs(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    views, following = list_runs(lookup.get_crawl(crawl_id), before=cursor, limit=limit)
+    views, following = list_runs(requests.get_crawl(crawl_id), before=cursor, limit=limit)
     return {"items": [asdict(view) for view in views], "next": following}

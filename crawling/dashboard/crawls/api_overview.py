@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 
 from crawling import installation
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of

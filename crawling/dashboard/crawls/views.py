@@ -44,8 +44,8 @@ from crawling.runs.transitions import ACTIONS as RUN_ACTIONS
 from crawling.runs.transitions import ENDING, possible, told_before
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.fragments import wants_fragment
 from serving.list_choices import choices_of
+from serving.requests import wants_fragment
 
 #: what narrows the list, and its words
 FILTERS = {"q": "Holds", "state": "State", "tag": "Tag", "owner": "Owner", "team": "Team", **SPAN}

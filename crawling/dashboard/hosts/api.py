@@ -16,9 +16,14 @@ from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, Text, may_view
 from crawling.dashboard.hosts import listing
 from crawling.dashboard.hosts.filter import STATES, HostFilter
-from crawling.dashboard.hosts.listing import HOSTS, host_row, summarize_hosts, visitors_of
-from crawling.dashboard.pages import search as page_search
-from crawling.dashboard.pages.search import PAGES, SHORTEST
+from crawling.dashboard.hosts.listing import (
+    HOSTS,
+    PAGES,
+    SHORTEST,
+    host_row,
+    summarize_hosts,
+    visitors_of,
+)
 from crawling.models import Host, Page
 from serving.access import AuthenticatedRequest, needs
 
@@ -152,7 +157,7 @@ def delete_host_block(request: AuthenticatedRequest, host_id: HostId) -> Status:
 )
 @may_view
 def search_pages(request: AuthenticatedRequest, q: Wanted) -> dict[str, Any]:
-    found = page_search.search_pages(q)
+    found = listing.search_pages(q)
     return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
 
 

@@ -13,7 +13,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, RunNumber
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.hosts.api import HostId
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.name_wait import why_waits

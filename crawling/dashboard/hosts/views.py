@@ -14,9 +14,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
-from crawling.dashboard.hosts.listing import hosts_file, list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.hosts.listing import (
+    SHORTEST,
+    PageSearchResult,
+    hosts_file,
+    list_hosts,
+    search_pages,
+    summarize_hosts,
+    visitors_of,
+)
 from crawling.dashboard.hosts.name_wait import why_waits
-from crawling.dashboard.pages.search import SHORTEST, PageSearchResult, search_pages
 from crawling.errors import CrawlError
 from crawling.models import Host, Page, Run
 from crawling.timed import SearchTookTooLong

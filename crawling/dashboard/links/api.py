@@ -17,7 +17,7 @@ from crawling.dashboard.base.api_parameters import (
     RunNumber,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.parts import pages_behind
 from crawling.models import Run

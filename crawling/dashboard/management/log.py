@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.run.log import (
     CHUNK,

@@ -26,7 +26,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail
-from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.orders.api_rule_schemas import (
     BlocklistEntryOut,
     BlocklistPage,

@@ -22,7 +22,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail
-from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import OrderTemplate
 from serving.access import AuthenticatedRequest

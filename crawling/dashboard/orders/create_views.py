@@ -31,9 +31,9 @@ from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
-from crawling.runs.pools import capacity_of, default_pool, pool_named
+from crawling.runs.grants import capacity_of, default_pool, pool_named
 from serving.access import AuthenticatedRequest, authenticated
-from serving.fragments import wants_fragment
+from serving.requests import wants_fragment
 
 #: that are offered
 TEMPLATES = 50

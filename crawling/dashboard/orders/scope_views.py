@@ -31,7 +31,7 @@ from crawling.models import CrawlJob
 from crawling.orders.estimates import estimate
 from crawling.scope.filters import Rule
 from serving.access import AuthenticatedRequest, authenticated, needs
-from serving.fragments import wants_fragment
+from serving.requests import wants_fragment
 
 REVISIONS = 20
 

@@ -22,9 +22,9 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.dashboard.pages.downloads import list_extracted
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
-from crawling.dashboard.pages.extracted import list_extracted
 from crawling.dashboard.pages.trap_patterns import list_traps
 from serving.access import AuthenticatedRequest
 

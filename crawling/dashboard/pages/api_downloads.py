@@ -20,7 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_page, get_run
+from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter

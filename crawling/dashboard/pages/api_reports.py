@@ -23,7 +23,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
-from crawling.dashboard.base.lookup import get_page, get_run
+from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.comparison import KINDS, PageDifference, differences, summary_of
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dryrun.inquiries import ask_once

@@ -1,17 +1,95 @@
-"""Files that can be had of a run's pages: their rows, and what the archive has of them.
+"""Pages as rows of facts, what extraction rules took out of them, and the files that can be had of
+a run: its rows, and what the archive has of its pages.
 
-All are made while they are sent.
+All files are made while they are sent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
 from crawling.archive.selection import files_here, foreign_payloads, warc_of, whole_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
-from crawling.dashboard.pages.rows import FACTS, row_of
-from crawling.models import Page, Run
+from crawling.models import ExtractedRow, Page, Run
+from crawling.orders.ranking import Order, Ranking
+from crawling.orders.sections.ordering import OrderingPart
 from serving.downloads import Download, row_file
+from serving.paging import page_of
 
+#: what is known of an answered fetch (SEEDS B6), in the order of the columns
+FACTS: dict[str, Callable[[Page], Any]] = {
+    "id": attrgetter("pk"),
+    "url": attrgetter("url.url"),
+    **{
+        name: attrgetter(name)
+        for name in ("final_url", "status", "content_type", "bytes", "charset", "title")
+    },
+    "depth": attrgetter("url.depth"),
+    **{name: attrgetter(name) for name in ("fetched_at", "fetch_seconds", "address")},
+    "warc_file": lambda page: page.archive_file.name if page.archive_file else None,
+    "warc_offset": attrgetter("archive_offset"),
+    "fingerprint": lambda page: f"{page.fingerprint & (1 << 64) - 1:016x}",
+    **{
+        name: attrgetter(name)
+        for name in (
+            "duplicate_of",
+            "canonical",
+            "author",
+            "description",
+            "abstract",
+            "language",
+            "links",
+        )
+    },
+    **{name: attrgetter(name) for name in ("needs_browser", "unread")},
+    **{
+        name: attrgetter(name)
+        for name in ("last_modified", "expires_at", "etag", "unchanged_since", "payload_from")
+    },
+    **{
+        name: attrgetter(f"url.{name}")
+        for name in ("via", "rank", "backlinks", "credit", "attempts")
+    },
+    "weight": lambda page: weight_of(page),
+}
+CHUNK = 1000
+COLUMNS = ("url", "name", "value")
 WARC = "application/warc"
+
+
+def weight_of(page: Page) -> float:
+    """SEEDS B4's I(P) with the weights of the crawl's order, whatever its order of visits."""
+    part = OrderingPart.model_validate(page.run.crawl.ordering)
+    ranking = Ranking(Order.BEST_FIRST, part.links_weight, part.url_weight, part.importance)
+    return ranking.weight(page.url.url, page.url.backlinks or 0)
+
+
+def row_of(page: Page) -> dict[str, Any]:
+    """Everything that is known of it, by name."""
+    return {name: fact(page) for name, fact in FACTS.items()}
+
+
+def list_extracted(
+    run: Run, *, name: str = "", after: int = 0, limit: int
+) -> tuple[list[ExtractedRow], int | None]:
+    """Rows in the order in which they were found, of all rules or of one."""
+    found = ExtractedRow.objects.filter(run=run, pk__gt=after).select_related("url").order_by("pk")
+    return page_of(found.filter(name=name) if name else found, limit)
+
+
+def extracted_rows_file(run: Run, kind: str) -> Download:
+    """All rows, as csv or json."""
+    return row_file(f"crawl-{run.crawl_id}-run-{run.number}", kind, _rows(run), COLUMNS)
+
+
+def _rows(run: Run) -> Iterator[dict[str, str]]:
+    after: int | None = 0
+    while after is not None:
+        rows, after = list_extracted(run, after=after, limit=CHUNK)
+        for row in rows:
+            yield dict(zip(COLUMNS, (row.url.url, row.name, row.value), strict=True))
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:

@@ -22,8 +22,15 @@ from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_doc
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
 from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
-from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
-from crawling.dashboard.pages.extracted import extracted_rows_file, list_extracted
+from crawling.dashboard.pages.downloads import (
+    WARC,
+    extracted_rows_file,
+    list_extracted,
+    page_file,
+    rows_file,
+    warc_file,
+    weight_of,
+)
 from crawling.dashboard.pages.filter import asked_pages
 from crawling.dashboard.pages.not_fetched import (
     NotFetchedReason,
@@ -31,7 +38,6 @@ from crawling.dashboard.pages.not_fetched import (
     not_fetched_urls,
     reasons_of,
 )
-from crawling.dashboard.pages.rows import weight_of
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
@@ -40,9 +46,8 @@ from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send
-from serving.fragments import render_live
 from serving.list_choices import choices_of
-from serving.requests import asked_text
+from serving.requests import asked_text, render_live
 
 ROWS_EXTRACTED = 200
 #: no script, no form, no request to anywhere, an origin of its own: the page's author is not

@@ -20,7 +20,7 @@ from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.thresholds import ThresholdsPart
-from crawling.runs.pools import pool_of
+from crawling.runs.grants import pool_of
 from crawling.scope.scope import Reach
 
 #: units by the last word of a field's name

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from allocation.models import Process
 from allocation.snapshot import WaitRow
-from crawling.dashboard.run.rows import RunRows, rows_of
+from crawling.dashboard.run.numbers import RunRows, rows_of
 from crawling.models import CrawlJob, Run, RunCount, RunProcess, RunState, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import live_workers

@@ -25,7 +25,7 @@ from crawling.dashboard.run.log import LogFilter, as_text, log_before
 from crawling.dashboard.run.processes import dealings_of
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.runs.diagnosis import verdict
-from crawling.runs.pools import pool_of
+from crawling.runs.grants import pool_of
 from serving.row_lines import csv_lines
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360

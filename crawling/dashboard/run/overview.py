@@ -13,7 +13,7 @@ from crawling.dashboard.run.crawl_settings import importance_of
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
-from crawling.dashboard.run.numbers import RunNumbers, numbers_of
+from crawling.dashboard.run.numbers import RunNumbers, numbers_of, rows_of
 from crawling.dashboard.run.pages import pages_of
 from crawling.dashboard.run.processes import (
     FetchThreadRow,
@@ -23,7 +23,6 @@ from crawling.dashboard.run.processes import (
     steps_of,
 )
 from crawling.dashboard.run.rates import FetchRates, rates_of
-from crawling.dashboard.run.rows import rows_of
 from crawling.models import CrawlJob, Page, Run, RunStatusCount, Shift, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import fields_of

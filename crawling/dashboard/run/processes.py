@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from allocation.selectors import holdings_of, waits_of
 from allocation.snapshot import Holding, WaitRow
-from crawling.dashboard.run.rows import RunRows, live_shifts
+from crawling.dashboard.run.numbers import RunRows, live_shifts
 from crawling.models import Run, RunProcess, Shift
 
 

@@ -19,7 +19,7 @@ from crawling.frontier.admit.refusals import drop_verdicts
 from crawling.frontier.bulk_insert import add_hosts
 from crawling.frontier.exclusion import readmit
 from crawling.frontier.host_placement import loads_of
-from crawling.frontier.rules.placement import place_each
+from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_limits import hosts_kept_out, soft_limit_reached, spent
 from crawling.frontier.types import Candidate, Refusal

@@ -19,7 +19,7 @@ from requests.exceptions import RequestException
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.host_session import Cookies
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, why_not
 from crawling.web.proxies import ProxyRoute

@@ -17,7 +17,7 @@ from crawling.crawls.examples import DEMO_ADDRESS, demo_web
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
-from crawling.runs.pools import default_pool
+from crawling.runs.grants import default_pool
 from crawlsite.administration.accounts import make_roles
 
 DEMO_NOTE = "the demo web, and nothing else"

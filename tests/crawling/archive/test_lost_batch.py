@@ -14,7 +14,7 @@ from allocation.models import Process
 from crawling.archive.reader import index_lines
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Page, Shift
-from crawling.runs.lost_shifts import shift_was_lost
+from crawling.runs.shift_lifecycle import shift_was_lost
 from tests.crawling.archive.judging import files_of, judge
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.crawls.creation import clone_crawl, create_crawl, start_run
-from crawling.frontier.rules.budgets import RequestsSpent
+from crawling.frontier.rules.hosts import RequestsSpent
 from crawling.models import CrawlJob, Host, HostQueue
 from crawling.orders.sections.politeness import PolitenessPart
 from tests.crawling.pipeline.test_crawl_path import links

@@ -18,7 +18,7 @@ from crawling.frontier.leases import rest_queues
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
-from crawling.runs.lost_shifts import lost_a_server
+from crawling.runs.shift_lifecycle import lost_a_server
 from crawling.runs.waiting_urls import retry_failed
 from crawling.scope.trap_patterns import suspicion
 from crawling.web.addresses import canonical_address

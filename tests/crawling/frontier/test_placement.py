@@ -6,7 +6,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.rules.placement import EVEN_FROM, SLACK, place, place_each
+from crawling.frontier.rules.hosts import EVEN_FROM, SLACK, place, place_each
 
 HOSTS = [f"host{number}.test" for number in range(2000)]
 processes = st.sets(st.integers(0, 64), min_size=2, max_size=12).map(sorted)

@@ -8,8 +8,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.frontier.record import outcome_writer
 from crawling.frontier.record.outcome_writer import RecordingState, record
 from crawling.models import Level, LogLine
-from crawling.runs.lost_shifts import shift_was_lost
-from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
 from crawling.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier, outcome

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawling.frontier.admit import schedule
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.rules.placement import place_each
+from crawling.frontier.rules.hosts import place_each
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Host, HostQueue, Url
 from tests.crawling.frontiers import Frontier, candidates

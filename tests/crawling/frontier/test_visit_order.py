@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.dashboard.pages.rows import row_of
+from crawling.dashboard.pages.downloads import row_of
 from crawling.models import Page
 from crawling.orders.ranking import Order
 

@@ -23,8 +23,7 @@ from crawling.sealed_text import SealBroken, seal, unseal
 from crawling.web.addresses import read_address
 from crawling.web.documents.login_form import fill_in
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.cookies import LONGEST, MOST_COOKIES, Cookies
-from crawling.web.fetch.host_session import HostSession
+from crawling.web.fetch.host_session import LONGEST, MOST_COOKIES, Cookies, HostSession
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.secret_headers import MASK, masked_request
 from tests.crawling.archive.judging import files_of

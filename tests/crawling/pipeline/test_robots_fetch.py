@@ -18,7 +18,7 @@ from crawling.pipeline.context import CrawlPace
 from crawling.pipeline.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import read_address
-from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import MAX_HOPS, as_read, fetch_robots
 from crawling.web.robots import MAX_ROBOTS_BYTES

@@ -12,8 +12,7 @@ from allocation.selectors import holdings_of
 from allocation.services import take_lease
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import RunProcess, Shift
-from crawling.runs.lost_shifts import shift_was_lost
-from crawling.runs.shift_lifecycle import begin_shift
+from crawling.runs.shift_lifecycle import begin_shift, shift_was_lost
 from crawling.shift.grants import ShiftGrants
 from tests.crawling.conftest import granted_starts
 

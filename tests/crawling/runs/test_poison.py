@@ -28,8 +28,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.models import HostQueue, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import RUN_SHIFT, SHIFTS
-from crawling.runs.lost_shifts import lost_a_server
-from crawling.runs.shift_lifecycle import begin_shift, lose_shift
+from crawling.runs.shift_lifecycle import begin_shift, lose_shift, lost_a_server
 from crawling.web.statuses import FetchStatus
 from crawling.worker.rq_worker import DIED, SERVER_GONE, ShiftWorker
 from tests.crawling.frontiers import Frontier, outcome

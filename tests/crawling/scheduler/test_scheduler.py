@@ -21,7 +21,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Run, RunProcess, Shift
 from crawling.rq_jobs import RUN_SHIFT, live_workers
 from crawling.runs import grants
-from crawling.runs.pools import default_pool
+from crawling.runs.grants import default_pool
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.scheduler import messages
 from crawling.scheduler.duties import (

@@ -7,7 +7,7 @@ from django.db import connections
 from allocation.models import UseMinute
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Shift
-from crawling.runs.pools import default_pool
+from crawling.runs.grants import default_pool
 from crawling.runs.resource_use import sample_use
 from tests.crawling.pages import soup
 from tests.crawling.shift.test_fetch_threads import wait_for

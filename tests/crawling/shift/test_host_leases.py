@@ -14,7 +14,7 @@ from crawling.pipeline.context import ShiftPort
 from crawling.shift.context_factory import make_context
 from crawling.shift.host_leases import HostLeases
 from crawling.shift.workbench import Workbench
-from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.budgets import MemoryBudget
 from tests.crawling.frontiers import Frontier
 from tests.crawling.preresolver.test_gate import settle
 

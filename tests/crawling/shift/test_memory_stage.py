@@ -14,8 +14,8 @@ from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import HostQueue, Page, Shift, Url
-from crawling.web.fetch import memory_budget
-from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch import budgets
+from crawling.web.fetch.budgets import MemoryBudget
 from crawling.web.statuses import FetchStatus
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
@@ -51,7 +51,7 @@ def test_a_pdf_gets_what_its_reading_lacks_while_the_shift_holds_the_rest(
 def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(
     make_site, order, work_off, pool, monkeypatch
 ):
-    monkeypatch.setattr(memory_budget, "DEADLINE_SECONDS", 0.5)
+    monkeypatch.setattr(budgets, "DEADLINE_SECONDS", 0.5)
     set_capacity(pool=pool.pk, capacity={"memory": 40})
     hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"memory": 30})
     request_resources(process=hog.pk, amounts={"memory": 30}, request_id=uuid4())

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.web.fetch.bandwidth import BURST_SECONDS, Bandwidth
+from crawling.web.fetch.budgets import BURST_SECONDS, Bandwidth
 
 
 class Clock:

@@ -14,7 +14,7 @@ from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import read_manifest
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_errors import plain_errors, read_json_object
 from crawling.models.jobs import ENDED_STATES
 

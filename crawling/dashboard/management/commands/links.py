@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.links.reports import each_broken, list_links
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.links.catch_up import catch_up

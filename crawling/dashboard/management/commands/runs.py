@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
 from crawling.dashboard.base.crawl_views import find_crawl
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.errors import BadOrder
 from crawling.housekeeping.deletion import restore_run

@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
-from crawling.runs.pools import crawl_pools
+from crawling.runs.grants import crawl_pools
 from crawling.web.secret_headers import MASK
 
 #: a browser neither corrects nor keeps what is typed here

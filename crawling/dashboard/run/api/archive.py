@@ -13,8 +13,8 @@ from pydantic import Field
 
 from crawling.archive.viewer import head_of
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
-from crawling.dashboard.base.lookup import get_crawl, get_page
-from crawling.dashboard.pages.rows import row_of
+from crawling.dashboard.base.requests import get_crawl, get_page
+from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.run.api.finding_schemas import PageOut
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile

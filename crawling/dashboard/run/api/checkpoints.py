@@ -11,7 +11,7 @@ from pydantic import Field
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.dashboard.base.api_parameters import CrawlId, Cursor, Limit, may_change, may_view
-from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import Checkpoint
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of

@@ -22,10 +22,10 @@ from crawling.dashboard.base.api_parameters import (
     Until,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.base.time_range import TimeRange
+from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.dashboard.pages.rows import row_of
 from crawling.dashboard.run.api.finding_schemas import (
     CauseList,
     FetchThreadList,
@@ -38,9 +38,9 @@ from crawling.dashboard.run.charts import minutes
 from crawling.dashboard.run.hosts import FOUND_FIRST, host_rows, hosts_page
 from crawling.dashboard.run.log import LogFilter, log_after, log_before
 from crawling.dashboard.run.log import row_of as log_row
+from crawling.dashboard.run.numbers import rows_of
 from crawling.dashboard.run.pages import list_pages
 from crawling.dashboard.run.processes import fetch_threads_of
-from crawling.dashboard.run.rows import rows_of
 from crawling.models import Level, UrlState
 from crawling.runs.failure_causes import failure_causes
 from serving.access import AuthenticatedRequest

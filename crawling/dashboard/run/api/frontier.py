@@ -23,7 +23,7 @@ from crawling.dashboard.base.api_parameters import (
     may_change,
     may_view,
 )
-from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS

@@ -10,7 +10,7 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.dashboard.base.api_parameters import CrawlId, may_delete, may_view
-from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.housekeeping.retention import set_retention
 from crawling.housekeeping.retention_view import kept_runs, rules_of
 from crawling.housekeeping.run_removal import remove_run

@@ -19,7 +19,7 @@ from crawling.crawls.share_links import (
     share_links_of,
 )
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
-from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.base.requests import get_crawl
 from crawling.models import ShareLink
 from serving.access import AuthenticatedRequest
 

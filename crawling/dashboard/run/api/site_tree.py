@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, RunNumber, may_view
-from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.run.site_tree import COUNTED, directory_row, site_tree
 from serving.access import AuthenticatedRequest
 

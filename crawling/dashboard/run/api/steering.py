@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlOut, RetriedOut
 from crawling.dashboard.base.crawl_views import crawl_view
-from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import CrawlJob
 from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS

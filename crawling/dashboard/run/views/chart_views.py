@@ -15,8 +15,7 @@ from crawling.dashboard.run.hosts import SOME, first_hosts
 from crawling.models import CrawlJob, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.fragments import render_live
-from serving.requests import asked_text
+from serving.requests import asked_text, render_live
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "there is nothing to tell of it yet"

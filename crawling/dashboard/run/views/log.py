@@ -25,7 +25,7 @@ from crawling.dashboard.run.log import (
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
-from serving.fragments import render_live, wants_fragment
+from serving.requests import render_live, wants_fragment
 
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no log yet"

@@ -23,9 +23,8 @@ from crawling.models import CrawlJob
 from crawling.runs.waiting_urls import retry_failed
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
-from serving.fragments import render_live
 from serving.list_choices import choices_of
-from serving.requests import asked_text
+from serving.requests import asked_text, render_live
 
 PAGES, HOSTS = 100, 200
 #: what narrows the list of pages, and its words

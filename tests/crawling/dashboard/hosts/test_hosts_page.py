@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.crawls.blocklist import block_host, unblock_host
 from crawling.crawls.creation import start_run
-from crawling.dashboard.pages.search import holds
+from crawling.dashboard.hosts.listing import holds
 from crawling.models import Host, Page, Url
 from tests.crawling.pages import browser, soup
 
@@ -100,7 +100,7 @@ def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(
     ]
     assert names(viewer.get(SEARCH, {"q": "100%"})) == []
     assert "3 characters or more" in viewer.get(SEARCH, {"q": "ab"}).content.decode()
-    monkeypatch.setattr("crawling.dashboard.pages.search.LOOKED_AT", 1)
+    monkeypatch.setattr("crawling.dashboard.hosts.listing.LOOKED_AT", 1)
     assert "the latest of some of them" in viewer.get(SEARCH, {"q": "http"}).content.decode()
 
 

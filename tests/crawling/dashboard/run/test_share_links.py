@@ -21,7 +21,7 @@ from crawling.crawls.share_links import MOST_LINKS, create_share_link
 from crawling.errors import WrongState
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import CrawlJob, ShareLink, Url
-from crawlsite.api.rate_limit import SHARED_REPORTS
+from crawlsite.api.auth import SHARED_REPORTS
 from tests.crawling.pages import browser, soup
 
 ADDRESSES = count(1)

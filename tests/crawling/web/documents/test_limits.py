@@ -11,7 +11,7 @@ from urllib3 import HTTPHeaderDict
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
-from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.host_session import Cookies
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
-from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.budgets import MemoryBudget
 
 pytestmark = pytest.mark.slow
 MIB = 1024 * 1024

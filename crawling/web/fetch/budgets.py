@@ -1,5 +1,6 @@
-"""Memory for documents in hand: what the pool granted, shared out so that no fetch thread can be
-stuck with half of what it needs.
+"""What the fetch threads of a shift share: memory for documents in hand, as the pool granted it,
+shared out so that no fetch thread can be stuck with half of what it needs; and the KiB/s of its
+downloads.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawling.web.fetch.progress import FetchStep, report_step
@@ -14,6 +16,8 @@ from crawling.web.fetch.progress import FetchStep, report_step
 #: the longest wait of a document for memory; after it the URL is tried again later
 DEADLINE_SECONDS = 30.0
 UNLIMITED = 1 << 62
+#: how much of a second's worth may come at once; smaller is smoother, larger wakes less often
+BURST_SECONDS = 1.0
 
 
 @dataclass
@@ -105,3 +109,36 @@ class MemoryBudget:
         with self._changed:
             self._is_ending = True
             self._changed.notify_all()
+
+
+class Bandwidth:
+    """A token bucket shared by the fetch threads of a shift.
+
+    Taking more than it has is followed by a wait.
+    """
+
+    def __init__(
+        self, bytes_per_second: float, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = bytes_per_second
+        self._now = now
+        self._lock = threading.Lock()
+        self._tokens = bytes_per_second * BURST_SECONDS
+        self._filled_at = now()
+        #: bytes that were counted in all
+        self.taken = 0
+
+    def set_rate(self, bytes_per_second: float) -> None:
+        """Go on with another rate; what was taken too much is still paid for."""
+        with self._lock:
+            self._rate = bytes_per_second
+
+    def take(self, count: int) -> float:
+        """Count `count` bytes as received; returns the seconds that the caller must now wait."""
+        with self._lock:
+            now = self._now()
+            full = self._rate * BURST_SECONDS
+            self._tokens = min(full, self._tokens + (now - self._filled_at) * self._rate) - count
+            self._filled_at = now
+            self.taken += count
+            return max(0.0, -self._tokens / self._rate)

@@ -1,0 +1,99 @@
+"""The rules of hosts: which of a run's processes serves one (SEEDS W5, W14), by rendezvous hashing,
+so that a host stays where it is, with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2018), so
+that of two processes with two hosts none is idle; and how many requests a host may get in a minute
+and in a day, from all crawls together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from xxhash import xxh3_64_intdigest
+
+from crawling.orders.sections.politeness import PolitenessPart
+
+#: with so many hosts a process chance has shared them out evenly enough, and each goes where its
+#: hash says
+EVEN_FROM = 64
+#: until then no process has more than so much of the mean, rounded up to a host
+SLACK = 1.25
+
+
+def place(host_key: str, processes: Sequence[int]) -> int:
+    """Return the process number that serves the host.
+
+    A number that leaves moves only its own hosts.
+    """
+    return _by_preference(host_key, processes)[0]
+
+
+def place_each(
+    host_keys: Iterable[str], processes: Sequence[int], loads: Counter[int]
+) -> list[int]:
+    """Return the numbers that serve these hosts, placed one after the other; `loads`, of hosts by
+    number, is updated.
+
+    A host goes to the first number that it would choose and that has room. Placed in the same order
+    again, all have the same places.
+    """
+    placed = []
+    for host_key in host_keys:
+        mean = (loads.total() + 1) / len(processes)
+        most = max(ceil(mean), int(SLACK * mean)) if mean <= EVEN_FROM else loads.total() + 1
+        number = next(
+            number for number in _by_preference(host_key, processes) if loads[number] < most
+        )
+        loads[number] += 1
+        placed.append(number)
+    return placed
+
+
+def _by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
+    return sorted(
+        processes,
+        key=lambda number: (xxh3_64_intdigest(f"{number} {host_key}".encode()), number),
+        reverse=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsSpent:
+    """Requests that a host got."""
+
+    #: the last of them; None: there were none
+    at: datetime | None = None
+    #: in the minute of the last, by UTC
+    in_minute: int = 0
+    #: in the day of the last, by UTC
+    in_day: int = 0
+
+    def plus_one(self, now: datetime) -> RequestsSpent:
+        """With a request more, which ends now."""
+        return RequestsSpent(now, self._in_minute(now) + 1, self._in_day(now) + 1)
+
+    def _in_minute(self, now: datetime) -> int:
+        return self.in_minute if self.at and _minute(self.at) == _minute(now) else 0
+
+    def _in_day(self, now: datetime) -> int:
+        return self.in_day if self.at and self.at.date() == now.date() else 0
+
+    def seconds_to_wait(self, politeness: PolitenessPart, now: datetime) -> float:
+        """Seconds until the crawl's budget allows another request."""
+        a_day, a_minute = politeness.host_requests_a_day, politeness.host_requests_a_minute
+        if a_day is not None and self._in_day(now) >= a_day:
+            tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+            return (tomorrow - now).total_seconds()
+        if a_minute is not None and self._in_minute(now) >= a_minute:
+            return (_minute(now) + timedelta(minutes=1) - now).total_seconds()
+        return 0.0
+
+
+NOTHING_SPENT = RequestsSpent()
+
+
+def _minute(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0)

@@ -72,13 +72,13 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 SENTENCES = {
     PermissionDenied: "Your account may not do this; ask an administrator for the permission.",
-    ObjectDoesNotExist: "There is no such thing any more.",
+    ObjectDoesNotExist: "It does not exist any more.",
     RequestDataTooBig: "The body is too big; split it over several requests.",
     OperationalError: "The database was too busy, or is not there; ask again in a moment.",
 }
 #: of a body as such, where the words for fields of a crawl's order say something else
 OF_BODIES = {
-    "extra_forbidden": "is not known here; leave it out",
+    "extra_forbidden": "is not a known field; omit it",
     "dict_type": "must be an object of fields and their values",
     "model_attributes_type": "must be an object of fields and their values",
 }
@@ -127,16 +127,18 @@ def _bad_order(api: NinjaAPI, request: HttpRequest, error: BadOrder) -> HttpResp
 
 
 def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Sentences by field, as orders have them; the name already shows whether a value came from the
-    query or the body.
+    """Sentences by field, as orders have them.
+
+    Where it stands begins with the query or the body, and a body's parameter in our code.
     """
     errors: dict[str, str] = {}
     for mistake in error.errors:
-        where = [str(part) for part in mistake["loc"]]
+        source, *where = (str(part) for part in mistake["loc"])
+        field = ".".join(where[1:] if source == "body" else where)
         sentence = OF_BODIES.get(mistake["type"]) or sentence_for(
             mistake["type"], mistake.get("ctx", {}), mistake["msg"]
         )
-        errors.setdefault(".".join(where[1:]) or where[0], sentence)
+        errors.setdefault(field or source, sentence)
     return _by_field(api, request, errors)
 
 

@@ -116,7 +116,7 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(endpoint)
     def checked(request: HttpRequest, *args: Any, **values: Any) -> Any:
         if unknown := sorted(request.GET.keys() - known):
-            sentence = "is not known here; leave it out"
+            sentence = "is not a known parameter; omit it"
             raise BadOrder(dict.fromkeys(unknown, sentence))
         return endpoint(request, *args, **values)
 

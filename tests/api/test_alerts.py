@@ -29,8 +29,8 @@ def test_a_program_makes_a_webhook_and_reads_what_it_was_told(administrator, ord
 def test_a_body_that_is_no_listener_is_told_in_words_of_its_own(administrator):
     assert (
         administrator("POST", "alerts", [])[1]["detail"]
-        == "wish: must be an object of fields and their values"
+        == "body: must be an object of fields and their values"
     )
     assert administrator("POST", "tokens", {"name": "t", "colour": "red"})[1]["errors"] == {
-        "asked.colour": "is not known here; leave it out"
+        "colour": "is not a known field; omit it"
     }

@@ -35,7 +35,7 @@ def test_an_experiment_is_started_with_what_is_left_out_as_the_paper_had_it(oper
 def test_what_is_wrong_is_told_by_field_and_starts_nothing(operator, wrong):
     status, told = operator("POST", "experiments", wrong)
 
-    assert (status, list(told["errors"])) == (422, [f"wanted.{next(iter(wrong))}"])
+    assert (status, list(told["errors"])) == (422, list(wrong)[:1])
     assert not Experiment.objects.exists()
 
 

@@ -225,5 +225,5 @@ def test_every_group_is_described_and_every_schema_used():
 def test_a_parameter_that_is_not_known_is_refused(operator):
     status, problem = operator("GET", "crawls?stat=failed")
 
-    assert (status, problem["errors"]) == (422, {"stat": "is not known here; leave it out"})
+    assert (status, problem["errors"]) == (422, {"stat": "is not a known parameter; omit it"})
     assert operator("GET", "crawls?state=failed")[0] == 200

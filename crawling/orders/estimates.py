@@ -1,4 +1,4 @@
-"""What an order will ask of each host at most, in sentences, before anything is fetched."""
+"""An estimate of an order in sentences, before anything is fetched: requests per host, and time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _pace(order: CrawlOrder) -> str:
     minute, day = (_most(span, order.delay_seconds, limit) for span, limit in _budgets(order))
     if minute is None or day is None:
         return (
-            "A host is asked as fast as it answers, one request at a time; a site whose "
-            "robots.txt wants a rest gets it."
+            "A host gets one request at a time, as fast as it answers; its robots.txt may "
+            "require a delay."
         )
     return (
-        f"A host gets at most {minute:,} requests a minute and {day:,} a day; fewer where it is "
-        "slow or its robots.txt asks for more rest."
+        f"A host gets at most {minute:,} requests a minute and {day:,} a day; fewer if it is "
+        "slow or its robots.txt requires a longer delay."
     )
 
 
@@ -48,8 +48,7 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or order.off_site_hops > 0
     if order.max_pages is None and order.host_max_pages is None:
         return (
-            f"It begins with {known}. No limit on pages is set: it ends when it knows no more "
-            "addresses."
+            f"It starts with {known}. There is no page limit: the crawl ends when no URL is left."
         )
     each = min(
         filter(
@@ -61,8 +60,8 @@ def _share(order: CrawlOrder, hosts: int) -> str:
     )
     if grows:
         return (
-            f"Were it to find only the {known} that it begins with, each would get about "
-            f"{each:,} requests{takes}; with more hosts, fewer."
+            f"With only the {known} of the start URLs, each gets about {each:,} requests{takes}; "
+            "with more hosts, fewer."
         )
     return f"On {known} each gets about {each:,} requests{takes}."
 

@@ -56,10 +56,10 @@ def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator,
     answer(operator, "Pages", "120")
     expect(pages).not_to_have_attribute("aria-invalid", "true")
     expect(operator.locator("#estimate")).to_contain_text(
-        "about 120 requests, which takes at least 2 minutes"
+        re.compile("about 120 requests, which takes at least 2 minutes.*reserves at most 1 worker")
     )
 
     section = operator.locator("[data-section=budget]")
     section.locator("summary").click()
-    answer(operator, "Pages a host", "7")
-    expect(section.locator(".told")).to_have_text("Pages a host: 7")
+    answer(operator, "Pages per host", "7")
+    expect(section.locator(".told")).to_have_text("Pages per host: 7")

@@ -17,7 +17,8 @@ from django.template.loader import render_to_string
 from django.utils.text import capfirst
 from django.views.decorators.vary import vary_on_headers
 
-from allocation.wording import whole_number
+from allocation.selectors import format_amounts
+from allocation.wording import listed, whole_number
 from crawling.crawls.creation import check_order, create_crawl, start_run
 from crawling.crawls.seed_checks import closed_addresses
 from crawling.crawls.tags import set_tags
@@ -31,6 +32,7 @@ from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import estimate
+from crawling.orders.order import CrawlOrder
 from crawling.runs.grants import capacity_of, default_pool, pool_named
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import wants_fragment
@@ -158,12 +160,19 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     foreseen: list[str] = []
     try:
         order, _ = check_order(form.as_order(), by=request.user)
-        foreseen = estimate(order)
+        foreseen = [*estimate(order), _reserved(order)]
     except BadOrder as error:
         form.blame(error.errors)
     closed = {"closed": closed_addresses(form.seeds_in_order())}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
     return checked(form, foreseen, closed=part.strip())
+
+
+def _reserved(order: CrawlOrder) -> str:
+    """What the crawl's processes may hold of the pool that all crawls share."""
+    amounts = listed(format_amounts(pool_named(order.pool).pk, order.claim))
+    each = "It reserves" if order.processes == 1 else "Each of its workers reserves"
+    return f"{each} at most {amounts}."
 
 
 def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str) -> JsonResponse:

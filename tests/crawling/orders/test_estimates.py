@@ -43,7 +43,7 @@ def foreseen(**fields) -> str:
             "On 2 hosts each gets about 30 requests, which takes at least 30 s.",
         ),
         ({"max_pages": 1000, "scope": "domain"}, "with more hosts, fewer"),
-        ({}, "It begins with 2 hosts. No limit on pages is set"),
+        ({}, "It starts with 2 hosts. There is no page limit"),
     ],
 )
 def test_an_estimate_follows_from_the_order(fields, says):

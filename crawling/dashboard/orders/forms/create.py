@@ -49,33 +49,33 @@ class CrawlForm(OrderForm):
     seeds = forms.CharField(
         label="Start URLs",
         required=False,
-        help_text="One address a line, like example.org or https://example.org/news/; at most "
+        help_text="One per line, like example.org or https://example.org/news/; at most "
         f"{MAX_SEEDS:,}. Lines that begin with # are ignored.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
     )
     seeds_file = forms.FileField(
-        label="…or add them from a text file",
+        label="Start URLs from a text file",
         required=False,
         allow_empty_file=True,
-        help_text="One address a line, at most 1 MB.",
+        help_text="One URL per line, at most 1 MB.",
         widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain"}),
     )
     name = forms.CharField(
         label="Name",
         required=False,
-        help_text="Left empty, it is named after the first address's host.",
+        help_text="Empty: the host of the first start URL.",
     )
     tags = forms.CharField(
         label="Tags",
         required=False,
         max_length=700,
-        help_text="Words to find it by in the list, with commas between them.",
+        help_text="Words for filters, separated by commas.",
     )
     product_token = forms.CharField(
         label="Product token",
         required=False,
         initial="crawlsite",
-        help_text="Letters, - and _ only: what site owners write into robots.txt.",
+        help_text="Letters, - and _ only; site owners use it in robots.txt.",
     )
     contact_url = forms.CharField(
         label="Contact",

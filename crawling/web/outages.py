@@ -42,15 +42,13 @@ class Outage:
     def sentence(self) -> str:
         """What an operator reads while the crawl waits."""
         again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
-        since = f"So it is since {_at(self.since)} ({_times(self.tries)})"
-        return (
-            f"{self.error} {since}; the next try is at {again}, and at {end} the host is given up."
-        )
+        since = f"{_times(self.tries)} since {_at(self.since)}"
+        return f"{self.error} {since}; next attempt at {again}; the host is given up at {end}."
 
     @property
     def last_words(self) -> str:
         """Why the URLs of a host that was given up failed."""
-        return f"{self.error} It was so from {_at(self.since)} on ({_times(self.tries)})."
+        return f"{self.error} {_times(self.tries)} from {_at(self.since)} on."
 
 
 def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:

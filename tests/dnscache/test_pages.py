@@ -76,7 +76,7 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     tally.tell()
     assert overview().is_silent
     assert (
-        "none gave an answer"
+        "No name server has answered in the last two minutes"
         in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
     )
 

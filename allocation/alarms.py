@@ -76,7 +76,7 @@ def _unsafe(pool: Pool) -> Alarm:
     )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
     stuck_ones = some([holders[i].label for i in stuck(state)])
-    could = f"; {stuck_ones} could wait for each other for ever" if stuck_ones else ""
+    could = f"; {stuck_ones} could wait for each other forever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
         name=pool.name,
@@ -105,7 +105,7 @@ def _remedies(
         lower.append(f"the claim of {labels[i]} lowered to {listed(claims)}")
     remedies = [f"with {listed(missing)}"] if missing else []
     remedies += [f"with {some(lower)}"] if lower else []
-    return (*remedies, "once enough is given back") if remedies else ()
+    return (*remedies, "once enough is released") if remedies else ()
 
 
 def _named(

@@ -154,7 +154,8 @@ class CapacityForm(PoolForm):
 
 
 class TurnsForm(PoolForm):
-    """What a pool lays down for turns: the bypass limit, and the units left to urgent starts."""
+    """What a pool lays down for turns: the bypass limit, and the units reserved for urgent
+    starts."""
 
     LIMIT = "bypass.limit"  # no key of a class has a dot
 
@@ -172,7 +173,7 @@ class TurnsForm(PoolForm):
             initial=pool.bypass_limit,
             label="Bypass limit",
             help_text="How often the first in line may be passed by processes that hold "
-            "nothing. Whoever holds something may always pass.",
+            "nothing. Processes with units may always pass.",
         )
         self.add_classes(
             classes,
@@ -314,7 +315,7 @@ class NewClassForm(LimitsForm):
     capacity = forms.IntegerField(
         min_value=0,
         max_value=MOST_UNITS,
-        help_text="Units that exist. Nobody claims any of it yet.",
+        help_text="Units that exist. No process claims units of it yet.",
     )
 
     def __init__(self, pool: Pool, data: Any = None) -> None:

@@ -43,9 +43,7 @@ def _units() -> Iterator[Metric]:
     capacity = GaugeMetricFamily(
         "crawlsite_pool_capacity_units", "Units that exist.", labels=labels
     )
-    available = GaugeMetricFamily(
-        "crawlsite_pool_available_units", "Units that nobody holds.", labels=labels
-    )
+    available = GaugeMetricFamily("crawlsite_pool_available_units", "Free units.", labels=labels)
     error = GaugeMetricFamily(
         "crawlsite_pool_conservation_error_units",
         "Units that are missing, or held without a grant: must be 0.",

@@ -115,7 +115,7 @@ def explain(
         return _unsafe(banker.granted(state, process, request), parties, process)
     return Explanation(
         BankVerdict.GRANT,
-        "Nothing stands in the way any more.",
+        "The request can be granted now.",
         (),
         "It is granted within seconds.",
     )
@@ -157,11 +157,10 @@ def explain_queue(
         return Explanation(
             verdict,
             f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which "
-            f"waits since {clock(ahead.since)} and was "
-            f"passed {times} (the limit is {rules.limit:,}): until it is served, only processes "
-            "that hold something already may pass it.",
+            f"waits since {clock(ahead.since)} and was overtaken {times} (limit "
+            f"{rules.limit:,}): until it is served, only processes that hold units overtake it.",
             (),
-            f"It ends when {ahead.label} is served or stops asking.",
+            f"Ends when {ahead.label} is served or withdraws its request.",
         )
     kept = listed(
         [
@@ -176,7 +175,7 @@ def explain_queue(
         verdict,
         f"Enough is free, but the last {kept} are reserved for {whom}.",
         (),
-        "It ends when more comes back.",
+        "Ends when more is released.",
     )
 
 
@@ -190,13 +189,13 @@ def _beyond_limit(
         "wanted)"
         for j in short
     ]
-    holders = some(use.holders(own), last="or") or "none holds anything now"
+    holders = some(use.holders(own), last="or") or "none of them holds units"
     return Explanation(
         QueueVerdict.WAIT_SHARE,
         f"Enough is free, but the running processes of {terms.name} may claim at most "
         f"{listed(parts)}.",
         (),
-        f"It ends when a process of {terms.name} gives all back: {holders}.",
+        f"Ends when a process of {terms.name} releases all its units: {holders}.",
         short=_short(measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}),
     )
 
@@ -225,7 +224,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         BankVerdict.WAIT_UNAVAILABLE,
         f"Needs {'; and '.join(parts)}.",
         blockers,
-        f"It ends when {missing} come back{_from(blockers)}.",
+        f"Ends with the release of {missing}{_by(blockers)}.",
         short=_short(parties.measures, short),
     )
 
@@ -250,24 +249,24 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
         [*(parties.rows[i] for i in stuck if i != first), *parties.kept], parties.measures, short
     )
     parts = [
-        f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to come "
-        "free"
+        f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to be "
+        "released"
         for j in short
     ]
     others = [parties.rows[i].label for i in stuck if i != process]
     harm = (
-        f"{some(others)} and this process could block each other for ever"
+        f"{some(others)} and this process could block each other forever"
         if others
         else "it could wait for as long as they are reserved"
     )
     return Explanation(
         BankVerdict.WAIT_UNSAFE,
         "Enough is free, but it would not be safe: after this grant "
-        f"{parties.rows[first].label} could still ask for "
+        f"{parties.rows[first].label} could still request "
         f"{listed(parts)}, so {harm}.",
         blockers,
-        f"It ends when {listed([parties.measures[j].name for j in short])} comes "
-        f"back{_from(blockers)}.",
+        f"Ends with the release of {listed([parties.measures[j].name for j in short])}"
+        f"{_by(blockers)}.",
         short=_short(parties.measures, short),
         stuck=tuple(_stuck(after, parties, i, work) for i in stuck),
     )
@@ -326,9 +325,7 @@ def _holding(blocker: Blocker) -> str:
     return f"{blocker.label} ({blocker.amount}{since})"
 
 
-def _from(blockers: Sequence[Blocker]) -> str:
+def _by(blockers: Sequence[Blocker]) -> str:
     return (
-        f" from {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}"
-        if blockers
-        else ""
+        f" by {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}" if blockers else ""
     )

@@ -95,7 +95,7 @@ def _stuck(state: State, parties: Parties | None) -> str:
         party.label for i, party in enumerate((parties or counted(state)).rows) if i not in finish
     ]
     more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
-    return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other for ever."
+    return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other forever."
 
 
 def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:

@@ -136,11 +136,11 @@ class LimitsPreview:
     #: the sentence with which it would be, or empty; `resource` is the class it names
     refused: str = ""
     resource: str = ""
-    #: who claims more than there would be, so that it cannot be done at all
+    #: processes that claim more than the new capacity, so that it cannot be done at all
     misfits: tuple[str, ...] = ()
     #: who could not be sure to finish; if any, only an override does it
     stuck: tuple[str, ...] = ()
-    #: whose request would be granted by it
+    #: processes whose requests would be granted
     served: tuple[str, ...] = ()
     #: whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()

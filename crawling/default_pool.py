@@ -50,7 +50,7 @@ def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[N
         NewClass(
             "dns_slots",
             "look-ups",
-            "Name look-ups under way; a shift asks so many at a time.",
+            "Name look-ups under way; the most that a shift has at a time.",
             16 * cores,
         ),
         NewClass(

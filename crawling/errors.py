@@ -46,7 +46,7 @@ class UnknownRun(CrawlError):
 
 
 class NotFound(CrawlError):
-    """There is no such thing."""
+    """Not found."""
 
 
 class KeyReused(CrawlError):

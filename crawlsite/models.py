@@ -39,10 +39,10 @@ class Preference(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preference"
     )
     refresh_seconds = models.PositiveSmallIntegerField(
-        default=2, help_text="between two refreshes of a live page; 0: none"
+        default=2, help_text="seconds between two refreshes of a live page; 0: none"
     )
     theme = models.CharField(
-        max_length=10, default="auto", help_text="light, dark, or auto: as the browser has it"
+        max_length=10, default="auto", help_text="light, dark, or auto: as set in the browser"
     )
     density = models.CharField(max_length=12, default="comfortable", help_text="of tables")
     time_zone = models.CharField(max_length=64, default="UTC", help_text="of times on pages")
@@ -51,9 +51,7 @@ class Preference(models.Model):
     )
     hides_first_steps = models.BooleanField(default=False, help_text="on the overview")
     hidden_columns = models.JSONField(default=dict, help_text="keys of columns, by list")
-    filters = models.JSONField(
-        default=dict, help_text="the query of each list as it was seen last, by list"
-    )
+    filters = models.JSONField(default=dict, help_text="the last query of each list, by list")
 
     def __str__(self) -> str:
         return f"of {self.user}"

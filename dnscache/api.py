@@ -29,9 +29,7 @@ EntryStatus = Annotated[
 
 
 class DnsEntryOut(Schema):
-    """An answer as it was given; whether its addresses may be fetched from is decided at each
-    connect.
-    """
+    """A DNS answer. Each connection checks whether its address is allowed."""
 
     name: str
     status: str
@@ -63,16 +61,16 @@ def entry_of(name: str) -> DnsEntry:
     return entry
 
 
-@dns.get("/names", response=EntryPage, summary="The cache, by name")
+@dns.get("/names", response=EntryPage, summary="List stored names")
 @needs("dnscache.view_dnsentry")
 def list_dns_names(
     request: AuthenticatedRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     cursor: Annotated[
-        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the previous page")
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
     found = DnsEntry.objects.filter(name__gt=cursor).order_by("name")
     if status:
@@ -86,7 +84,7 @@ def list_dns_names(
 @dns.get(
     "/names/{name}",
     response=DnsEntryOut,
-    summary="What the cache knows of a name, without a look-up",
+    summary="Get a stored name, without a look-up",
 )
 @needs("dnscache.view_dnsentry")
 def get_dns_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
@@ -96,7 +94,7 @@ def get_dns_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
 @dns.delete(
     "/names/{name}",
     response={204: None},
-    summary="Forget a name; it is asked for again when it is needed",
+    summary="Delete a stored name; it is looked up again when needed",
 )
 @needs("dnscache.delete_dnsentry")
 def delete_dns_name(request: AuthenticatedRequest, name: Name) -> Status:
@@ -109,7 +107,7 @@ def delete_dns_name(request: AuthenticatedRequest, name: Name) -> Status:
 @dns.post(
     "/names/{name}/{action}",
     response={204: None},
-    summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)",
+    summary="Retry a name, keep it fresh (pin), or let it expire (unpin)",
 )
 @needs("dnscache.change_dnsentry")
 def apply_dns_name_action(

@@ -59,7 +59,7 @@ class CacheReadServer:
                     questions.subscribe(_channel(redis))
                     self._serve(redis, questions)
             except RedisError as error:
-                logger.warning("nobody can read the cache", extra={"error": str(error)})
+                logger.warning("the cache cannot be read", extra={"error": str(error)})
                 self._ending.wait(LOOK_SECONDS)
 
     def _serve(self, redis: Redis, questions: PubSub) -> None:

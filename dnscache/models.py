@@ -69,7 +69,7 @@ class DnsEntry(models.Model):
         max_length=253,
         db_collation="C",
         blank=True,
-        help_text="what somebody registered (public suffix list)",
+        help_text="registered domain (public suffix list)",
     )
     region = models.PositiveSmallIntegerField(
         default=2, choices=[(1, "forward"), (2, "reverse")], help_text="quick, or slow or failing"

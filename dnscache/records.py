@@ -40,7 +40,7 @@ class DnsMinute(models.Model):
     database = models.PositiveIntegerField(
         help_text="answers from PostgreSQL: those pre-resolved, among others"
     )
-    lookup = models.PositiveIntegerField(help_text="answers that somebody had to wait for")
+    lookup = models.PositiveIntegerField(help_text="answers that a process had to wait for")
     stale = models.PositiveIntegerField(
         help_text="of all three, those past their life, and flagged so"
     )
@@ -104,7 +104,7 @@ class DnsServerMinute(models.Model):
     server = models.CharField(max_length=64)
     asked = models.PositiveIntegerField(help_text="look-ups and further tries")
     answered = models.PositiveIntegerField(help_text="of these, answered")
-    failed = models.PositiveIntegerField(help_text="answered with an error, or nobody listened")
+    failed = models.PositiveIntegerField(help_text="answered with an error, or did not answer")
     silent = models.PositiveIntegerField(help_text="not answered within the time of a try")
     over_tcp = models.PositiveIntegerField(help_text="questions repeated over TCP")
     milliseconds = models.PositiveBigIntegerField(help_text="all answers took together")

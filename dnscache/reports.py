@@ -21,14 +21,14 @@ from serving.paging import cut
 reports = Router()
 Machine = Annotated[
     str,
-    Query(max_length=253, pattern=TEXT, description="whose cache; of several, else the first"),
+    Query(max_length=253, pattern=TEXT, description="machine of the cache; default: the first"),
 ]
 ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "error")
 ROW_FIELDS = ("reason", "tries_left", "is_pinned")
 
 
 class DnsMinuteOut(Schema):
-    """How names were come by in a minute; `waits` by the classes 1, 10, 30, 100, 300, 1000, 3000 ms
+    """Sources of names in a minute; `waits` by the classes 1, 10, 30, 100, 300, 1000, 3000 ms
     and longer.
     """
 
@@ -186,7 +186,7 @@ class EvictionList(Schema):
 
 
 class FlushIn(Schema):
-    """What to forget: `all`, `reverse`, or `domain` with the registered name in `value`."""
+    """Names to flush: `all`, `reverse`, or `domain` with the registered domain in `value`."""
 
     model_config = {
         "json_schema_extra": {"examples": [{"scope": "domain", "value": "example.org"}]},
@@ -219,7 +219,7 @@ class DomainPage(CacheViewOut):
 @reports.get(
     "/stats",
     response=DnsStatsOut,
-    summary="How names were come by in the last hour, and how things stand",
+    summary="Get figures of the DNS cache in the last hour",
 )
 @needs("dnscache.view_dnsentry")
 def get_dns_stats(request: AuthenticatedRequest) -> selectors.CacheOverview:
@@ -229,7 +229,7 @@ def get_dns_stats(request: AuthenticatedRequest) -> selectors.CacheOverview:
 @reports.get(
     "/failing-names",
     response=FailingNamePage,
-    summary="Names that failed or are slow, the heaviest first",
+    summary="List failing or slow names, costliest first",
 )
 @needs("dnscache.view_dnsentry")
 def list_failing_names(
@@ -238,12 +238,12 @@ def list_failing_names(
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     sort: Annotated[
         Literal["weight", "name", "look_up", "fails", "retry"],
-        Query(description="what comes first: most, or the alphabet"),
+        Query(description="order: by number, or by name"),
     ] = "weight",
     cursor: Annotated[
-        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the previous page")
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
     rows = selectors.hard_names(status=status, text=q, sort=sort, after=cursor, most=limit + 1)
     items = [
@@ -262,19 +262,19 @@ def list_failing_names(
 @reports.get(
     "/domains",
     response=DomainPage,
-    summary="Registered names of a living cache, by the alphabet: table 1",
+    summary="List registered domains of a pre-resolver's cache by name",
 )
 @needs("dnscache.view_dnsentry")
 def list_dns_domains(
     request: AuthenticatedRequest,
     q: Annotated[
-        str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")
+        str, Query(max_length=200, pattern=TEXT, description="a part of the registered domain")
     ] = "",
     machine: Machine = "",
     cursor: Annotated[
-        str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")
+        str, Query(max_length=253, pattern=TEXT, description="`next` of the previous page")
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
     found = selectors.domains(text=q, after=cursor, most=limit + 1, machine=machine)
     items, following = cut(found.domains, limit, lambda domain: domain.registrable)
@@ -290,7 +290,7 @@ def list_dns_domains(
 @reports.get(
     "/domains/{name}",
     response=DomainTreeOut,
-    summary="The tree of a registered name in a living cache, by levels",
+    summary="Get the tree of a registered domain in a pre-resolver's cache, by levels",
 )
 @needs("dnscache.view_dnsentry")
 def get_dns_domain(
@@ -302,7 +302,7 @@ def get_dns_domain(
 @reports.get(
     "/servers",
     response=NameServerList,
-    summary="Name servers, with their limits and what they were asked in the last hour",
+    summary="List name servers with their limits and look-ups in the last hour",
 )
 @needs("dnscache.view_dnsentry")
 def list_name_servers(request: AuthenticatedRequest) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def list_name_servers(request: AuthenticatedRequest) -> dict[str, Any]:
 @reports.patch(
     "/servers/{name}",
     response=NameServerOut,
-    summary="Limit what a name server is asked",
+    summary="Set the limit of a name server",
 )
 @needs("dnscache.change_dnsserver")
 def update_name_server(
@@ -328,7 +328,7 @@ def update_name_server(
 @reports.get(
     "/evictions",
     response=EvictionList,
-    summary="The latest answers that left before their time",
+    summary="List the latest evictions",
 )
 @needs("dnscache.view_dnsentry")
 def list_dns_evictions(request: AuthenticatedRequest) -> dict[str, Any]:
@@ -338,7 +338,7 @@ def list_dns_evictions(request: AuthenticatedRequest) -> dict[str, Any]:
 @reports.post(
     "/flush",
     response=FlushedOut,
-    summary="Forget a domain, all failing or slow names, or everything",
+    summary="Flush a domain, all failing or slow names, or everything",
 )
 @needs("dnscache.delete_dnsentry")
 def flush_dns(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:

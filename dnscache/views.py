@@ -37,7 +37,7 @@ HARD_COLUMNS = (
     ("weight", "Threads saved", True),
 )
 SENTENCES = {
-    "retry": "{name} is forgotten; it is asked for again as soon as a crawl or a pin needs it.",
+    "retry": "{name} is deleted; it is looked up again when a crawl or a pin needs it.",
     "pin": "{name} is kept fresh while crawls are running.",
     "unpin": "{name} may expire again.",
 }

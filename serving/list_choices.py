@@ -1,4 +1,4 @@
-"""A user's choices for lists: rows a page, and hidden columns."""
+"""A user's choices for lists: rows per page, and hidden columns."""
 
 from __future__ import annotations
 

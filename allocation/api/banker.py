@@ -20,13 +20,13 @@ banker = Router()
 @banker.post(
     "/check",
     response=AnswerOut,
-    summary="What the Banker's algorithm says of a state that you make up",
+    summary="Check a given state by the Banker's algorithm",
 )
 @needs("allocation.view_pool")
 def check_banker_state(
     request: AuthenticatedRequest, question: Annotated[SafetyQuestion, Body()]
 ) -> AnswerOut:
-    """Nothing is kept and nothing changes. `process` and `request` go together."""
+    """Nothing is stored. `process` and `request` go together."""
     if (question.process is None) != (question.request is None):
         raise HttpError(422, "process and request go together; give both, or neither.")
     try:

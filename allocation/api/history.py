@@ -45,9 +45,7 @@ class EventOut(Schema):
     available_after: list[int]
     verdict: str
     reason: str
-    sequence: list[int] = Field(
-        description="ids of the processes that the decision found able to finish, in order"
-    )
+    sequence: list[int] = Field(description="ids of the processes that can finish, in order")
 
 
 class EventPage(Schema):
@@ -57,12 +55,12 @@ class EventPage(Schema):
 
 class SampleOut(Schema):
     until: datetime
-    reserved: dict[str, int] = Field(description="percent of each class that processes held")
+    reserved: dict[str, int] = Field(description="reserved units of each class, in percent")
     used: dict[str, int | None] = Field(
-        description="percent of each class that was used on average since the sample before; "
-        "null: not measured"
+        description="average use of each class since the sample before, in percent; null: not "
+        "measured"
     )
-    waiting: int = Field(description="requests that waited")
+    waiting: int = Field(description="number of waiting requests")
 
 
 class SampleList(Schema):
@@ -83,7 +81,7 @@ class PastWaitOut(Schema):
 class PastPoolOut(Schema):
     """A pool after one event.
 
-    `steps` is the evidence of that event's decision: the Work that each process found.
+    `steps` is the proof of the decision: the Work available to each process.
     """
 
     id: int
@@ -102,7 +100,7 @@ class PastPoolOut(Schema):
 @history.get(
     "/{pool_id}/samples",
     response=SampleList,
-    summary="How much of each class was held and used over time, and how many requests waited",
+    summary="List reserved and used units by class, and waiting requests, over time",
 )
 @needs("allocation.view_pool")
 def list_pool_samples(
@@ -124,24 +122,20 @@ def list_pool_samples(
     }
 
 
-@history.get(
-    "/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first"
-)
+@history.get("/{pool_id}/events", response=EventPage, summary="List events of a pool, newest first")
 @needs("allocation.view_pool")
 def list_pool_events(
     request: AuthenticatedRequest,
     pool_id: PoolId,
     process: Annotated[
-        int | None, Query(ge=1, le=LARGEST, description="only about this process")
+        int | None, Query(ge=1, le=LARGEST, description="only events of this process")
     ] = None,
     kind: Annotated[EventKind | None, Query(description="only of this kind")] = None,
     cursor: Annotated[
         int | None,
-        Query(
-            ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first"
-        ),
+        Query(ge=0, le=LARGEST, description="`next` of the previous page; omit it for the first"),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
     if not Pool.objects.filter(pk=pool_id).exists():
         raise UnknownPool(pool=pool_id)
@@ -157,7 +151,7 @@ def list_pool_events(
 @history.get(
     "/{pool_id}/versions/{version}",
     response=PastPoolOut,
-    summary="The pool as it was after an event of its ledger",
+    summary="Get a pool as of an event",
 )
 @needs("allocation.view_pool")
 def get_pool_version(

@@ -52,12 +52,12 @@ from serving.access import AuthenticatedRequest, needs
 __all__ = ["pools"]
 
 
-@pools.post("", response={201: PoolDetail}, summary="Make a pool")
+@pools.post("", response={201: PoolDetail}, summary="Create a pool")
 @needs("allocation.change_pool")
 def create_resource_pool(
     request: AuthenticatedRequest, new: Annotated[PoolIn, Body()]
 ) -> Status[PoolDetail]:
-    """It has the classes of the default pool; crawls choose it by its name (`pool`)."""
+    """It has the classes of the default pool; crawls select it by its name (`pool`)."""
     pool = create_pool_like(name=new.name, capacity=new.capacity)
     _note(request, pool, "made the pool", {}, {}, None)
     return Status(201, detail(selectors.bank_view(pool.pk)))
@@ -66,7 +66,8 @@ def create_resource_pool(
 @pools.patch(
     "/{pool_id}",
     response=PoolDetail | LimitsPreviewOut,
-    summary="Change limits; whoever waits and now may be is served at once",
+    summary="Change the limits of a pool; waiting requests that are now possible are granted at "
+    "once",
 )
 @needs("allocation.change_pool")
 def update_pool(
@@ -77,10 +78,10 @@ def update_pool(
 ) -> PoolDetail | LimitsPreviewOut:
     """All or nothing.
 
-    Refused if more is in use or claimed, or if not every process could be sure to finish.
+    Refused if more is in use or claimed, or if a process might never finish.
 
-    With `preview=1` nothing changes, and the answer lists the processes that would wait, be refused
-    or become unsafe. With `override` and a `reason` an unsafe change is put through, and the pool
+    With `preview=1` nothing changes, and the answer lists the processes that would wait, be
+    refused or become unsafe. With `override` and a `reason` an unsafe change is made, and the pool
     is flagged until the state is safe again.
     """
     pool = Pool.objects.filter(pk=pool_id).first()
@@ -88,7 +89,7 @@ def update_pool(
         raise UnknownPool(pool=pool_id)
     new = PoolLimits(wanted.capacity or {}, wanted.reserved or {}, wanted.bypass_limit)
     if new == PoolLimits():
-        raise HttpError(422, "capacity, reserved or bypass_limit is needed.")
+        raise HttpError(422, "capacity, reserved or bypass_limit is required.")
     if preview:
         return _describe_preview(preview_limits(pool=pool_id, limits=new))
     override = _override(request, wanted)
@@ -110,8 +111,8 @@ def update_pool_process(
     wanted: Annotated[ProcessLimitsIn, Body()],
     preview: bool = False,
 ) -> PoolDetail | LimitsPreviewOut:
-    """As of a pool's limits: checked, all or nothing, with a preview, and an override where it
-    would be unsafe.
+    """As for the limits of a pool: checked, all or nothing, with a preview, and an override of an
+    unsafe state.
     """
     process = Process.objects.filter(pk=process_id, pool=pool_id).first()
     if process is None:
@@ -140,9 +141,8 @@ def update_share(
     wanted: Annotated[ShareIn, Body()],
     preview: bool = False,
 ) -> PoolDetail | LimitsPreviewOut:
-    """All or nothing. A team has a share of a pool once a crawl of it has run there.
-
-    With `preview=1` nothing changes, and the answer tells who would wait.
+    """All or nothing. A team has a share of a pool once one of its crawls has run there. With
+    `preview=1` nothing changes, and the answer lists the processes that would wait.
     """
     share = Share.objects.filter(pk=share_id, pool=pool_id).first()
     if share is None:
@@ -166,7 +166,7 @@ def update_share(
 def create_resource_class(
     request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]
 ) -> Status[PoolDetail]:
-    """It comes last in every vector. No process claims any of it yet."""
+    """It is the last entry of every vector. No process claims units of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
     _note(
         request,

@@ -43,7 +43,7 @@ def list_pools(request: AuthenticatedRequest) -> dict[str, Any]:
 @pools.get(
     "/{pool_id}",
     response=PoolDetail,
-    summary="A pool: its matrices, the proof that it is safe, and every wait explained",
+    summary="Get a pool: its matrices, the proof of safety, and explained waits",
 )
 @needs("allocation.view_pool")
 def get_pool(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:

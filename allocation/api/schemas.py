@@ -39,9 +39,9 @@ class PoolOut(Schema):
     resources: list[Resource]
     available: list[int]
     capacity: list[int]
-    reserved: list[int] = Field(description="the last units of each class, left to urgent starts")
+    reserved: list[int] = Field(description="last units of each class, reserved for urgent starts")
     bypass_limit: int = Field(
-        description="times the first in line may be passed by processes that hold nothing"
+        description="times that the first in line may be overtaken by processes without units"
     )
 
 
@@ -66,7 +66,7 @@ class ProcessOut(PastProcessOut):
 
 
 class SafeStepOut(Schema):
-    """The Work that a process of the safe sequence finds; then it can finish."""
+    """The Work available to a process of the safe sequence, with which it can finish."""
 
     process: int
     work: list[int]
@@ -98,20 +98,20 @@ class StuckProcessOut(Schema):
 
 
 class EstimateOut(Schema):
-    """`sentence` says on what the estimate rests, or why there is none; `seconds` is no promise."""
+    """`sentence` has the assumptions of the estimate, or why there is none."""
 
     seconds: float | None
     sentence: str
 
 
 class HolderReleaseOut(Schema):
-    """A process that would have to pause, and what it would give back."""
+    """A process that would have to pause, and the units it would release."""
 
     process: int
     name: str
     amounts: dict[str, int]
     seconds_sooner: float | None = Field(
-        description="than after a shift as long as usual; null: not known"
+        description="seconds before the usual end of its shift; null: unknown"
     )
 
 
@@ -123,7 +123,7 @@ class WaitOut(Schema):
     amounts: dict[str, int]
     verdict: str = Field(
         description="wait_unavailable, wait_unsafe, wait_turn, wait_reserved or wait_share; "
-        "grant if nothing is in the way any more"
+        "grant if it can be granted now"
     )
     reason: str
     short: list[ShortOut]
@@ -134,11 +134,11 @@ class WaitOut(Schema):
     since: datetime
     deadline: datetime | None
     position: int = Field(description="in line, from 1")
-    bypassed: int = Field(description="times others were granted ahead of its turn")
+    bypassed: int = Field(description="times that it was overtaken")
     cheapest_release: list[HolderReleaseOut] = Field(
-        description="the fewest processes that would end the wait by giving back all they hold, "
-        "of those the ones that hold the smallest part of the pool; empty: none would, or the "
-        "request is further back in line"
+        description="the fewest processes whose release would end the wait, and of those the "
+        "ones with the smallest part of the pool; empty: there are none, or the request is "
+        "further back in line"
     )
 
 
@@ -149,9 +149,9 @@ class ShareOut(Schema):
     ref: str
     name: str
     held: list[int]
-    claimed: list[int] = Field(description="Max of those of its processes that hold something")
-    reserved: list[int] = Field(description="units left to its own processes")
-    limits: list[int | None] = Field(description="what `claimed` may be at most; null: no limit")
+    claimed: list[int] = Field(description="Max of its processes that hold units")
+    reserved: list[int] = Field(description="units reserved for its own processes")
+    limits: list[int | None] = Field(description="limit of `claimed`; null: no limit")
 
 
 class PoolDetail(PoolOut):
@@ -169,40 +169,41 @@ class OverrideIn(Schema):
     """Puts an unsafe change through; without it such a change is refused."""
 
     override: bool = Field(
-        False, strict=True, description="put it through even if it is unsafe; it takes a reason"
+        False, strict=True, description="make the change even if it is unsafe; needs a reason"
     )
     reason: str = Field(
         "",
         max_length=200,
-        description="why; recorded, and shown on every page until the state is safe again",
+        description="reason of the override, recorded and shown on every page until the state is "
+        "safe",
     )
 
 
 class LimitsIn(OverrideIn):
-    """What is not given stays, and so do classes that are not named."""
+    """Fields and classes that are not given stay unchanged."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}, "bypass_limit": 10}]},
     )
     capacity: UnitsByClass | None = Field(None, description="units that exist")
-    reserved: UnitsByClass | None = Field(None, description="units left to urgent starts")
+    reserved: UnitsByClass | None = Field(None, description="units reserved for urgent starts")
     bypass_limit: Annotated[int, Field(ge=0, le=10_000, strict=True)] | None = None
 
 
 class ProcessLimitsIn(OverrideIn):
-    """What is not given stays, and so do classes that are not named."""
+    """Fields and classes that are not given stay unchanged."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={"examples": [{"claim": {"bandwidth": 20480}, "priority": 5}]},
     )
-    claim: UnitsByClass | None = Field(None, description="the most it may ever hold (Max)")
+    claim: UnitsByClass | None = Field(None, description="most units that it may ever hold (Max)")
     priority: Annotated[int, Field(ge=-10, le=10, strict=True)] | None = None
 
 
 class ShareIn(Schema):
-    """What is not given stays, and so do classes that are not named."""
+    """Fields and classes that are not given stay unchanged."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -211,10 +212,11 @@ class ShareIn(Schema):
         },
     )
     reserved: Annotated[dict[str, Units], Field(max_length=MOST_CLASSES)] = Field(
-        default_factory=dict, description="units left to its own processes"
+        default_factory=dict, description="units reserved for its own processes"
     )
     limits: Annotated[dict[str, Units | None], Field(max_length=MOST_CLASSES)] = Field(
-        default_factory=dict, description="what its running processes may claim; null: no limit"
+        default_factory=dict,
+        description="most that its running processes may claim; null: no limit",
     )
 
 
@@ -266,24 +268,28 @@ class PoolIn(Schema):
 
 
 class LimitsPreviewOut(Schema):
-    """What a change would do; nothing has changed. Processes by name."""
+    """The effect of a change that was not made. Processes by name."""
 
     allowed: bool
     reason: str = Field(description="why it would be refused")
-    would_be_refused: list[str] = Field(description="who claims more than there would be")
+    would_be_refused: list[str] = Field(
+        description="processes that claim more than the new capacity"
+    )
     would_be_unsafe: list[str] = Field(
-        description="who could not be sure to finish; an override puts it through all the same"
+        description="processes that might never finish; an override allows it"
     )
     would_wait: list[str] = Field(
-        description="who could get all it may still ask for now, and would then have to wait"
+        description="processes whose whole Need is available now, and would not be"
     )
-    would_wait_shares: list[str] = Field(description="the teams of those")
-    would_go_on_waiting: list[str] = Field(description="whose request would still wait, in turn")
-    would_be_served: list[str] = Field(description="whose request would be granted by it")
+    would_wait_shares: list[str] = Field(description="teams of those processes")
+    would_go_on_waiting: list[str] = Field(
+        description="processes whose requests would still wait, in order"
+    )
+    would_be_served: list[str] = Field(description="processes whose requests would be granted")
 
 
 class SafetyQuestion(Schema):
-    """A state, and if you like a request.
+    """A state, and optionally a request.
 
     Rows are processes, counted from 0; columns are classes.
     """
@@ -303,10 +309,10 @@ class SafetyQuestion(Schema):
         },
     )
     classes: Annotated[list[Name], Field(max_length=MOST_CLASSES)] | None = Field(
-        None, description="names for the columns, if you like"
+        None, description="names of the columns, optional"
     )
     processes: Annotated[list[Name], Field(max_length=MOST_PROCESSES)] | None = Field(
-        None, description="names for the rows, if you like"
+        None, description="names of the rows, optional"
     )
     available: Annotated[list[Units], Field(min_length=1, max_length=MOST_CLASSES)]
     maximum: Matrix
@@ -316,8 +322,8 @@ class SafetyQuestion(Schema):
 
 
 class AnswerOut(Schema):
-    """`is_safe`, `safe_sequence` and `steps` concern the state after the request was granted, where
-    it could be; else of the state as given.
+    """`is_safe`, `safe_sequence` and `steps` describe the state after the request was granted, if
+    it could be; else the given state.
     """
 
     verdict: str | None = Field(
@@ -330,15 +336,15 @@ class AnswerOut(Schema):
 
 
 class WhatIfStep(Schema):
-    """The Work that a process of the safe sequence finds; then it can finish."""
+    """The Work available to a process of the safe sequence, with which it can finish."""
 
     process: int | str = Field(description="its id, or the name under which it was added")
     work: list[int]
 
 
 class WhatIfOut(Schema):
-    """As of `/banker/check`: of the state after the request was handed out, where it could be; else
-    of the state without it.
+    """As for `/banker/check`: the state after the request was granted, if it could be; else the
+    state without it.
     """
 
     verdict: str | None = Field(

@@ -29,7 +29,7 @@ Amounts = Annotated[
 
 
 class HypotheticalProcess(Schema):
-    """A process that is not there. Its units are subtracted from Available."""
+    """A hypothetical process. Its units are subtracted from Available."""
 
     model_config = ConfigDict(extra="forbid")
     name: Name
@@ -53,31 +53,30 @@ class WhatIf(Schema):
         },
     )
     add: Annotated[list[HypotheticalProcess], Field(max_length=MOST_PROCESSES)] = Field(
-        [], description="processes to think of as registered, too"
+        [], description="hypothetical processes"
     )
     process: Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)] | Name | None = Field(
-        None, description="who requests: the id of a live process, or the name of one in `add`"
+        None, description="the requester: id of a live process, or name of one in `add`"
     )
     request: Amounts | None = Field(
-        None, description="what it requests; without, the state itself is judged"
+        None, description="units requested; default: the state itself is checked"
     )
 
 
 @what_if.post(
     "/{pool_id}/what-if",
     response=WhatIfOut,
-    summary="What if a process asked for this, or others were there? Changes nothing",
+    summary="Test a request or further processes; nothing changes",
 )
 @needs("allocation.view_pool")
 def ask_what_if(
     request: AuthenticatedRequest, pool_id: PoolId, question: Annotated[WhatIf, Body()]
 ) -> WhatIfOut:
-    """The answer is the Banker's, whatever the pool's policy.
+    """The answer is that of the Banker's algorithm, whatever the policy of the pool.
 
-    `process` and `request` go together; leave both out to have the state judged.
+    `process` and `request` go together; without them the state itself is checked.
 
-    Reservations of paused crawls stay as they are. After `exceeds_need`, ask again for less, or
-    stop.
+    Reservations of paused crawls stay as they are. After `exceeds_need`, request less.
     """
     if (question.process is None) != (question.request is None):
         raise HttpError(422, "process and request go together; give both, or neither.")

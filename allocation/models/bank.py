@@ -21,7 +21,7 @@ class Policy(models.TextChoices):
     NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
     ALL_AT_ONCE = (
         "all_at_once",
-        "all at once: a start asks for the whole claim, so nobody holds and waits",
+        "all at once: a start requests the whole claim, so no process holds units and waits",
     )
 
 
@@ -34,7 +34,7 @@ class Pool(models.Model):
     name = models.CharField(max_length=100, unique=True)
     policy = models.CharField(max_length=20, choices=Policy, default=Policy.BANKER)
     capacity = ArrayField(models.IntegerField(), help_text="units that exist, by class")
-    available = ArrayField(models.IntegerField(), help_text="units that nobody holds, by class")
+    available = ArrayField(models.IntegerField(), help_text="free units, by class")
     version = models.BigIntegerField(default=0, help_text="counts the events of this pool")
     is_safe = models.BooleanField(
         default=True, help_text="the state is known to be safe; false only after an override"
@@ -42,7 +42,9 @@ class Pool(models.Model):
     bypass_limit = models.PositiveIntegerField(
         default=10, help_text="times the oldest waiter may be passed by one that holds nothing"
     )
-    reserved = ArrayField(models.IntegerField(), help_text="units left to urgent starts, by class")
+    reserved = ArrayField(
+        models.IntegerField(), help_text="units reserved for urgent starts, by class"
+    )
     updated_at = models.DateTimeField(db_default=ClockTimestamp())
     is_experiment = models.BooleanField(
         default=False, db_default=False, help_text="made to measure a policy; no crawl uses it"
@@ -106,7 +108,7 @@ class Share(models.Model):
     ref = models.CharField(max_length=200, help_text="what the owner knows the group by")
     name = models.CharField(max_length=100)
     reserved = ArrayField(
-        models.IntegerField(), help_text="units left to its own processes, by class"
+        models.IntegerField(), help_text="units reserved for its own processes, by class"
     )
     limits = ArrayField(
         models.IntegerField(),

@@ -14,7 +14,7 @@ from allocation.models.bank import Pool, Process, Share
 
 
 class EventKind(models.TextChoices):
-    """What happened. `amounts` of an event is what the words in brackets say."""
+    """Kinds of events; the words in brackets explain `amounts`."""
 
     CREATED = "created", "pool created (its capacity)"
     REGISTERED = "registered", "process registered (its claim)"
@@ -54,7 +54,7 @@ class Event(models.Model):
     """One thing that happened in a pool. A trigger refuses to change or delete it.
 
     Together with the amounts, Available before and after let the whole history be replayed.
-    `sequence` holds the ids of the processes that the decision found able to finish, in order; a
+    `sequence` holds the ids of the processes that can finish, in order; a
     grant by early exit ends at the requester. The ledger outlives the rows it names, so nothing
     here is a constrained reference.
     """

@@ -289,17 +289,17 @@ def _term(tenant: HoldingProcess) -> str:
     assert tenant.term is not None
     if tenant.is_ahead and tenant.term.usual is not None:
         return (
-            f"{tenant.label}, next in line, starts and gives back after its usual "
+            f"{tenant.label}, next in line, starts and releases its units after its usual "
             f"{_span(tenant.term.usual)} shift"
         )
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:
         return (
-            f"{tenant.label} gives back soon: it has held for longer than its usual "
+            f"{tenant.label} releases its units soon: it has held them for longer than its usual "
             f"{_span(tenant.term.usual)} shift"
         )
-    return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)} shift"
+    return f"{tenant.label} releases its units after its usual {_span(tenant.term.usual)} shift"
 
 
 def _unknown(
@@ -320,9 +320,9 @@ def _unknown(
     ]
     new = [tenant.label for tenant in holders if tenant.term is None]
     if not holders:
-        return "No estimate: nobody holds what is short."
+        return "No estimate: no process holds the missing units."
     if len(new) == len(holders):
-        return "No estimate: nobody who holds it has finished a shift yet."
+        return "No estimate: no holder has finished a shift yet."
     if new:
         return (
             f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift "
@@ -334,8 +334,8 @@ def _unknown(
             "not finished a shift yet."
         )
     return (
-        "No estimate: even once all who hold it have given back as usual, it is not there, or "
-        "not safe."
+        "No estimate: the units that the holders usually release are not enough, or not safe "
+        "to grant."
     )
 
 

@@ -77,7 +77,7 @@ EXAMPLES = {
         WhatIfExample(
             "tanenbaum",
             "Tanenbaum",
-            "Four customers of one banker with 10 to lend. If B borrows one more, nobody can be "
+            "Four customers of one banker with 10 to lend. If B borrows one more, no customer is "
             "sure to finish.",
             _textbook(
                 "credit", "A B C D", (2,), ((6,), (5,), (4,), (7,)), ((1,), (1,), (2,), (4,))

@@ -93,7 +93,7 @@ def _names(values: Any) -> tuple[str, ...]:
 
 def _asked(sandbox: Sandbox, process: Any, request: Any) -> tuple[str, Vector | None]:
     if process != "" and process not in sandbox.processes:
-        raise ValueError("nobody has this name")
+        raise ValueError("no process has this name")
     if request is None:
         return process, None
     if len(request) != len(sandbox.classes):

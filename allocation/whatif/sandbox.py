@@ -94,7 +94,7 @@ class Sandbox:
                 if a > h
             ]
             raise ValueError(
-                f"{self.processes[process]} cannot give back {listed(over)}. Enter at most what "
+                f"{self.processes[process]} cannot release {listed(over)}. Enter at most what "
                 "it holds."
             )
         rows = list(self.state.allocation)

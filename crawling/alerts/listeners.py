@@ -61,7 +61,7 @@ def _locked(listener: Listener) -> Listener:
     """As it stands; saving one that is gone would bring it back."""
     row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
     if row is None:
-        raise BadOrder({"listener": f"{listener.name} was removed meanwhile; make it anew"})
+        raise BadOrder({"listener": f"{listener.name} has been removed; create it again"})
     return row
 
 
@@ -89,6 +89,6 @@ def send_test(listener: Listener, *, by: User) -> Delivery:
     with transaction.atomic():
         row = _locked(listener)
         if not row.is_on:
-            raise WrongState(f"{row.name} is switched off; switch it on to send it a test.")
+            raise WrongState(f"{row.name} is disabled; enable it to send a test.")
         note(by, row, "sent a test", {})
         return leave_test_delivery(row, by.get_username())

@@ -61,7 +61,7 @@ def _enqueue(checkpoint: Checkpoint) -> None:
     except RedisError as error:
         checkpoint.delete()
         raise CheckpointTrouble(
-            "Redis does not answer, so no worker can be told to take it; try again once it is back."
+            "Redis does not answer, so no worker can take it; try again once Redis is back."
         ) from error
 
 
@@ -89,7 +89,7 @@ def take_asked(checkpoint_id: int) -> str:
         .first()
     )
     if checkpoint is None or settings.CHECKPOINT_DIR is None:
-        return "nobody wants it any more"
+        return "it is no longer needed"
     run = checkpoint.run
     folder = (
         settings.CHECKPOINT_DIR

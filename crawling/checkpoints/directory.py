@@ -146,9 +146,7 @@ def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
             f"{folder} is damaged: {name} cannot be read ({error.strerror})."
         ) from error
     if not is_whole:
-        raise CheckpointTrouble(
-            f"{folder} is damaged: {name} is not as it was written. Take it from another copy."
-        )
+        raise CheckpointTrouble(f"{folder} is damaged: {name} is damaged. Use another copy.")
 
 
 def _understood(folder: Path, text: str) -> CheckpointManifest:

@@ -92,8 +92,8 @@ def _checked(
     mistakes = mistakes + [sentence for address in new if (sentence := _blocked(filters, address))]
     if len(seeds) + len(new) > MAX_SEEDS:
         mistakes.append(
-            f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are taken; make "
-            "another crawl of the rest"
+            f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are accepted; "
+            f"create another crawl for the rest"
         )
     outside = (
         [] if widen else [address.url for address in new if not filters.scope.reaches(address)]

@@ -69,7 +69,7 @@ def reason_errors(reason: str) -> dict[str, str]:
     """What is wrong with a reason: others will read it who were not there."""
     text = reason.strip()
     if not text:
-        return {"reason": "is needed: say why, for those who will ask"}
+        return {"reason": "is required: the log of activity shows it"}
     if len(text) > LONGEST_REASON or not text.isprintable():
         return {"reason": f"must be one line of at most {LONGEST_REASON} characters"}
     return {}
@@ -84,7 +84,7 @@ def block_host(host: Host, reason: str, *, by: User | None = None) -> BlocklistE
 
 
 def unblock_host(host: Host, *, by: User | None = None) -> None:
-    """Let crawls fetch from the host again, as far as no other entry of the blocklist covers
+    """Unblock a host, as far as no other entry of the blocklist covers
     it."""
     for entry in _entries(host):
         remove_entry(entry.pk, by=by)

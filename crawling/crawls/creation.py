@@ -211,7 +211,7 @@ def check_room() -> None:
     if waiting >= settings.CRAWLS_WAITING_MAX:
         raise TooManyWait(
             f"Crawls that are queued or wait for resources: {waiting:,}, as many as "
-            "CRAWLS_WAITING_MAX allows. Start this one once some have had their turn, or stop some."
+            "CRAWLS_WAITING_MAX allows. Start this one after some of them have run, or stop some."
         )
 
 

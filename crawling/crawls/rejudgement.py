@@ -115,8 +115,8 @@ def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> 
     if out or back:
         write(
             run.pk,
-            f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} were let "
-            "in that had been excluded.",
+            f"The rules have changed: {out:,} waiting URLs were excluded, and {back:,} that had "
+            f"been excluded were accepted.",
         )
 
 

@@ -32,7 +32,7 @@ KEPT = 100
 
 
 def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> Schedule:
-    """Let the crawl start by itself.
+    """Set the schedule of a crawl.
 
     Raises BadOrder with a sentence by field; then nothing has changed.
 
@@ -66,7 +66,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
 
 def remove_schedule(crawl: CrawlJob, *, by: User | None = None) -> None:
-    """Let the crawl start by hand only; an active run continues. It can be restored for a while.
+    """Delete the schedule of a crawl; an active run continues. It can be restored for a while.
 
     Without a schedule nothing happens.
     """
@@ -187,7 +187,7 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
     """A schedule that was right when it was set may be so no longer: time zones come and go."""
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
     ScheduledStart.objects.create(
-        schedule=schedule, due_at=due_at, outcome=f"Switched off: {told}."[:300]
+        schedule=schedule, due_at=due_at, outcome=f"Disabled: {told}."[:300]
     )
     Schedule.objects.filter(pk=schedule.pk).update(
         next_at=None, timing={**schedule.timing, "is_on": False}

@@ -17,7 +17,7 @@ from dnscache.protocol.addresses import AddressClass, classify
 from dnscache.protocol.names import DnsCacheError, read_host
 
 NO_CONTACT = (
-    "is needed before the first crawl of a real site, so that its owner can reach you: "
+    "is required before the first crawl of a public site, so that its owner can reach you: "
     "a page about the crawl (https://…) or a mailbox (mailto:…). "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
@@ -76,7 +76,7 @@ class ClosedAddress:
 
     address: str
     port: int
-    #: why no crawl may fetch from it
+    #: why crawls may not use it
     sentence: str
 
 

@@ -29,7 +29,7 @@ def answer_inquiry(inquiry_id: int) -> str:
     connections.close_all()  # a connection from before the fork belongs to the parent
     taken = take_up(inquiry_id)
     if taken is None:
-        return "somebody else has it, or it is over"
+        return "another worker has it, or it is over"
     inquiry, question = taken
     try:
         answer = ANSWERS[InquiryKind(inquiry.kind)](question, inquiry.pk)

@@ -32,7 +32,7 @@ ExperimentId = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
 class NewExperiment(Schema):
-    """How the experiment is to be; what is not given is as the paper had it, at our speed."""
+    """Settings of an experiment; the defaults follow the paper, at a faster pace."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -65,10 +65,10 @@ class RequestOut(Schema):
     waited_seconds: float
     outcome: str = Field(description="completed, locked, breach or crashed")
     deadlocked: bool = Field(
-        description="when its bound passed, nobody who could finish could have helped it"
+        description="when its bound passed, no process that could finish held what it needed"
     )
     retries: int = Field(description="tries after the first")
-    retry_seconds: float = Field(description="what those waited")
+    retry_seconds: float = Field(description="waiting time of the retries")
     in_the_end: str = Field(description="result of the last try")
     pages: int
     detail: str
@@ -78,7 +78,7 @@ class ResultOut(Schema):
     """A row of table 3: results of the first tries under one policy."""
 
     policy: str
-    pool: int | None = Field(description="the pool made for it; null before its turn")
+    pool: int | None = Field(description="its pool; null before it begins")
     requests_done: int
     seconds: float | None = Field(
         description="from the first start to the last end, retries included"
@@ -108,9 +108,10 @@ class ExperimentHead(Schema):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    by: str | None = Field(description="who started it; null: the command line")
+    by: str | None = Field(description="user who started it; null: the command line")
     ratio: float | None = Field(
-        description="the Banker's total waiting as a part of plain requests'; the paper's is 0.763"
+        description="total waiting under the Banker's algorithm divided by that under plain "
+        "requests; 0.763 in the paper"
     )
 
 
@@ -145,13 +146,13 @@ def list_experiments(
 def create_experiment(
     request: AuthenticatedRequest, wanted: Annotated[NewExperiment, Body()]
 ) -> Status:
-    """The background worker runs it; ask for it again to see how it goes."""
+    """The background worker runs it; get the experiment for its progress."""
     experiment = start_experiment(by=request.user, **wanted.dict())
     return Status(201, as_dict(experiment_view(experiment), with_requests=True))
 
 
 @experiments.get(
-    "/{experiment_id}", response=ExperimentDetail, summary="An experiment with every request"
+    "/{experiment_id}", response=ExperimentDetail, summary="Get an experiment with every request"
 )
 @may_view
 def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:

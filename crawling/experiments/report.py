@@ -120,7 +120,7 @@ class ExperimentView:
 
 
 def experiment_view(experiment: Experiment) -> ExperimentView:
-    """An experiment with every request."""
+    """Get an experiment with every request."""
     (view,) = experiment_views([experiment])
     tries: dict[str, dict[int, list[ExperimentRequest]]] = {}
     for one in ExperimentRequest.objects.filter(experiment=experiment).order_by(
@@ -182,13 +182,13 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
     ):
         return (
             ExperimentState.BROKEN_OFF,
-            "Whoever ran it has died; what it held comes back when its leases run out.",
+            "Its process has ended unexpectedly; its units are released when its leases expire.",
         )
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
         ExperimentState.RUNNING: "Its requests are running.",
         ExperimentState.FINISHED: "All its requests have been tried.",
-        ExperimentState.BROKEN_OFF: "It was stopped; what it held was given back.",
+        ExperimentState.BROKEN_OFF: "It was stopped; its units are released.",
     }
     return ExperimentState(experiment.state), reasons[ExperimentState(experiment.state)]
 

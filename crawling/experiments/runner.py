@@ -99,7 +99,7 @@ def run_queued(experiment_id: int) -> str:
             return (
                 f"{experiment} is over"
                 if run_experiment(experiment)
-                else f"{experiment} was not run: somebody else has it"
+                else f"{experiment} was not run: another process runs it"
             )
     except KeyboardInterrupt:
         return f"{experiment} was broken off"

@@ -69,8 +69,8 @@ def ending_of(run: Run) -> str:
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
         return (
-            f"{reached.capitalize()}: no address that was found after that was let in, and all "
-            "known before are done."
+            f"{reached.capitalize()}: no URL found after that was accepted, and all found before "
+            f"are done."
         )
     closed = (
         run.urls.filter(state=UrlState.EXCLUDED, status__in=CLOSED)
@@ -84,11 +84,11 @@ def ending_of(run: Run) -> str:
             "whose limit was reached."
         )
     if Rule.DOMAIN_BUDGET in kept_out:
-        return "Every URL that was let in is done; the limit of hosts on a domain kept others out."
+        return "Every accepted URL is done; others were excluded by the limit of hosts per domain."
     if Rule.CRAWL_HOSTS in kept_out:
-        return "Every URL that was let in is done; the limit of hosts kept others out."
+        return "Every accepted URL is done; others were excluded by the limit of hosts."
     if Rule.HOST_BUDGET in kept_out:
-        return "Every URL that was let in is done; a soft limit on each host kept others out."
+        return "Every accepted URL is done; others were excluded by a soft limit per host."
     held = (
         RunTotal.objects.filter(run=run, quarantined__gt=0)
         .values_list("quarantined", flat=True)

@@ -45,7 +45,7 @@ class Identity(models.Model):
                 rf"\A{CONTACT.pattern}\Z", "Give a page (https://…) or a mailbox (mailto:…)."
             )
         ],
-        help_text="where site owners reach you: a page about the crawl, or mailto:you@example.org",
+        help_text="contact for site owners: a page about the crawl, or mailto:you@example.org",
     )
     purpose = models.TextField(
         blank=True,

@@ -1,4 +1,4 @@
-"""What was deleted and can be restored for a while. Deleted crawls and runs keep their own rows.
+"""List deleted items that can be restored for a while. Deleted crawls and runs keep their own rows.
 
 Written by `crawling.crawls` only.
 """
@@ -36,7 +36,7 @@ class DeletedItem(models.Model):
         models.CASCADE,
         null=True,
         related_name="+",
-        help_text="the only one who may see it; empty: everybody",
+        help_text="the only user who may see it; empty: all users",
     )
     deleted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"

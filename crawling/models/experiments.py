@@ -42,7 +42,7 @@ class Experiment(models.Model):
     state = models.CharField(max_length=20, choices=ExperimentState, default=ExperimentState.QUEUED)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True, help_text="the last sign of life of whoever runs it")
+    seen_at = models.DateTimeField(null=True, help_text="last heartbeat of its process")
     finished_at = models.DateTimeField(null=True)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -95,7 +95,7 @@ class ExperimentRequest(models.Model):
     )
     outcome = models.CharField(max_length=20, choices=ExperimentOutcome)
     deadlocked = models.BooleanField(
-        help_text="when the bound was passed, nobody who could finish could have helped it"
+        help_text="when the bound passed, no process that could finish held what it needed"
     )
     pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")
     detail = models.TextField(

@@ -24,7 +24,7 @@ class Host(models.Model):
         blank=True,
         db_default="",
         db_collation="C",
-        help_text="what DNS is asked for; empty: nobody need be asked",
+        help_text="name for DNS; empty: no look-up is needed",
     )
     due_at = models.DateTimeField(db_default=TransactionNow())
     delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
@@ -212,7 +212,9 @@ class Url(models.Model):
     losses = models.SmallIntegerField(
         db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect"
     )
-    due_at = models.DateTimeField(null=True, help_text="not before, after a failure that may pass")
+    due_at = models.DateTimeField(
+        null=True, help_text="earliest time of the retry after a temporary failure"
+    )
     status = models.SmallIntegerField(
         null=True, help_text="of the last try: HTTP's, or a negative FetchStatus"
     )

@@ -45,15 +45,15 @@ class Page(models.Model):
     canonical = models.TextField(
         blank=True,
         db_default="",
-        help_text="the address by which the page itself wants to be known",
+        help_text="canonical URL that the page states",
     )
     author = models.TextField(blank=True, db_default="")
     description = models.TextField(blank=True, db_default="")
     abstract = models.TextField(blank=True, db_default="", help_text="how its text begins")
     language = models.TextField(blank=True, db_default="")
-    links = models.IntegerField(db_default=0, help_text="addresses it leads to, in scope or not")
+    links = models.IntegerField(db_default=0, help_text="its links, in scope or not")
     needs_browser = models.BooleanField(
-        db_default=False, help_text="scripts make its content, and they are not run"
+        db_default=False, help_text="its content needs scripts, which are not run"
     )
     unread = models.CharField(
         max_length=10,
@@ -67,7 +67,7 @@ class Page(models.Model):
         null=True, help_text="until when the server lets it count as fresh"
     )
     etag = models.TextField(
-        blank=True, db_default="", help_text="the server's mark of this version"
+        blank=True, db_default="", help_text="the server's identifier of this version"
     )
     unchanged_since = models.BigIntegerField(
         null=True, help_text="id of an earlier run's URL whose page is still as it was"
@@ -79,7 +79,7 @@ class Page(models.Model):
         ArchiveFile, models.PROTECT, null=True, related_name="pages", db_index=False
     )
     archive_offset = models.BigIntegerField(
-        null=True, help_text="where its response or revisit record begins in that file"
+        null=True, help_text="offset of its response or revisit record in that file"
     )
     archive_length = models.BigIntegerField(
         null=True, help_text="bytes of that record in the file, compressed"

@@ -22,9 +22,7 @@ class Schedule(models.Model):
     crawl = models.OneToOneField(CrawlJob, models.CASCADE, related_name="schedule")
     timing = models.JSONField(help_text="as crawling.orders.schedules.ScheduleTiming has it")
     anchor_at = models.DateTimeField(help_text="intervals are counted from here")
-    next_at = models.DateTimeField(
-        null=True, help_text="when it falls due; empty: it is switched off"
-    )
+    next_at = models.DateTimeField(null=True, help_text="when it is due; empty: disabled")
 
     pace_minutes = models.PositiveIntegerField(
         null=True, help_text="the interval now, of one that follows the changes of pages"
@@ -94,7 +92,7 @@ class SavedView(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views", db_index=False
     )
     name = models.CharField(max_length=40)
-    query = models.CharField(max_length=1000, help_text="as it stands in the list's address")
+    query = models.CharField(max_length=1000, help_text="query string of the list")
     is_shared = models.BooleanField(default=False, help_text="whether all users see it")
 
     class Meta:

@@ -38,13 +38,13 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
     (
         "Soft limits, and limits on each host",
         BudgetPart,
-        "At a soft limit no new URL is let in, and what is known is finished. At a hard one "
-        "nothing more is\nfetched.",
+        "At a soft limit no new URL is accepted, and known URLs are still fetched. At a hard "
+        "limit fetching\nends.",
     ),
     (
         "Thresholds and alerts",
         ThresholdsPart,
-        "Past a threshold the run pauses or stops by itself, and says why.",
+        "At a threshold the run pauses or stops by itself, and says why.",
     ),
     (
         "Order of visits",
@@ -63,7 +63,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
         "stored\nencrypted and never shown again.",
     ),
     ("Reading and archive", ReadingPart, "All links are followed, unless a field says otherwise."),
-    ("Reuse", ReusePart, "Some pages need not be asked for again."),
+    ("Reuse", ReusePart, "Some pages need not be fetched again."),
 )
 
 

@@ -104,25 +104,25 @@ class CrawlOrder(
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     name: Annotated[
-        Name, Question(meaning="its name; without it: the first seed's host", option="--name")
+        Name, Question(meaning="name of the crawl; default: the first seed's host", option="--name")
     ]
     seeds: Annotated[
         list[str],
         Field(min_length=1, max_length=MAX_SEEDS),
-        Question(meaning="the URLs that the crawl begins with"),
+        Question(meaning="URLs at which the crawl begins"),
     ]
     scope: Annotated[
         Reach,
         _words(Reach),
         Question(
             label="Scope",
-            help="Where one of the addresses redirects to counts as one of them.",
-            meaning="which links to follow: those to the seeds' host, path or domain, or anywhere",
+            help="The target of a redirect of a start URL counts as a start URL.",
+            meaning="links to follow: those to the seeds' host, path or domain, or anywhere",
             choices=(
-                (Reach.HOST, "the hosts of these addresses"),
-                (Reach.PATH, "the directories of these addresses, and what lies below them"),
-                (Reach.DOMAIN, "all hosts of these addresses' domains"),
-                (Reach.ANYWHERE, "anywhere, within limits on hosts and on pages of each"),
+                (Reach.HOST, "the hosts of the start URLs"),
+                (Reach.PATH, "the directories of the start URLs, with all below"),
+                (Reach.DOMAIN, "all hosts of the start URLs' domains"),
+                (Reach.ANYWHERE, "anywhere, within limits of hosts and of pages per host"),
             ),
             option="--scope",
         ),
@@ -143,8 +143,8 @@ class CrawlOrder(
         Count | None,
         Question(
             label="Pages",
-            help="Fetched, redirects included.",
-            meaning="stop after so many pages",
+            help="Including redirects.",
+            meaning="maximum number of pages",
             option="--max-pages",
         ),
     ] = None
@@ -152,8 +152,8 @@ class CrawlOrder(
         Depth | None,
         Question(
             label="Depth",
-            help="Links away from the start; 0 fetches the start only.",
-            meaning="follow links so many steps from the seeds",
+            help="Links from the start; 0 fetches the start URLs only.",
+            meaning="maximum number of links from a seed",
             option="--max-depth",
         ),
     ] = None
@@ -161,8 +161,8 @@ class CrawlOrder(
         Bytes | None,
         Question(
             label="Megabytes",
-            help="Of documents, together.",
-            meaning="stop after so many bytes of documents",
+            help="All documents together.",
+            meaning="maximum bytes of all documents",
             unit=MEGABYTES,
             option="--max-bytes",
         ),
@@ -171,8 +171,8 @@ class CrawlOrder(
         Count | None,
         Question(
             label="Minutes",
-            help="From the first fetch on.",
-            meaning="stop so many seconds after the first fetch",
+            help="From the first fetch.",
+            meaning="maximum seconds from the first fetch",
             unit=MINUTES,
             option="--max-seconds",
         ),
@@ -182,9 +182,9 @@ class CrawlOrder(
         Field(ge=0, le=3600, allow_inf_nan=False),
         NUMBER,
         Question(
-            label="Seconds between fetches from a host",
-            help="A site whose robots.txt asks for more gets more.",
-            meaning="seconds between two fetches from a host",
+            label="Delay per host, in seconds",
+            help="Longer if the robots.txt of the site requires it.",
+            meaning="delay between two fetches from a host, in seconds",
             option="--delay",
         ),
     ] = 1.0
@@ -194,10 +194,10 @@ class CrawlOrder(
         NUMBER,
         Question(
             label="Parallel workers",
-            help="They share the hosts out among them. Empty or 0: one, and all that have nothing "
-            "else to do while the crawl has many hosts.",
-            meaning="crawl processes that share the hosts, each at its own worker; 0: one, and "
-            "one more for each idle worker while there are four hosts for each",
+            help="They divide the hosts among themselves. Empty or 0: one, and each idle "
+            "worker while the crawl has four hosts for each.",
+            meaning="processes that divide the hosts, each with its own worker; 0: one, and "
+            "one more per idle worker while there are four hosts for each",
             option="--processes",
         ),
     ] = 0
@@ -206,10 +206,10 @@ class CrawlOrder(
         Field(ge=1, le=MAX_BATCH_SIZE),
         NUMBER,
         Question(
-            label="URLs a host hands out at a time",
-            help="More is faster; fewer keep closer to the order of visits.",
-            meaning="URLs a host hands out at a time; more is faster, fewer keep closer to the "
-            "order of visits, which exact_order keeps exactly",
+            label="Batch size per host, in URLs",
+            help="Larger batches are faster; smaller ones follow the order of visits more closely.",
+            meaning="URLs of a host in one batch; larger is faster, smaller follows the order "
+            "of visits more closely, and exact_order follows it exactly",
             option="--batch-size",
         ),
     ] = 100
@@ -219,10 +219,10 @@ class CrawlOrder(
         NUMBER,
         Question(
             label="Priority for resources",
-            help="-10 to 10: each step lets its starts go a minute ahead of others; 10 is "
-            "urgent, and may use what is reserved.",
-            meaning="in the line for resources, -10 to 10: each step is a minute's lead, and "
-            "10 is urgent and may use what is reserved",
+            help="-10 to 10: each step puts its starts a minute ahead of others; 10 is "
+            "urgent and may use the reserved units.",
+            meaning="priority for resources, -10 to 10: each step puts starts a minute ahead; "
+            "10 is urgent and may use the reserved units",
             option="--priority",
         ),
     ] = 0
@@ -231,8 +231,8 @@ class CrawlOrder(
         Field(max_length=100, pattern=ONE_LINE),
         Question(
             label="Pool",
-            help="Whose resources it uses.",
-            meaning="the pool whose resources it uses, by name; without it: the default pool",
+            help="The pool whose resources the crawl uses.",
+            meaning="name of the pool whose resources the crawl uses; default: the default pool",
             option="--pool",
         ),
     ] = ""
@@ -241,16 +241,15 @@ class CrawlOrder(
         Field(max_length=80, pattern=ONE_LINE),
         Question(
             label="Team",
-            help="The team's limit and reserve of the pool apply from its next run on.",
-            meaning="the team that it belongs to, by name: its limit and reserve of the pool apply",
+            help="The team's limit and reserve of the pool apply from the next run.",
+            meaning="name of the crawl's team: its limit and reserve of the pool apply",
             option="--team",
         ),
     ] = ""
     claim: Annotated[
         dict[str, Units],
         Question(
-            meaning="the most it may hold of a resource class; classes that are not named take "
-            "the pool's usual share",
+            meaning="resource limits (Max) by class; other classes have the pool's usual share",
             option="--claim",
             metavar="CLASS=UNITS",
         ),
@@ -303,7 +302,7 @@ COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "orde
 
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {
-    "missing": "is needed",
+    "missing": "is required",
     "extra_forbidden": "is not a field of a crawl order; these are: "
     + ", ".join(CrawlOrder.model_fields),
     "greater_than": "must be more than {gt}",

@@ -14,25 +14,27 @@ from crawling.orders.order import sentence_for
 
 
 class Retention(BaseModel):
-    """Checked rules. A run goes as soon as one of them says so; without any, all stay."""
+    """Retention rules. A run is deleted as soon as one of them applies; without rules, all runs
+    are kept."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     keep_runs: (
-        Annotated[
-            int, Field(ge=1, le=100_000, description="only the last so many runs are kept"), NUMBER
-        ]
+        Annotated[int, Field(ge=1, le=100_000, description="number of latest runs to keep"), NUMBER]
         | None
     ) = None
     keep_days: (
         Annotated[
-            int, Field(ge=1, le=36_500, description="a run goes so many days after its end"), NUMBER
+            int,
+            Field(ge=1, le=36_500, description="days after its end until a run is deleted"),
+            NUMBER,
         ]
         | None
     ) = None
     max_bytes: (
         Annotated[
-            Bytes, Field(description="the oldest runs go once the archive files of all take more")
+            Bytes,
+            Field(description="bytes of archive files beyond which the oldest runs are deleted"),
         ]
         | None
     ) = None

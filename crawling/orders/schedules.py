@@ -35,7 +35,7 @@ class CatchUp(StrEnum):
 
 
 class ScheduleTiming(BaseModel):
-    """A checked schedule. Exactly one of `cron` and `every_minutes` says when."""
+    """A schedule, with exactly one of `cron` and `every_minutes`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -43,7 +43,8 @@ class ScheduleTiming(BaseModel):
         str, Field(max_length=100, description="minute, hour, day, month, weekday: `30 2 * * 1-5`")
     ] = ""
     every_minutes: (
-        Annotated[int, Field(ge=5, le=525_600, description="instead: an interval"), NUMBER] | None
+        Annotated[int, Field(ge=5, le=525_600, description="interval instead of `cron`"), NUMBER]
+        | None
     ) = None
     fastest_minutes: (
         Annotated[
@@ -51,22 +52,20 @@ class ScheduleTiming(BaseModel):
             Field(
                 ge=5,
                 le=525_600,
-                description="with an interval: while pages change, the interval is halved after "
-                "each run, down to this; while none changes, it is doubled up to `every_minutes`",
+                description="shortest interval: while pages change, the interval is halved after "
+                "each run, down to this; while none change, it is doubled up to `every_minutes`",
             ),
             NUMBER,
         ]
         | None
     ) = None
     time_zone: Annotated[
-        str, Field(max_length=64, description="whose clock the cron line means: `Europe/Berlin`")
+        str, Field(max_length=64, description="time zone of `cron`, such as `Europe/Berlin`")
     ] = "UTC"
     catch_up: Annotated[
         CatchUp, Field(description="starts that were missed are made up for once, or skipped")
     ] = CatchUp.ONCE
-    is_on: Annotated[bool, Field(description="false: nothing starts until it is switched on")] = (
-        True
-    )
+    is_on: Annotated[bool, Field(description="false: no starts until it is enabled")] = True
 
     @field_validator("time_zone")
     @classmethod

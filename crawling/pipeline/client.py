@@ -28,7 +28,7 @@ from crawling.web.statuses import FetchStatus, succeeded
 from crawling.web.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve
 
-NOT_ASKED = "The server says that the document has not changed (304), which nobody asked."
+NOT_ASKED = "The server answered 304 (not modified) to an unconditional request."
 #: the allowance of an answer beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
 

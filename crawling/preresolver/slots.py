@@ -123,7 +123,7 @@ class LookupSlots:
         latest = Process.objects.filter(run_ref=self._reference, pool=pool).order_by("-pk").first()
         process = register_process(
             pool=pool.pk,
-            label=f"Names ahead ({self._machine})",
+            label=f"DNS resolver ({self._machine})",
             run_ref=self._reference,
             maximum=claim,
             after_epoch=latest.epoch if latest and latest.state == ProcessState.FINISHED else 0,

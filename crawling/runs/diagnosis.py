@@ -92,7 +92,7 @@ class Stall:
 
     @property
     def is_trouble(self) -> bool:
-        """Whether it will not pass by itself."""
+        """Whether it needs an operator."""
         return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_SCHEDULER)
 
 
@@ -126,8 +126,7 @@ def _ending(facts: RunFacts) -> Stall:
 
 
 KILL = (
-    "End the worker's process; the fetches in hand are tried again. Send the evidence to whoever "
-    "looks after the crawler."
+    "End the worker's process; its fetches are tried again. Send the diagnostics to the developers."
 )
 START_WORKER = (
     "Start a worker: `make run` starts as many as WORKERS says; on a machine of your own, the "
@@ -179,7 +178,7 @@ def _granted(facts: RunFacts, seconds: float) -> Stall:
         return Stall(
             StallCause.STUCK,
             f"Granted {_time(seconds)} ago, and no worker has taken its shift up.",
-            "See whether the workers are busy or hang.",
+            "Check whether the workers are busy or hang.",
         )
     return Stall(StallCause.STARTING, GRANTED)
 
@@ -210,43 +209,39 @@ def _at_host(facts: RunFacts, host: NextHost) -> Stall:
 
 
 def _held(host: NextHost) -> Stall:
-    again = (
-        f" It is asked for again in {_time(host.seconds)}."
-        if host.seconds > NO_REST_SECONDS
-        else ""
-    )
+    again = f" Next look-up in {_time(host.seconds)}." if host.seconds > NO_REST_SECONDS else ""
     return Stall(
         StallCause.NAME,
-        f"{host.name} waits for its name: no name server has answered yet.{again}",
-        "See on the page DNS whether name servers answer; *Why is it waiting?* there knows more "
-        "of the name.",
+        f"{host.name} waits for DNS: no name server has answered yet.{again}",
+        "The page DNS shows whether name servers answer; its tab Why is it waiting? explains "
+        "the name.",
     )
 
 
 def _resting(host: NextHost) -> Stall:
     if host.outage:
         remedy = (
-            "See whether the host can be reached. *Retry failed* asks for its URLs again once "
-            "they have failed."
+            "Check whether the host can be reached. After they have failed, Retry fetches its URLs "
+            "again."
         )
         return Stall(
             StallCause.HOST_DOWN,
-            f"{host.name} lets nothing be fetched. {host.outage}",
+            f"{host.name} answers no request. {host.outage}",
             remedy,
             host.seconds,
         )
     if host.status in THROTTLES:
         return Stall(
             StallCause.THROTTLED,
-            f"{host.name} answered {host.status}: too much for it. It is asked again in "
+            f"{host.name} answered {host.status}: too many requests. Next attempt in "
             f"{_time(host.seconds)}.",
-            "A longer delay between fetches would be kinder to it.",
+            "A longer delay between fetches avoids this.",
             host.seconds,
         )
     if host.status is not None and (may_pass(host.status) or host.status in OUTAGES):
         return Stall(
             StallCause.RETRYING,
-            f"{host.name}: {explain(host.status)} It is tried again in {_time(host.seconds)}.",
+            f"{host.name}: {explain(host.status)} Next attempt in {_time(host.seconds)}.",
             seconds=host.seconds,
         )
     return Stall(

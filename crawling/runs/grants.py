@@ -241,7 +241,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
         try:
             kept = keep_resources(process=bank_process, epoch=epoch, keep_seconds=run.keep_seconds)
         except AllocationError as error:
-            write(run.pk, f"Not reserved, but given back: {error}", level=Level.WARNING)
+            write(run.pk, f"Not reserved, but released: {error}", level=Level.WARNING)
         else:
             pool = Process.objects.values_list("pool", flat=True).get(pk=bank_process)
             write(
@@ -272,14 +272,14 @@ def paused_sentence(run: Run) -> str:
     if Process.objects.filter(run_process__run=run, holding=True).exists():
         return (
             f"{PAUSED_BY_SOMEBODY}what it holds is "
-            f"{'being given back' if run.keep_seconds is None else 'about to be reserved'}."
+            f"{'being released' if run.keep_seconds is None else 'about to be reserved'}."
         )
     if run.keep_seconds is not None:
         return (
             f"{PAUSED_BY_SOMEBODY}nothing is reserved: it held nothing, its shift was lost, or "
             "keeping was not safe (see its log)."
         )
-    return f"{PAUSED_BY_SOMEBODY}everything it held is given back."
+    return f"{PAUSED_BY_SOMEBODY}all its units are released."
 
 
 def cancel_waiting(run: Run) -> None:

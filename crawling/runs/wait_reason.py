@@ -183,9 +183,7 @@ def _at_host(state: str, host: NextHostQueue) -> WaitReason:
             "and they take turns.",
         )
     if host.is_held:
-        return WaitReason(
-            state, f"{host.name} waits for its name: no name server has answered yet."
-        )
+        return WaitReason(state, f"{host.name} waits for DNS: no name server has answered yet.")
     if host.seconds > 1 and host.outage:
         return WaitReason(state, f"Waiting for {host.name}. {host.outage.sentence}")
     if host.seconds > 1:

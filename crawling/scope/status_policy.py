@@ -145,8 +145,7 @@ def as_markdown() -> str:
         "SEEDS B, a",
         "chapter on crawlers; a **bold** rule differs from the book's. Any other 2xx is read, "
         "any other 4xx",
-        "dropped, any other 5xx asked for again. A URL that fails on its last try stays failed "
-        "until it is",
+        "dropped, any other 5xx retried. A URL that fails on its last try stays failed until it is",
         "retried by hand.",
         "",
         "| status | means | the book | crawlsite | why another |",

@@ -96,8 +96,8 @@ SENTENCES = {
     FetchStatus.BLOCKLISTED: "The blocklist of all crawls holds this address.",
     FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the "
     "answer's head was read.",
-    FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not "
-    "read to its end.",
+    FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter allows; it was not "
+    "read completely.",
     FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
     FetchStatus.DOMAIN_BUDGET: "The crawl's limit of pages on each domain was reached before this "
     "page's turn.",
@@ -152,7 +152,7 @@ OF_THE_HOST = frozenset(
 
 
 def may_pass(status: int) -> bool:
-    """Whether a moment later the answer may be another: to be asked for again."""
+    """Whether a moment later the answer may be another: to be fetched again."""
     if 500 <= status < 600:
         return status not in NEVER_WILL
     return status in TRANSIENT or status == HTTPStatus.ACCEPTED

@@ -40,7 +40,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     worker = (job.worker_name if job else None) or socket.gethostname()
     with present(process_id, epoch, worker):
         if not take_lease(process=process_id, epoch=epoch, worker=worker):
-            return "somebody else has this shift, or its time was over"
+            return "another worker has this shift, or its time was over"
         return _run(process_id, epoch, worker)
 
 

@@ -1,4 +1,4 @@
-"""Users and their roles: the only writer of them beside the admin site and `set_up`.
+"""List users with their roles: the only writer of them beside the admin site and `set_up`.
 
 Only a superuser changes a superuser, and no user removes their own role or account: an installation
 always keeps a user who can give roles.
@@ -151,7 +151,7 @@ def set_active(user: User, *, is_active: bool, by: User) -> None:
 
 
 def reset_password(user: User, *, by: User) -> str:
-    """Give a user a random password and return it; sessions with the old one end.
+    """Reset the password of a user and return it; sessions with the old one end.
 
     Raises BadAccount for one's own account, PermissionDenied for a superuser's.
     """
@@ -168,7 +168,9 @@ def _changeable(user: User, by: User) -> User:
     """The row, locked, if `by` may change it."""
     row = User.objects.select_for_update().get(pk=user.pk)
     if row.pk == by.pk:
-        raise BadAccount({"user": "Nobody changes their own account here; ask another one."})
+        raise BadAccount(
+            {"user": "You cannot change your own account here; ask another administrator."}
+        )
     if row.is_superuser and not by.is_superuser:
         raise PermissionDenied
     return row

@@ -48,7 +48,7 @@ RULE = {
 class AccessRuleOut(Schema):
     kind: str
     id: int
-    rule: str = Field(description="as the page shows it")
+    rule: str = Field(description="as shown on the page")
     note: str
 
 
@@ -106,7 +106,11 @@ class ActivityPage(Schema):
     next: int | None
 
 
-@access.get("", response=AccessList, summary="Where crawls may go beyond public addresses")
+@access.get(
+    "",
+    response=AccessList,
+    summary="List access rules: networks, directories and proxies that crawls may use",
+)
 @may_see_access
 def list_access_rules(request: AuthenticatedRequest) -> dict[str, Any]:
     return {
@@ -143,7 +147,7 @@ def create_access_rule(
     return Status(201, _rule(kind, row))
 
 
-@access.delete("/{kind}/{rule_id}", response={204: None}, summary="Allow it no longer")
+@access.delete("/{kind}/{rule_id}", response={204: None}, summary="Delete an access rule")
 @may_see_access
 def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -> Status:
     model = _model(kind)
@@ -152,7 +156,7 @@ def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -
     return Status(204, None)
 
 
-@users.get("", response=UserList, summary="Users and their roles")
+@users.get("", response=UserList, summary="List users with their roles")
 @may_see_users
 def list_users(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": [_user(user) for user in accounts()]}
@@ -169,7 +173,7 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
 
 
 @users.patch(
-    "/{user_id}", response=UserOut, summary="Change a user's role, lock or unlock the user"
+    "/{user_id}", response=UserOut, summary="Change the role of a user, or lock or unlock the user"
 )
 @may_see_users
 def update_user(
@@ -187,7 +191,7 @@ def update_user(
 
 
 @users.post(
-    "/{user_id}/password", response=UserWithPassword, summary="Give a user a random password"
+    "/{user_id}/password", response=UserWithPassword, summary="Reset the password of a user"
 )
 @may_see_users
 def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
@@ -199,7 +203,7 @@ def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str,
     return {**_user(user), "password": password}
 
 
-@activity.get("", response=ActivityPage, summary="Who did what, the latest first")
+@activity.get("", response=ActivityPage, summary="List activities of users, latest first")
 @may_see_activity
 def list_activities(
     request: AuthenticatedRequest,

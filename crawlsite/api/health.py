@@ -25,20 +25,21 @@ class ServerOut(Schema):
     name: str
     version: str
     is_embedded: bool
-    place: str = Field(description="where its data lie, if it is embedded")
+    place: str = Field(description="data directory, if it is embedded")
     began: datetime
     bytes: int
     connections: int
     most_connections: int | None
     clock_ahead: float = Field(
-        description="seconds by which its clock is ahead of the web server's; 0 if they may agree"
+        description="seconds that its clock is ahead of the web server's; 0 if within the error "
+        "of measurement"
     )
 
 
 class QueueOut(Schema):
     name: str
     length: int
-    oldest: datetime | None = Field(description="since when its first job waits")
+    oldest: datetime | None = Field(description="when its first job was queued")
     failed: int
 
 
@@ -55,7 +56,7 @@ class WorkerOut(Schema):
     pid: int | None
     state: str
     task: TaskOut | None
-    beat: datetime | None = Field(description="its last sign of life")
+    beat: datetime | None = Field(description="time of its last heartbeat")
     began: datetime | None
     done: int
     failed: int
@@ -82,10 +83,14 @@ class HealthOut(Schema):
     extensions: list[ExtensionOut] = Field(
         description="protocols, content types and orders of visits that installed packages add"
     )
-    trouble: str = Field(description="why queues and workers are missing; empty if they are not")
+    trouble: str = Field(description="why queues and workers are not listed; empty if they are")
 
 
-@health.get("", response=HealthOut, summary="Servers, queues, workers, disk, clock and versions")
+@health.get(
+    "",
+    response=HealthOut,
+    summary="Get the state of servers, queues, workers, disk and clocks, and versions",
+)
 @may_view
 def get_health(request: AuthenticatedRequest) -> SystemReport:
     return report()

@@ -32,9 +32,9 @@ ALWAYS = {
 }
 WITH_INPUT = {422: "A parameter or field is wrong"}
 WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
-WITH_PATH = {404: "There is no such thing"}
+WITH_PATH = {404: "Not found"}
 WRITING = {
-    409: "It cannot be done in the present state",
+    409: "Not possible in the present state",
     503: "The pool is busy; try again shortly",
 }
 RETRY_AFTER = {

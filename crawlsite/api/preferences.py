@@ -41,10 +41,10 @@ class Preferences(Schema):
         },
     )
     refresh_seconds: Annotated[Literal[*REFRESHES], NUMBER] = Field(  # type: ignore[valid-type]
-        description="between two refreshes of a live page; 0: none"
+        description="seconds between two refreshes of a live page; 0: none"
     )
     theme: Literal[*THEMES] = Field(  # type: ignore[valid-type]
-        "auto", description="auto: as the browser has it"
+        "auto", description="auto: as set in the browser"
     )
     density: Literal[*DENSITIES] = Field(  # type: ignore[valid-type]
         "comfortable", description="of tables"
@@ -61,14 +61,14 @@ class Preferences(Schema):
     hides_first_steps: bool = Field(False, description="on the overview")
 
 
-@preferences.get("", response=Preferences, summary="How you like the pages to behave")
+@preferences.get("", response=Preferences, summary="Get your preferences")
 @may_view
 def get_preferences(request: AuthenticatedRequest) -> dict[str, Any]:
     kept = preference_of(request.user)
     return {name: getattr(kept, name) for name in Preferences.model_fields}
 
 
-@preferences.put("", response=Preferences, summary="Choose it; it holds in every browser")
+@preferences.put("", response=Preferences, summary="Set your preferences, for every browser")
 @may_view
 def set_preferences(
     request: AuthenticatedRequest, wanted: Annotated[Preferences, Body()]

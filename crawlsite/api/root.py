@@ -51,34 +51,34 @@ from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
 
-DESCRIPTION = """Everything that the dashboard does, for programs.
+DESCRIPTION = """The operations of the dashboard, for programs.
 
 Log in by a token (`manage.py api_token USER --name NAME`, then `Authorization: Bearer TOKEN`) or
-by the dashboard's session with its CSRF token. Lists come in pages: while `next` is not null, ask
-again with `cursor` set to it. Rows that are added meanwhile neither repeat nor hide others. A token
-may ask so many times in each minute of the clock (API_REQUESTS_A_MINUTE); then the answer is 429,
-with the seconds to wait in `Retry-After`. Errors carry a sentence in `detail`, and one for each
-wrong field in `errors`.
+by the dashboard's session with its CSRF token. Lists come in pages: while `next` is not null, send
+`cursor` with its value. Rows added meanwhile neither repeat nor hide others. The requests of a
+token are limited per minute (API_REQUESTS_A_MINUTE); beyond that the answer is 429, with the
+seconds to wait in `Retry-After`. Errors have a sentence in `detail`, and one for each wrong field
+in `errors`.
 
-Nouns name things and verbs what is done to them: `GET /crawls` is `list_crawls`, `PUT` sets a whole
-thing and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
+Nouns name resources, verbs name actions: `GET /crawls` is `list_crawls`, `PUT` replaces a resource
+and may be repeated, `POST /crawls/{crawl_id}/pause` is `pause_crawl`. A filter has the same
 name everywhere (`run`, `q`, `since`, `until`, `state`, `status`); an unknown one is refused."""
 #: what each group of endpoints is about, in the order of the page
 GROUPS = {
-    "overview": "What runs, what waits, what needs attention.",
+    "overview": "Running and waiting crawls, and what needs attention.",
     "crawls": "Crawls and their orders, runs, templates, schedules and saved views.",
     "control": "Start, pause, stop, retry; the frontier, seeds, tags and many crawls at once.",
     "results": "What runs have found: pages, files, failures, changes, duplicates, the log.",
     "scope": "Rules of a crawl, edits of its order, robots.txt exceptions, the blocklist.",
     "checkpoints": "Saved states of runs.",
-    "hosts": "Hosts that any crawl has met.",
+    "hosts": "Hosts of all crawls.",
     "resources": "Pools of the Banker's algorithm: limits, ledger, proofs, waits, what-if.",
     "DNS cache": "Names and their addresses, failing names, evictions.",
-    "experiments": "Policies compared under the same load.",
+    "experiments": "Policies of allocation, compared under the same load.",
     "alerts": "Webhooks and e-mails, and their deliveries.",
-    "identity": "Who crawls here, and your preferences.",
+    "identity": "The identity of the crawler, and your preferences.",
     "tokens": "Your API tokens.",
-    "administration": "Users, access rules, who did what.",
+    "administration": "Users, access rules and the activity log.",
     "maintenance": "The disk.",
     "health": "Servers, queues, workers and versions.",
 }

@@ -52,7 +52,7 @@ class TokenMade(TokenOut):
     token: str = Field(description="shown this once")
 
 
-@tokens.get("", response=TokenList, summary="Your tokens, or those of all users")
+@tokens.get("", response=TokenList, summary="List your tokens, or those of all users")
 @may_view
 def list_tokens(
     request: AuthenticatedRequest,
@@ -68,7 +68,7 @@ def list_tokens(
     return {"items": [_token(row) for row in rows]}
 
 
-@tokens.post("", response={201: TokenMade}, summary="Make a token that may do what you may")
+@tokens.post("", response={201: TokenMade}, summary="Create a token with your permissions")
 @may_view
 def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body()]) -> Status:
     try:
@@ -84,7 +84,7 @@ def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body(
 def delete_token(
     request: AuthenticatedRequest, token_id: Annotated[int, Path(ge=1, le=LARGEST)]
 ) -> Status:
-    """It may be the one that asks. Administrators may revoke those of other users."""
+    """Also the token of this request. Administrators may revoke tokens of other users."""
     revoke_token(get_object_or_404(revocable_tokens(request.user), pk=token_id), by=request.user)
     return Status(204, None)
 

@@ -90,7 +90,7 @@ def disk() -> ComponentHealth:
 def _growth(told: Forecast | None, since: datetime | None) -> str:
     """How it fills up, or why there is no forecast yet."""
     if since is None:
-        return "The scheduler has not measured it yet, so nobody knows when it will be full."
+        return "The scheduler has not measured it yet, so there is no forecast."
     if told is None:
         return (
             f"Measured since {since:%Y-%m-%d %H:%M} UTC; it takes a day to say when it will be "

@@ -99,8 +99,8 @@ def report() -> SystemReport:
         )
     except RedisError as error:
         trouble = (
-            f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is "
-            "REDIS_URL right?"
+            f"Redis gives no answer ({type(error).__name__}), so workers cannot be listed. Check "
+            f"REDIS_URL."
         )
         return SystemReport(datetime.now(UTC), told, servers, [], [], versions, added, trouble)
 

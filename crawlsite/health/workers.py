@@ -54,7 +54,7 @@ class QueueRow:
 
     name: str
     length: int
-    #: since when its first job waits
+    #: when its first job was queued
     oldest: datetime | None
     #: jobs that raised, kept to be looked at
     failed: int

@@ -65,10 +65,10 @@ def test_every_page_shows_it_with_who_why_and_what_would_clear_it(log_in, flagge
     assert box.find("a")["href"] == flagged.get_absolute_url()
     assert " ".join(box.get_text().split()) == (
         "Not safe: in the pool pool unsafe limits are in force; P0 and P2 could wait for each "
-        "other for ever. "
+        "other forever. "
         "Put through by ada: A drive broke. "
         "It is safe again with a raised by 1 to 12, or with the claim of P0 lowered to 9 a, or "
-        "once enough is given back."
+        "once enough is released."
     )
 
 

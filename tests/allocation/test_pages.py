@@ -87,7 +87,7 @@ def test_matrix_shows_what_each_holds_of_its_most_and_may_still_need(viewer, ban
     row = table.find("a", string="beta").find_parent("tr")
     assert [text(cell) for cell in row.find_all("td", class_="number")] == [
         "2 of 8 need 6",
-        "1 of 1 need 0",
+        "1 of 1",
     ]
     assert text(row.find(class_="state")) == "waiting"
 
@@ -106,16 +106,13 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
 
     card = text(page.find("ol", class_="waits").find("li"))
     assert "beta waiting, unsafe number 1 in line · growth request · asked" in card
-    assert "wants 2 a" in card
+    assert "requests 2 a" in card
     assert "After this grant not sure to finish: alpha , stuck on a; beta , stuck on a." in card
-    assert "No estimate: nobody who holds it has finished a shift yet." in card
-    assert (
-        "Never passed by others; after 10 only those that hold something may pass the first in "
-        "line." in card
-    )
-    assert "after this grant beta could still ask for 4 a with only 2 sure to come free" in card
+    assert "No estimate: no holder has finished a shift yet." in card
+    assert "Overtaken 0 of at most 10 times." in card
+    assert "after this grant beta could still request 4 a with only 2 sure to be released" in card
     assert "alpha 4 a · taken" in card
-    assert "It ends when a comes back from alpha." in card
+    assert "Ends with the release of a by alpha." in card
     assert page.find("ol", class_="waits").find("time")["title"].endswith("UTC")
     assert "The state is safe" in text(page.find(role="status"))
 
@@ -140,7 +137,7 @@ def test_big_numbers_are_grouped_and_named_with_their_unit(viewer):
         "Needs 61,440 KiB/s of bandwidth, 40,960 are free: 20,480 short. library 61,440 KiB/s "
         "of bandwidth · taken" in card
     )
-    assert "It ends when 20,480 KiB/s of bandwidth come back from library." in card
+    assert "Ends with the release of 20,480 KiB/s of bandwidth by library." in card
 
 
 def test_reservations_stand_by_themselves(viewer, make_pool, make_process):
@@ -151,7 +148,7 @@ def test_reservations_stand_by_themselves(viewer, make_pool, make_process):
 
     section = text(page_of(viewer, pool).find("section", attrs={"aria-labelledby": "reserved"}))
 
-    assert "kept keeps what it holds, until" in section
+    assert "kept keeps its units until" in section
     assert (
         "Served only once a reservation has ended, since it claims more than there is beside "
         "them: big." in section

@@ -64,7 +64,7 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
         ("b", "a", 2),
         ("b", "b", 1),
     ]
-    assert wait.what_ends_it == "It ends when 1 a and 1 b come back from a or b."
+    assert wait.what_ends_it == "Ends with the release of 1 a and 1 b by a or b."
     assert (wait.position, wait.deadline is None) == (2, False)
 
 
@@ -73,12 +73,12 @@ def test_view_explains_a_wait_for_safety(contended):
 
     assert wait.verdict is BankVerdict.WAIT_UNSAFE
     assert wait.reason == (
-        "Enough is free, but it would not be safe: after this grant b could still ask for 4 a "
-        "with only 2 sure to come free, "
-        "so a and this process could block each other for ever. Held by a (4 a since "
+        "Enough is free, but it would not be safe: after this grant b could still request 4 a "
+        "with only 2 sure to be released, "
+        "so a and this process could block each other forever. Held by a (4 a since "
         f"{wait.blockers[0].since:%H:%M} UTC)."
     )
-    assert wait.what_ends_it == "It ends when a comes back from a."
+    assert wait.what_ends_it == "Ends with the release of a by a."
 
 
 def test_view_names_who_is_stuck_in_an_unsafe_state(make_pool, make_process):

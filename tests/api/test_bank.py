@@ -85,7 +85,7 @@ def test_more_capacity_serves_those_who_wait_and_is_audited(
         ({"capacity": {"bandwidth": True}}, 422, "must be a whole number"),
         ({"capacity": {}}, 422, "capacity"),
         ({"available": {"bandwidth": 10}}, 422, "available"),
-        ({}, 422, "is needed"),
+        ({}, 422, "is required"),
     ],
 )
 def test_limits_that_cannot_be_are_refused_with_the_sentence(
@@ -127,7 +127,7 @@ def test_without_a_request_the_state_itself_is_judged(operator):
     assert (safe["verdict"], safe["safe_sequence"]) == (None, [1, 3, 4, 0, 2])
     assert safe["steps"][1] == {"process": 3, "work": [5, 3, 2]}
     assert (unsafe["is_safe"], unsafe["safe_sequence"]) == (False, None)
-    assert unsafe["reason"] == "Unsafe: P0, P1, P2, P3, P4 could block each other for ever."
+    assert unsafe["reason"] == "Unsafe: P0, P1, P2, P3, P4 could block each other forever."
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_a_wait_tells_all_there_is_to_know(operator, drives):
     assert all(blocker["since"] for blocker in unavailable["blockers"])
     assert unavailable["estimate"] == {
         "seconds": None,
-        "sentence": "No estimate: nobody who holds it has finished a shift yet.",
+        "sentence": "No estimate: no holder has finished a shift yet.",
     }
 
 
@@ -210,7 +210,7 @@ def test_estimate_rests_on_shifts_that_were_finished(operator, people):
     (wait,) = operator.get(f"pools/{pool.pk}")["waiting"]
 
     assert wait["estimate"]["seconds"] is not None
-    assert "shop gives back" in wait["estimate"]["sentence"]
+    assert "shop releases its units" in wait["estimate"]["sentence"]
     assert "usual 1 s shift" in wait["estimate"]["sentence"]
 
 

@@ -147,7 +147,7 @@ def test_one_wrong_byte_is_found_before_anything_is_loaded(finished, elsewhere, 
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
-    with pytest.raises(CommandError, match="is not as it was written"):
+    with pytest.raises(CommandError, match="is damaged"):
         call_command("restore", finished)
     assert not CrawlJob.objects.exists()
 

@@ -19,14 +19,14 @@ UNITS = "CLASS=UNITS"
 
 
 class Command(BaseCommand):
-    help = "List the pools of resources, make one, or set capacities and the shares of teams."
+    help = "List resource pools, create one, or set capacities and shares of teams."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
         listed = commands.add_parser("list", help="list the pools with their capacities")
         listed.add_argument("--json", action="store_true", help="print JSON for programs")
         for name, words in (
-            ("create", "make a pool with the classes of the default pool"),
+            ("create", "create a pool with the classes of the default pool"),
             ("set", "set the capacity of classes of a pool"),
         ):
             command = commands.add_parser(name, help=words)

@@ -42,7 +42,7 @@ ORDER = {
             **TEXT,
             "enum": [str(one) for one in MessageFormat],
             "default": "json",
-            "description": "of a webhook's body: the facts as JSON, or a message for a chat",
+            "description": "format of a webhook's body: facts as JSON, or a chat message",
         },
         "is_on": {"type": "boolean", "default": True},
     },
@@ -88,7 +88,7 @@ class ListenerList(Schema):
 class DeliveryOut(Schema):
     id: int
     event: str
-    body: str = Field(description="the facts, in JSON; a chat is sent a message made of them")
+    body: str = Field(description="the facts as JSON; chats get a message made of them")
     created_at: datetime
     attempts: int
     next_try_at: datetime | None
@@ -101,13 +101,15 @@ class DeliveryPage(Schema):
     next: int | None
 
 
-@alerts.get("", response=ListenerList, summary="Who is told what happens")
+@alerts.get("", response=ListenerList, summary="List alerts")
 @may_view
 def list_alerts(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(Listener.objects.all())}
 
 
-@alerts.post("", response={201: ListenerMade}, summary="Tell a server or a mailbox what happens")
+@alerts.post(
+    "", response={201: ListenerMade}, summary="Create an alert: a webhook, a chat message or e-mail"
+)
 @may_change
 def create_alert(request: AuthenticatedRequest, wish: Annotated[Wish, Body()]) -> Status:
     return Status(201, save_listener(wish, by=request.user))
@@ -119,7 +121,7 @@ def get_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Listener:
     return get_object_or_404(Listener, pk=alert_id)
 
 
-@alerts.put("/{alert_id}", response=ListenerOut, summary="Change a listener; its secret stays")
+@alerts.put("/{alert_id}", response=ListenerOut, summary="Replace an alert; its secret stays")
 @may_change
 def replace_alert(
     request: AuthenticatedRequest, alert_id: AlertId, wish: Annotated[Wish, Body()]
@@ -127,7 +129,7 @@ def replace_alert(
     return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=alert_id))
 
 
-@alerts.delete("/{alert_id}", response={204: None}, summary="Remove a listener and its deliveries")
+@alerts.delete("/{alert_id}", response={204: None}, summary="Delete an alert with its deliveries")
 @may_delete
 def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
     remove_listener(get_object_or_404(Listener, pk=alert_id), by=request.user)
@@ -135,7 +137,9 @@ def delete_alert(request: AuthenticatedRequest, alert_id: AlertId) -> Status:
 
 
 @alerts.get(
-    "/{alert_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first"
+    "/{alert_id}/deliveries",
+    response=DeliveryPage,
+    summary="List deliveries of an alert, latest first",
 )
 @may_view
 def list_alert_deliveries(
@@ -149,7 +153,7 @@ def list_alert_deliveries(
 @alerts.post(
     "/{alert_id}/deliveries/{delivery_id}/resend",
     response=DeliveryOut,
-    summary="Send it once more",
+    summary="Send a delivery again",
 )
 @may_change
 def resend_alert_delivery(

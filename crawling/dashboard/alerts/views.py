@@ -23,7 +23,7 @@ EVENTS = (
     (AlertEvent.FINISHED, "it has finished"),
     (AlertEvent.STOPPED, "it was stopped by an operator"),
     (AlertEvent.FAILED, "it has failed"),
-    (AlertEvent.TROUBLE, "it paused or stopped by itself: a threshold, or some trouble"),
+    (AlertEvent.TROUBLE, "it was paused or stopped by a threshold or a failure"),
     (AlertEvent.WAITING, "it has waited for resources for longer than its settings say"),
     (AlertEvent.UNSAFE, "a pool is not safe, or units are missing in it"),
 )
@@ -43,9 +43,8 @@ class ListenerForm(forms.Form):
     url = forms.CharField(
         label="Address",
         required=False,
-        help_text="https://… for a webhook or a chat, somebody@example.org for e-mail. "
-        "A webhook's address that is not public needs an administrator's permission, as for "
-        "crawls.",
+        help_text="https://… for a webhook or a chat, name@example.org for e-mail. A webhook at "
+        "a private address needs an administrator's permission, as for crawls.",
         widget=forms.TextInput(
             attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}
         ),
@@ -113,7 +112,7 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs("crawling.delete_listener")
 def _remove(request: AuthenticatedRequest, row: Listener) -> HttpResponse:
     remove_listener(row, by=request.user)
-    messages.success(request, f"{row.name} is told nothing any more.")
+    messages.success(request, f"{row.name} gets no more deliveries.")
     return redirect("alerts:listeners")
 
 
@@ -133,7 +132,7 @@ def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     except WrongState as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "A test is sent within seconds; its result stands below.")
+        messages.success(request, "A test is sent within seconds; its result is listed below.")
     return redirect("alerts:listener", pk=pk)
 
 

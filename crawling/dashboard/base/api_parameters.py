@@ -26,9 +26,9 @@ TEXT = r"^[^\x00]*$"
 CrawlId = Annotated[int, Path(ge=1, le=LARGEST)]
 Cursor = Annotated[
     int | None,
-    Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first"),
+    Query(ge=0, le=LARGEST, description="`next` of the previous page; omit it for the first"),
 ]
-Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
+Limit = Annotated[int, Query(ge=1, le=200, description="rows per page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 
 
@@ -45,9 +45,7 @@ Since = Annotated[Moment | None, Query(description="from this moment on")]
 Until = Annotated[Moment | None, Query(description="before this moment")]
 RunNumber = Annotated[
     int | None,
-    Query(
-        ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest without it"
-    ),
+    Query(ge=1, le=2**31 - 1, description="number of a run of the crawl; default: the latest"),
 ]
 PageStatus = Annotated[
     str,
@@ -57,7 +55,7 @@ PageStatus = Annotated[
 ]
 IsUnread = Annotated[
     bool,
-    Query(alias="unread", description="only pages of which not all was read"),
+    Query(alias="unread", description="only pages that were not read completely"),
 ]
 
 KeepSeconds = Annotated[
@@ -65,7 +63,7 @@ KeepSeconds = Annotated[
     Query(
         gt=0,
         le=86_400,
-        description="keep what it holds reserved for so long, if that leaves everybody else safe",
+        description="seconds to keep its units reserved, if the state stays safe",
     ),
 ]
 
@@ -82,15 +80,15 @@ EXAMPLE = {
 CHANGES = {
     "title": "Changes",
     "type": "object",
-    "description": "Fields of the order that may be edited at any time; an active run obeys "
-    "them within seconds.",
+    "description": "Fields of the order that may be edited at any time; an active run follows "
+    "within seconds.",
     "properties": {
         "revision": {
             "type": "integer",
             "minimum": 1,
-            "description": "on which the changes are based: if another holds by now, nothing is "
-            "changed. Without it the fields named are "
-            "set, whoever has edited them meanwhile; other fields stay as others have set them",
+            "description": "revision on which the changes are based: if it is no longer the "
+            "latest, nothing is changed. Without it, the given fields are set whatever their "
+            "present values; other fields stay",
         },
         **{name: ORDER["properties"][name] for name in EDITABLE},
     },

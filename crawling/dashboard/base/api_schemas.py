@@ -63,7 +63,7 @@ class HoldingOut(Schema):
     units: int
     used: int | None = Field(
         description="units in use when the shift last measured them; of memory what its work "
-        "process has grown by, with 150 MiB that each may have beside; null if nobody measured"
+        "process has grown by, with 150 MiB allowed besides; null if not measured"
     )
     since: datetime | None
 
@@ -82,8 +82,10 @@ class CrawlDetail(CrawlOut):
     resources: list[ProcessHoldingsOut] = Field(
         description="processes of the latest run that hold or wait for something"
     )
-    order: dict[str, Any] = Field(description="the fields that would make this crawl")
-    revision: int = Field(description="of the order; an edit may say on which it is based")
+    order: dict[str, Any] = Field(description="order fields of this crawl")
+    revision: int = Field(
+        description="revision of the order; an edit may name the one it is based on"
+    )
 
 
 class RetriedOut(Schema):
@@ -116,7 +118,7 @@ RETRY_AFTER = "1"
 
 
 class InquiryOut(Schema):
-    """A question that a background job is to answer."""
+    """A question for a background job."""
 
     state: str = Field(description="waiting or working")
-    result: str = Field(description="the path of the answer; ask it again after `Retry-After`")
+    result: str = Field(description="path of the answer; request it after `Retry-After`")

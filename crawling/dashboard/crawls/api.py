@@ -40,8 +40,8 @@ State = Annotated[Literal["", *STATES], Query(description="only crawls in this s
 Sort = Annotated[
     Literal[*ORDERS],  # type: ignore[valid-type]
     Query(
-        description="by what; falling with `-`. Too many crawls for their counts to be added up "
-        "are sorted by age instead"
+        description="field to sort by; `-` for descending order. Where too many crawls match to "
+        "add up their counts, they are sorted by age"
     ),
 ]
 
@@ -61,8 +61,9 @@ def list_crawls(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the name or of a seed, `tag` one of the crawl's, `owner` the name of the
-    user who made it, `team` its team's; `since` and `until` are about the latest run's first fetch.
+    """`q` is a part of the name or of a seed, `tag` a tag of the crawl, `owner` the name of the
+    user who created it, `team` the name of its team; `since` and `until` limit the first fetch of
+    the latest run.
     """
     waiting = waiting_runs()
     rows, following = page_of(
@@ -79,20 +80,20 @@ def list_crawls(
 @crawls.post(
     "",
     response={201: CrawlDetail, 200: CrawlDetail},
-    summary="Make a crawl; it is a draft until it is started",
+    summary="Create a crawl; it is a draft until it is started",
 )
 @may_add
 def create_crawl(
     request: AuthenticatedRequest, order: Annotated[Order, Body()], idempotency_key: Key = ""
 ) -> Status:
-    """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is
-    answered by 200 from the second time on. The same key with another order is refused."""
+    """With an `Idempotency-Key` the request may be repeated: it creates one crawl, and the answer
+    is 200 from the second time on. The same key with another order is refused."""
     crawl, is_new = create_idempotently(order, by=request.user, idempotency_key=idempotency_key)
     return Status(201 if is_new else 200, detail(crawl))
 
 
 @crawls.get(
-    "/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why"
+    "/{crawl_id}", response=CrawlDetail, summary="Get a crawl with its counts, state and reason"
 )
 @may_view
 def get_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
@@ -108,10 +109,10 @@ def get_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any
 def update_crawl(
     request: AuthenticatedRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]
 ) -> dict[str, Any]:
-    """An active run obeys within seconds.
+    """An active run follows within seconds.
 
-    A host that is resting rests to the end of the delay that was promised. With a `revision` that
-    is not the latest any more nothing is changed (409)."""
+    A delay of a host that has begun ends as it was set. With a `revision` that is no longer the
+    latest, nothing is changed (409)."""
     return detail(edit_crawl(requests.get_crawl(crawl_id), changes, by=request.user))
 
 
@@ -125,7 +126,7 @@ def delete_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
     return Status(204, None)
 
 
-@crawls.get("/{crawl_id}/runs", response=RunPage, summary="Its runs, the latest first")
+@crawls.get("/{crawl_id}/runs", response=RunPage, summary="List runs of a crawl, latest first")
 @may_view
 def list_crawl_runs(
     request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50

@@ -50,7 +50,7 @@ class CrawlSearchIn(Schema):
 
 
 class BulkIn(Schema):
-    """What to do, and to which crawls: those of these ids, or all that a filter finds."""
+    """An action, and its crawls: those of the ids, or all that match a filter."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -65,7 +65,7 @@ class BulkIn(Schema):
 class BulkDoneOut(Schema):
     chosen: int
     changed: int
-    refused: list[str] = Field(description="a sentence for each crawl that could not be changed so")
+    refused: list[str] = Field(description="a sentence for each crawl that was not changed")
 
 
 @bulk.post(
@@ -75,8 +75,8 @@ class BulkDoneOut(Schema):
 def apply_bulk_action(
     request: AuthenticatedRequest, asked: Annotated[BulkIn, Body()]
 ) -> dict[str, Any]:
-    """With a filter only crawls in a state that allows the action are chosen; those that have
-    ended are resumed only if the filter names their state.
+    """A filter selects only crawls in a state that allows the action; crawls that have ended are
+    resumed only if the filter names their state.
     """
     wanted = (
         None
@@ -102,7 +102,7 @@ def apply_bulk_action(
 class ViewOut(Schema):
     id: int
     name: str
-    query: str = Field(description="as it stands in the list's address")
+    query: str = Field(description="query string of the list")
     is_shared: bool = Field(description="whether all users see it")
     owner: str
 
@@ -122,26 +122,26 @@ class NewView(Schema):
     )
     name: Annotated[str, Field(max_length=200)]
     query: Annotated[str, Field(max_length=1000)]
-    is_shared: bool = Field(False, description="let all users see it")
+    is_shared: bool = Field(False, description="share it with all users")
 
 
 @views.get(
     "",
     response=ViewList,
-    summary="Saved views of the list of crawls: yours, and shared ones",
+    summary="List your saved views of the list of crawls, and shared ones",
 )
 @may_view
 def list_views(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(saved_views.visible_views(request.user))}
 
 
-@views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
+@views.post("", response=ViewOut, summary="Save a view; your view of the same name is replaced")
 @may_view
 def save_view(request: AuthenticatedRequest, asked: Annotated[NewView, Body()]) -> SavedView:
     return saved_views.save_view(request.user, asked.name, asked.query, is_shared=asked.is_shared)
 
 
-@views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")
+@views.delete("/{view_id}", response={204: None}, summary="Delete one of your views")
 @may_view
 def delete_view(
     request: AuthenticatedRequest, view_id: Annotated[int, Path(ge=1, le=LARGEST)]
@@ -176,11 +176,11 @@ class DraftRuleChecks(Schema):
 
 class SeedTestLinkOut(Schema):
     url: str
-    why_not: str = Field(description="why the crawl would not follow it; empty: it would")
+    why_not: str = Field(description="why the crawl does not follow it; empty: it does")
 
 
 class SeedTestFetchOut(Schema):
-    """What a seed answers. `note` is set where it was not asked."""
+    """The answer of a seed. `note` is set if it was not fetched."""
 
     url: str
     note: str
@@ -201,7 +201,7 @@ class SeedTestFetchOut(Schema):
 
 
 class SeedTestFetchList(Schema):
-    """`items` is empty until it is answered. `trouble`: why it never will be."""
+    """`items` is empty until the job is done. `trouble`: why it failed."""
 
     state: str = Field(description="waiting, working, answered or failed")
     trouble: str
@@ -211,7 +211,7 @@ class SeedTestFetchList(Schema):
 @drafts.post(
     "/test-scope",
     response=DraftRuleChecks,
-    summary="What an order's rules say of addresses; nothing is fetched or made",
+    summary="Test the rules of an order on URLs; nothing is fetched or saved",
 )
 @may_add
 def test_draft_scope(
@@ -226,25 +226,25 @@ def test_draft_scope(
 class ClosedAddressOut(Schema):
     address: str
     port: int
-    sentence: str = Field(description="why no crawl may fetch from it")
+    sentence: str = Field(description="why crawls may not use it")
 
 
 class SeedChecksOut(Schema):
     errors: dict[str, str] = Field(
-        description="a sentence for each field that is wrong; empty: a crawl can be made of it"
+        description="a sentence for each wrong field; empty: the order is valid"
     )
     estimate: list[str] = Field(
-        description="what it will ask of each host at most; empty while something is wrong"
+        description="expected requests per host and time; empty while a field is wrong"
     )
     closed: list[ClosedAddressOut] = Field(
-        description="addresses of seeds that an administrator would have to allow first"
+        description="addresses of seeds that need an administrator's permission"
     )
 
 
 @drafts.post(
     "/check",
     response=SeedChecksOut,
-    summary="What is wrong with an order, and what it will ask of each host; nothing is made",
+    summary="Check an order, and estimate its requests per host; nothing is saved",
 )
 @may_add
 def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
@@ -259,15 +259,15 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
 @drafts.post(
     "/test-fetches",
     response={202: InquiryOut},
-    summary="Fetch an order's first ten seeds, politely, in the background",
+    summary="Test-fetch the first ten seeds of an order in the background",
 )
 @may_add
 def create_test_fetch(
     request: AuthenticatedRequest, response: HttpResponse, order: Annotated[Order, Body()]
 ) -> Status:
-    """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
-    minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
-    any crawl. The answers are kept for an hour, for the user who asked.
+    """Answers at once; `result` (also in `Location`) has the answers, usually within half a
+    minute. robots.txt, the delays of hosts and the limits of the pool apply as for any crawl. The
+    answers are kept for an hour, for the same user.
     """
     inquiry, mistakes = request_test_fetch(order, by=request.user)
     if inquiry is None:
@@ -280,7 +280,7 @@ def create_test_fetch(
 @drafts.get(
     "/test-fetches/{test_fetch_id}",
     response=SeedTestFetchList,
-    summary="What a test fetch of yours found",
+    summary="Get the result of your test fetch",
 )
 @may_add
 def get_test_fetch(

@@ -24,7 +24,7 @@ class DeletedOut(Schema):
     id: int = Field(description="of the crawl, of the run, or of the deleted item")
     name: str
     deleted_at: datetime
-    restorable_until: datetime = Field(description="then it is deleted for good")
+    restorable_until: datetime = Field(description="end of the time in which it can be restored")
 
 
 class DeletedList(Schema):
@@ -36,26 +36,26 @@ class RestoredOut(Schema):
     name: str
 
 
-@deleted.get("", response=DeletedList, summary="What was deleted and can be restored")
+@deleted.get("", response=DeletedList, summary="List deleted items that can be restored")
 @may_view
 def list_deleted_items(request: AuthenticatedRequest) -> dict[str, Any]:
     """At most 200 of each kind. Views are those of the user."""
     return {"items": deleted_rows(request.user)}
 
 
-@deleted.post("/{kind}/{item_id}/restore", response=RestoredOut, summary="Restore it")
+@deleted.post("/{kind}/{item_id}/restore", response=RestoredOut, summary="Restore a deleted item")
 @may_view
 def restore_deleted_item(
     request: AuthenticatedRequest, kind: Kind, item_id: ItemId
 ) -> dict[str, Any]:
-    """Needs the permission that deleting it needs. 409 where something else has its name or place.
+    """Requires the permission to delete it. 409 where another item has its name or place.
 
     A restored template, view, schedule or entry of the blocklist has a new id.
     """
     return {"kind": kind, "name": restore(kind, item_id, by=request.user)}
 
 
-@deleted.delete("/{kind}/{item_id}", response={204: None}, summary="Delete it for good, at once")
+@deleted.delete("/{kind}/{item_id}", response={204: None}, summary="Delete a deleted item for good")
 @may_view
 def delete_deleted_item(
     request: AuthenticatedRequest,
@@ -63,6 +63,6 @@ def delete_deleted_item(
     item_id: ItemId,
     name: Annotated[str, Query(max_length=700, pattern=TEXT, description="its name, in full")] = "",
 ) -> Status:
-    """Needs the permission that deleting it needs, and its name, as this cannot be undone."""
+    """Requires the permission to delete it, and its name, as this cannot be undone."""
     remove_for_good(kind, item_id, name=name, by=request.user)
     return Status(204, None)

@@ -49,12 +49,12 @@ Line = Annotated[str, Field(max_length=500, pattern=TEXT)]
 
 
 class IdentityOut(Schema):
-    product_token: str = Field(description="what site owners write into robots.txt")
+    product_token: str = Field(description="name of the crawler in robots.txt")
     contact_url: str = Field(
-        description="where they can reach you; empty: not stated yet, and no real site is crawled"
+        description="contact for site owners; empty: not set, and no public site is crawled"
     )
-    purpose: str = Field(description="what you crawl for; the page for site owners shows it")
-    addresses: str = Field(description="networks that crawls come from, one a line")
+    purpose: str = Field(description="purpose of the crawls, shown on the page for site owners")
+    addresses: str = Field(description="networks of the crawler, one per line")
     user_agent: str
 
 
@@ -76,7 +76,7 @@ class IntervalOut(Schema):
 
     at: datetime
     minutes: int
-    is_open: bool = Field(description="it is not over yet, so its sums will be higher")
+    is_open: bool = Field(description="the interval has not ended; its sums will grow")
     fetched: int
     failed: int
     discovered: int
@@ -108,12 +108,12 @@ class CrawlProblemOut(Schema):
 
 
 class OverviewOut(Schema):
-    """The lists hold the first few; the numbers count all."""
+    """The lists have the first few; the numbers count all."""
 
     states: dict[str, int] = Field(description="crawls by state")
     active_count: int = Field(description="crawls with a live shift")
     waiting_count: int = Field(description="crawls in the state *waiting*")
-    resting_count: int = Field(description="other crawls that are to work and have no live shift")
+    resting_count: int = Field(description="other active crawls without a live shift")
     problem_count: int
     pages_per_second: float
     active: list[ActiveCrawlOut]
@@ -127,13 +127,13 @@ class StallOut(Schema):
         "stuck, ...; ended"
     )
     sentence: str
-    remedy: str = Field(description="what an operator can do; empty: nothing is needed")
+    remedy: str = Field(description="what an operator can do; empty: no action is needed")
     seconds: float | None = Field(description="until it continues, where that is known")
-    is_trouble: bool = Field(description="it will not pass by itself")
+    is_trouble: bool = Field(description="it needs an operator")
 
 
 @overview.get(
-    "", response=OverviewOut, summary="What runs, what waits and on what, and what needs attention"
+    "", response=OverviewOut, summary="Get running and waiting crawls, and what needs attention"
 )
 @may_view
 def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
 @overview.get(
     "/minutes",
     response=IntervalList,
-    summary="What all crawls did, by minute or quarter of an hour",
+    summary="List counts of all crawls by minute or quarter of an hour",
 )
 @may_view
 def list_overview_minutes(request: AuthenticatedRequest, hours: Hours = "1") -> dict[str, Any]:
@@ -183,14 +183,16 @@ def list_overview_minutes(request: AuthenticatedRequest, hours: Hours = "1") -> 
     }
 
 
-@who.get("", response=IdentityOut, summary="Who crawls here")
+@who.get("", response=IdentityOut, summary="Get the identity of the crawler")
 @may_view
 def get_identity(request: AuthenticatedRequest) -> Identity:
     return installation.identity()
 
 
 @who.put(
-    "", response=IdentityOut, summary="Say who crawls here; every request to a site carries it"
+    "",
+    response=IdentityOut,
+    summary="Set the identity of the crawler, which every request to a site carries",
 )
 @may_say
 def set_identity(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
@@ -205,7 +207,7 @@ def set_identity(request: AuthenticatedRequest, asked: Annotated[IdentityIn, Bod
 @stalls.get(
     "/{crawl_id}/diagnosis",
     response=StallOut,
-    summary="Why a run is not fetching, and what can be done about it",
+    summary="Get the reason why a run is not fetching, and the remedy",
 )
 @may_view
 def get_crawl_diagnosis(
@@ -234,7 +236,7 @@ def get_crawl_diagnosis(
 @stalls.get(
     "/{crawl_id}/diagnosis/export",
     openapi_extra=ZIP,
-    summary="What the diagnosis rests on, to send to somebody, as a ZIP file",
+    summary="Export the data of the diagnosis as a ZIP file",
 )
 @may_change
 def export_crawl_diagnosis(

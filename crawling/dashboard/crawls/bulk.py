@@ -55,8 +55,7 @@ def chosen(
         raise CrawlError("No crawl is chosen: tick some, or choose all found.")
     if len(crawls) > MOST:
         raise CrawlError(
-            f"More than {MOST} crawls are found; narrow the list down first, then continue with "
-            "the rest."
+            f"More than {MOST} crawls match; narrow the filter, then continue with the rest."
         )
     return crawls
 

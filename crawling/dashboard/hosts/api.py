@@ -38,15 +38,13 @@ After = Annotated[
     Query(
         max_length=260,
         pattern=TEXT,
-        description="`next` of the page before; leave it out for the first",
+        description="`next` of the previous page; omit it for the first",
     ),
 ]
 State = Annotated[Literal["", *STATES], Query(description="only hosts in this state")]  # type: ignore[valid-type]
 Wanted = Annotated[
     str,
-    Query(
-        min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title"
-    ),
+    Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a part of URL or title"),
 ]
 
 
@@ -60,15 +58,15 @@ class BlockReasonIn(Schema):
 class HostSummaryOut(Schema):
     id: int
     name: str
-    addresses: list[str] = Field(description="as the DNS cache has them")
+    addresses: list[str] = Field(description="from the DNS cache")
     robots: str
-    trouble: str = Field(description="what went wrong lately; empty: nothing")
-    due_at: datetime = Field(description="when it may be asked again")
-    leased_by: str = Field(description="the crawl that is fetching from it; empty: none")
-    crawls: int = Field(description="crawls whose latest run has met it")
+    trouble: str = Field(description="latest error; empty: none")
+    due_at: datetime = Field(description="earliest time of the next request")
+    leased_by: str = Field(description="the crawl with a running fetch; empty: none")
+    crawls: int = Field(description="crawls whose latest run has this host")
     queued: int
     done: int
-    blocked: str | None = Field(description="why no crawl fetches from it; null: crawls may")
+    blocked: str | None = Field(description="reason of the block; null: not blocked")
 
 
 class VisitingCrawlOut(Schema):
@@ -81,7 +79,7 @@ class VisitingCrawlOut(Schema):
 
 class HostDetailOut(HostSummaryOut):
     visitors: list[VisitingCrawlOut] = Field(
-        description="crawls that have met it, those with most to do first"
+        description="crawls with this host, largest queue first"
     )
 
 
@@ -102,10 +100,10 @@ class FoundPageOut(Schema):
 
 class FoundPageList(Schema):
     items: list[FoundPageOut]
-    is_more: bool = Field(description="there are others; name a longer piece")
+    is_more: bool = Field(description="more pages match; search a longer text")
 
 
-@hosts.get("", response=HostSummaryPage, summary="Hosts by name")
+@hosts.get("", response=HostSummaryPage, summary="List hosts by name")
 @may_view
 def list_hosts(
     request: AuthenticatedRequest,
@@ -114,14 +112,14 @@ def list_hosts(
     cursor: After = "",
     limit: Limit = HOSTS,
 ) -> dict[str, Any]:
-    """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or
-    are blocked for all crawls.
+    """`q` is a part of the name; `state` selects those with a running fetch, with errors, or
+    blocked for all crawls.
     """
     rows, following = listing.list_hosts(HostFilter(q.strip(), state, cursor), most=limit)
     return {"items": [host_row(row) for row in rows], "next": following}
 
 
-@hosts.get("/{host_id}", response=HostDetailOut, summary="A host, and the crawls that have met it")
+@hosts.get("/{host_id}", response=HostDetailOut, summary="Get a host with its crawls")
 @may_view
 def get_host(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
@@ -130,7 +128,7 @@ def get_host(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
 @hosts.put(
     "/{host_id}/block",
     response=HostDetailOut,
-    summary="Let no crawl fetch from the host, running ones within seconds",
+    summary="Block a host for all crawls; running crawls follow within seconds",
 )
 @may_block
 def set_host_block(
@@ -140,12 +138,10 @@ def set_host_block(
     return _detail(_host(host_id))
 
 
-@hosts.delete(
-    "/{host_id}/block", response={204: None}, summary="Let crawls fetch from the host again"
-)
+@hosts.delete("/{host_id}/block", response={204: None}, summary="Unblock a host")
 @may_unblock
 def delete_host_block(request: AuthenticatedRequest, host_id: HostId) -> Status:
-    """As far as no other entry of the blocklist covers it."""
+    """Other entries of the blocklist may still cover it."""
     unblock_host(_host(host_id), by=request.user)
     return Status(204, None)
 

@@ -22,20 +22,20 @@ from serving.access import AuthenticatedRequest, needs
 
 waits, replays = Router(), Router()
 may_look = needs("dnscache.view_dnsentry")
-Capacity = Annotated[int, Query(ge=100, le=100_000, description="names that the cache holds")]
+Capacity = Annotated[int, Query(ge=100, le=100_000, description="capacity of the cache, in names")]
 
 
 class NameWaitOut(Schema):
     host: str
     name: str = Field(description="what DNS is asked for; empty: no look-up is needed")
-    sentences: list[str] = Field(description="what holds for the name, the first being the answer")
-    crawls: list[int] = Field(description="running crawls that have something queued there")
+    sentences: list[str] = Field(description="sentences about the name; the first is the answer")
+    crawls: list[int] = Field(description="running crawls with URLs queued there")
 
 
 class CacheFigures(Schema):
     accesses: int
     hits: int
-    expired: int = Field(description="served past their life without anybody being told")
+    expired: int = Field(description="expired answers served without a flag")
     look_ups: int
     waited: float = Field(description="seconds, together")
 
@@ -44,12 +44,12 @@ class CacheReplayOut(Schema):
     accesses: int = Field(description=f"of the run's pages, at most the first {MOST_ACCESSES:,}")
     names: int
     forgotten: int = Field(
-        description="names that are no longer in the cache, and are taken to be usual"
+        description="names that are no longer in the cache, and count as typical"
     )
     policies: dict[str, CacheFigures]
 
 
-@waits.get("/{host_id}/name-wait", response=NameWaitOut, summary="Why a host waits for its name")
+@waits.get("/{host_id}/name-wait", response=NameWaitOut, summary="Explain the DNS wait of a host")
 @may_look
 def get_host_name_wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
     found = why_waits(get_object_or_404(Host, pk=host_id).name)
@@ -60,7 +60,7 @@ def get_host_name_wait(request: AuthenticatedRequest, host_id: HostId) -> dict[s
 @replays.get(
     "/{crawl_id}/dns-replay",
     response=CacheReplayOut,
-    summary="A run's accesses under other caches of names",
+    summary="Replay the DNS accesses of a run under other caches",
 )
 @may_look
 def get_crawl_dns_replay(

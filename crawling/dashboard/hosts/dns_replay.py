@@ -29,7 +29,7 @@ class Replayed:
 
     accesses: int
     names: int
-    #: names that are no longer in the cache, and are taken to be usual
+    #: names that are no longer in the cache, and count as typical
     forgotten: int
     policies: dict[str, ReplayFigures]
 

@@ -1,4 +1,4 @@
-"""Why a host waits for its name."""
+"""Explain the DNS wait of a host."""
 
 from __future__ import annotations
 
@@ -62,46 +62,47 @@ def _sentences(wait: NameWaitReason) -> list[str]:
         ]
     if not gate_is_wanted():
         return [
-            "There is no gate (DNS_AHEAD): the crawl that takes the host resolves its name "
-            "then, if nobody has before."
+            "There is no gate (DNS_AHEAD): the crawl that fetches from the host resolves its "
+            "name, unless it is stored."
         ]
     if not living().exists():
         return [
-            "The gate is open, because no pre-resolver runs; the crawl that takes the host "
-            "resolves its name then."
+            "The gate is open, because no pre-resolver runs; the crawl that fetches from the "
+            "host resolves its name."
         ]
     if found := settled([name]).get(name):
         return [_passed(found)]
     if entry is None:
-        return ["Its name was not looked up yet.", *_place(name)]
+        return ["Its name has not been looked up yet.", *_place(name)]
     if wait.rests and entry.retry_at:
         left = MOST_TRIES - entry.fails
         return [
-            f"Its name rests after {entry.fails} look-up{'s' * (entry.fails != 1)} in a row "
+            f"Its next look-up waits after {entry.fails} look-up{'s' * (entry.fails != 1)} in a "
+            f"row "
             f"that failed ({entry.error or entry.status}).",
-            f"It is asked for again at {entry.retry_at:%H:%M:%S} UTC, and given up after {left} "
-            "more.",
+            f"The next look-up is at {entry.retry_at:%H:%M:%S} UTC; the name is given up after "
+            f"{left} more.",
         ]
-    return ["What is known of its name is too old, and it is being asked for again.", *_place(name)]
+    return ["The stored answer has expired, and a new look-up is under way.", *_place(name)]
 
 
 def _passed(found: Resolution) -> str:
     if found.given_up and not found.addresses:
         return (
             f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, "
-            "and its host's queue rests."
+            f"and its host's queue waits."
         )
     if not found.addresses:
         return (
-            f"Its name is settled, without an address ({DnsEntry.Status(found.status).label}): "
+            f"Its name has no address ({DnsEntry.Status(found.status).label}): "
             "it passes the gate, and its URLs fail."
         )
     if found.stale:
         return (
-            "Its addresses are past their time, but nobody gives newer ones: it passes the gate, "
-            "and is fetched from where it was."
+            "Its addresses have expired, but no name server answers: it passes the gate with the "
+            "expired addresses."
         )
-    return "Its name is settled: it passes the gate, and waits for nothing that DNS could give."
+    return "Its name is resolved: it passes the gate, and does not wait for DNS."
 
 
 def _place(name: str) -> list[str]:

@@ -18,7 +18,7 @@ from serving.access import AuthenticatedRequest
 history = Router()
 Address = Annotated[
     str,
-    Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling"),
+    Query(min_length=1, max_length=4096, pattern=TEXT, description="a full URL, in any spelling"),
 ]
 
 
@@ -34,7 +34,7 @@ class UrlFetchOut(Schema):
     depth: int
     attempts: int
     found_on: str | None = Field(
-        description="on whose page, or by whose redirect, it was found; null for a seed"
+        description="page or redirect on which it was found; null for a seed"
     )
     final_url: str | None
     title: str | None
@@ -46,21 +46,21 @@ class FactOut(Schema):
         description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget"
     )
     sentence: str
-    url: str | None = Field(description="the address that the sentence ends with")
-    at: datetime | None = Field(description="the moment that the sentence ends with, if it does")
+    url: str | None = Field(description="URL at the end of the sentence")
+    at: datetime | None = Field(description="time at the end of the sentence, if any")
 
 
 class WhyOut(Schema):
-    """What one crawl says of a URL, by its rules as they stand now."""
+    """The decision of a crawl's current rules on a URL."""
 
     crawl: int
     name: str
     run: int | None = Field(description="number of the latest run; null for a draft")
     met: str = Field(
-        description="its state in that run; excluded by a rule, never met, or not started"
+        description="its state in that run; excluded by a rule, never found, or not started"
     )
     rule: str = Field(description="the rule that decides")
-    number: int = Field(description="of the rule; they are asked in this order")
+    number: int = Field(description="number of the rule; rules apply in this order")
     admits: bool
     revision: int = Field(description="of the order")
     facts: list[FactOut]
@@ -70,24 +70,24 @@ class UrlHistory(Schema):
     url: str = Field(description="in canonical form")
     items: list[UrlFetchOut]
     crawls: list[WhyOut] = Field(
-        description="why, or why not, by crawl, the newest first; on the first page only"
+        description="decision by crawl, newest first; on the first page only"
     )
-    pending: bool = Field(description="a background job reads robots.txt: ask again in a moment")
+    pending: bool = Field(
+        description="a background job reads robots.txt: repeat the request shortly"
+    )
     next: int | None
 
 
 @history.get(
     "",
     response=UrlHistory,
-    summary="The result of a URL in every run, and why, or why not, by each crawl's rules",
+    summary="Get the result of a URL in every run, and the decision of each crawl's rules",
 )
 @may_view
 def get_url_history(
     request: AuthenticatedRequest, url: Address, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL
-    or not.
-    """
+    """Only the first page has `crawls`: the newest 50 crawls, with or without the URL."""
     canonical, rows, following = history_of(url, before=cursor, limit=limit)
     answers = why(url)[1] if cursor is None else []
     referrers = referrers_of(rows)

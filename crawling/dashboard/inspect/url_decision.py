@@ -309,7 +309,7 @@ def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
     if (hard := limit_reached(run)) and run.state in ENDED_STATES:
         yield DecisionFact("budget", hard)
     if soft := soft_limit_reached(run):
-        yield DecisionFact("budget", f"{soft.capitalize()}: no new address is let in.")
+        yield DecisionFact("budget", f"{soft.capitalize()}: no new URL is accepted.")
     budget = {
         name: most
         for name, most in run.crawl.budget.items()

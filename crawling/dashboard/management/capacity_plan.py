@@ -27,7 +27,7 @@ def add_plan_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--measured",
         action="store_true",
-        help="assume the rates and sizes that were measured here; options given here win",
+        help="assume the rates and sizes that were measured here; options given here override it",
     )
 
 

@@ -132,7 +132,9 @@ def restore_by_name(typed: str) -> str:
 
 def add_seeds_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("seeds", nargs="+", metavar="URL", help="seeds to add")
-    parser.add_argument("--widen", action="store_true", help="let seeds outside the scope widen it")
+    parser.add_argument(
+        "--widen", action="store_true", help="extend the scope to seeds outside of it"
+    )
 
 
 def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:

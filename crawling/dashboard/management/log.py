@@ -50,7 +50,7 @@ def add_log_arguments(parser: ArgumentParser) -> None:
         type=int,
         default=50,
         metavar="LINES",
-        help="begin so many lines from the end (default: 50)",
+        help="number of lines from the end to begin with (default: 50)",
     )
     parser.add_argument(
         "--follow", action="store_true", help="continue until the run ends or Ctrl-C"

@@ -17,7 +17,9 @@ OPTIONS = tuple(one for one in FIELDS if one.question.option)
 def add_order_arguments(parser: ArgumentParser) -> None:
     """The fields of an order that have an option of their own; a file has them all."""
     parser.add_argument(
-        "--file", type=Path, help="a JSON file with the fields of an order; options given here win"
+        "--file",
+        type=Path,
+        help="a JSON file with the fields of an order; options given here override it",
     )
     for one in OPTIONS:
         parser.add_argument(one.question.option, dest=one.name, **option_of(one))
@@ -35,7 +37,7 @@ def option_of(one: OrderField) -> dict[str, Any]:
     if one.kind in (list, dict):
         return {"action": "append", "metavar": question.metavar, "help": question.meaning}
     default = f"{one.default:g}" if one.kind is float else one.default
-    usual = "" if one.default is None else f" (default: {default})"
+    usual = "" if one.default in (None, "") else f" (default: {default})"
     return {"metavar": question.metavar, "help": question.meaning + usual}
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 
 class RuleCheckOut(Schema):
-    """What a crawl's rules say of an address; `rule` is empty for what is no URL."""
+    """The decision of a crawl's rules on a URL; `rule` is empty if it is no URL."""
 
     url: str
     admits: bool

@@ -68,7 +68,7 @@ class RuleCheckIn(Schema):
 
 class HostLossOut(Schema):
     host: str
-    removed: int = Field(description="of those looked at")
+    removed: int = Field(description="of the URLs checked")
     looked_at: int
     waiting: int
 
@@ -82,13 +82,13 @@ class RulesPreviewOut(Schema):
     sentence: str
     queued: int
     looked_at: int = Field(
-        description="so many of them were judged; fewer than are queued: the numbers are estimates"
+        description="number of URLs checked; if fewer than queued, the numbers are estimates"
     )
     is_estimate: bool
     removed: int
-    at_least: int = Field(description="with `at_most` bounds that hold for 95 of 100 samples")
+    at_least: int = Field(description="with `at_most`: bounds of the 95 % confidence interval")
     at_most: int
-    hosts: list[HostLossOut] = Field(description="those that lose most")
+    hosts: list[HostLossOut] = Field(description="the hosts with the most removed URLs")
     examples: list[ExampleOut]
 
 
@@ -121,7 +121,7 @@ class NewException(Schema):
 @scoping.post(
     "/{crawl_id}/test-scope",
     response=RuleCheckList,
-    summary="What the crawl's rules say of addresses; nothing is fetched",
+    summary="Test the rules of a crawl on URLs; nothing is fetched",
 )
 @may_view
 def test_crawl_scope(
@@ -137,7 +137,7 @@ def test_crawl_scope(
 @scoping.post(
     "/{crawl_id}/preview",
     response=RulesPreviewOut,
-    summary="What an edit of the rules would remove from what is queued",
+    summary="Preview which queued URLs an edit of the rules would remove",
 )
 @may_view
 def preview_crawl_rules(
@@ -145,7 +145,7 @@ def preview_crawl_rules(
 ) -> dict[str, Any]:
     """Nothing is saved.
 
-    Where more is queued than can be judged at once, the numbers are estimates from a sample.
+    With a long queue the numbers are estimates from a sample.
     """
     found, mistakes = preview_changes(get_crawl(crawl_id), changes)
     if found is None:
@@ -167,7 +167,7 @@ def preview_crawl_rules(
 @scoping.get(
     "/{crawl_id}/revisions",
     response=RevisionPage,
-    summary="Who has edited the order, the latest edit first",
+    summary="List edits of the order, latest first",
 )
 @may_view
 def list_crawl_revisions(
@@ -185,20 +185,20 @@ def list_crawl_revisions(
 @scoping.post(
     "/{crawl_id}/revisions/{revision_number}/revert",
     response=CrawlDetail,
-    summary="Take an edit back by another",
+    summary="Revert an edit by a new revision",
 )
 @may_change
 def revert_crawl_revision(
     request: AuthenticatedRequest, crawl_id: CrawlId, revision_number: Number
 ) -> dict[str, Any]:
-    """What the edit has changed has its old values again, later edits of other fields stay."""
+    """Fields that the edit changed get their old values; later edits of other fields stay."""
     return detail(revert_edit(get_crawl(crawl_id), revision_number, by=request.user))
 
 
 @scoping.get(
     "/{crawl_id}/robots-exceptions",
     response=ExceptionList,
-    summary="Hosts whose robots.txt does not, or did not, bind the crawl",
+    summary="List exceptions from robots.txt, present and past",
 )
 @may_view
 def list_robots_exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def list_robots_exceptions(request: AuthenticatedRequest, crawl_id: CrawlId) -> 
 @scoping.post(
     "/{crawl_id}/robots-exceptions",
     response={201: ExceptionOut},
-    summary="Except a host from robots.txt, for a reason and a time",
+    summary="Add an exception from robots.txt, with reason and end",
 )
 @may_except
 def create_robots_exception(
@@ -222,7 +222,7 @@ def create_robots_exception(
 @scoping.delete(
     "/{crawl_id}/robots-exceptions/{exception_id}",
     response={204: None},
-    summary="Let robots.txt hold again",
+    summary="End an exception from robots.txt",
 )
 @may_except
 def delete_robots_exception(
@@ -232,9 +232,7 @@ def delete_robots_exception(
     return Status(204, None)
 
 
-@blocklist.get(
-    "", response=BlocklistPage, summary="What no crawl may fetch, the latest entry first"
-)
+@blocklist.get("", response=BlocklistPage, summary="List entries of the blocklist, latest first")
 @may_view
 def list_blocklist_entries(
     request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
@@ -249,7 +247,7 @@ def list_blocklist_entries(
 @blocklist.post(
     "",
     response={201: BlocklistEntryOut},
-    summary="Keep all crawls from something, running ones within seconds",
+    summary="Add an entry to the blocklist; running crawls follow within seconds",
 )
 @may_add_entry
 def create_blocklist_entry(
@@ -258,7 +256,7 @@ def create_blocklist_entry(
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
 
 
-@blocklist.delete("/{entry_id}", response={204: None}, summary="Let crawls have it again")
+@blocklist.delete("/{entry_id}", response={204: None}, summary="Delete an entry of the blocklist")
 @may_remove_entry
 def delete_blocklist_entry(request: AuthenticatedRequest, entry_id: Number) -> Status:
     remove_entry(entry_id, by=request.user)

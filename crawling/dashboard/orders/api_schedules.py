@@ -24,7 +24,7 @@ TIMING["properties"]["catch_up"] = {"type": "string", "enum": ["once", "skip"], 
 TIMING.pop("$defs", None)
 EXAMPLE = {"cron": "30 2 * * 1-5", "time_zone": "Europe/Berlin", "catch_up": "once"}
 #: how many come before
-ListPlace = Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the page before")]
+ListPlace = Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the previous page")]
 #: read by `crawling.orders.schedules`, as every door does
 Wish = Annotated[dict[str, Any], WithJsonSchema({**TIMING, "examples": [EXAMPLE]})]
 
@@ -40,14 +40,14 @@ class ScheduleOut(Schema):
     every_minutes: int | None
     fastest_minutes: int | None = None
     pace_minutes: int | None = Field(
-        description="the interval now, of a schedule with `fastest_minutes`"
+        description="current interval of a schedule with `fastest_minutes`"
     )
     time_zone: str
     catch_up: str
     is_on: bool
     in_words: str
     next_starts: list[datetime] = Field(
-        description="the next five times; none while it is switched off"
+        description="the next five times; empty while it is disabled"
     )
     starts: list[StartOut] = Field(description="results of the last starts, the latest first")
 
@@ -56,8 +56,8 @@ class ScheduledCrawlOut(Schema):
     crawl: int
     name: str
     in_words: str
-    next_at: datetime | None = Field(description="null: it is switched off")
-    last_outcome: str = Field(description="result of the last start; empty: there was none")
+    next_at: datetime | None = Field(description="null: disabled")
+    last_outcome: str = Field(description="result of the last start; empty: none")
     last_due_at: datetime | None
 
 
@@ -66,7 +66,7 @@ class ScheduledCrawlPage(Schema):
     next: int | None
 
 
-@all_schedules.get("", response=ScheduledCrawlPage, summary="All schedules, the next start first")
+@all_schedules.get("", response=ScheduledCrawlPage, summary="List all schedules, next start first")
 @may_view
 def list_schedules(
     request: AuthenticatedRequest, cursor: ListPlace = 0, limit: Limit = 50
@@ -95,23 +95,20 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
 @schedules.get(
     "/{crawl_id}/schedule",
     response=ScheduleOut,
-    summary="When the crawl starts by itself, and the results of the last starts",
+    summary="Get the schedule of a crawl, and the results of the last starts",
 )
 @may_view
 def get_crawl_schedule(request: AuthenticatedRequest, crawl_id: CrawlId) -> ScheduleOut:
     return _out(get_crawl(crawl_id))
 
 
-@schedules.put(
-    "/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself"
-)
+@schedules.put("/{crawl_id}/schedule", response=ScheduleOut, summary="Set the schedule of a crawl")
 @may_change
 def set_crawl_schedule(
     request: AuthenticatedRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]
 ) -> ScheduleOut:
-    """By `cron` or every so many minutes.
-
-    While a run lasts, no other is started; the list of starts says so.
+    """By `cron` or by an interval. While a run is active, no other is started; the list of starts
+    records this.
     """
     crawl = get_crawl(crawl_id)
     set_schedule(crawl, wish, by=request.user)
@@ -119,7 +116,7 @@ def set_crawl_schedule(
 
 
 @schedules.delete(
-    "/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only"
+    "/{crawl_id}/schedule", response={204: None}, summary="Delete the schedule of a crawl"
 )
 @may_change
 def delete_crawl_schedule(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:

@@ -32,7 +32,7 @@ TemplateId = Annotated[int, Path(ge=1, le=LARGEST)]
 OTHERWISE = {
     "title": "FieldsOfAnOrder",
     "type": "object",
-    "description": "a name, and whatever fields of CrawlOrder are to be otherwise",
+    "description": "a name, and fields of CrawlOrder that differ from the template",
     "properties": {"name": ORDER["properties"]["name"]},
     "required": ["name"],
     "examples": [{"name": "Manuals of June", "seeds": ["https://example.org/manual/"]}],
@@ -57,7 +57,7 @@ class TemplateList(Schema):
     items: list[TemplateOut]
 
 
-@templates.get("", response=TemplateList, summary="Templates by name")
+@templates.get("", response=TemplateList, summary="List templates by name")
 @may_view
 def list_templates(request: AuthenticatedRequest) -> dict[str, Any]:
     return {"items": list(OrderTemplate.objects.all())}
@@ -66,7 +66,7 @@ def list_templates(request: AuthenticatedRequest) -> dict[str, Any]:
 @keeping.post(
     "/{crawl_id}/templates",
     response={201: TemplateOut},
-    summary="Keep the crawl's order as a template, without its secrets",
+    summary="Save the order of a crawl as a template, without its secrets",
 )
 @may_add
 def create_template(
@@ -75,14 +75,14 @@ def create_template(
     return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
 
 
-@templates.get("/{template_id}", response=TemplateOut, summary="A template with its order")
+@templates.get("/{template_id}", response=TemplateOut, summary="Get a template with its order")
 @may_view
 def get_template(request: AuthenticatedRequest, template_id: TemplateId) -> OrderTemplate:
     return get_object_or_404(OrderTemplate, pk=template_id)
 
 
 @templates.delete(
-    "/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay"
+    "/{template_id}", response={204: None}, summary="Delete a template; its crawls are kept"
 )
 @may_delete
 def delete_template(request: AuthenticatedRequest, template_id: TemplateId) -> Status:
@@ -91,13 +91,13 @@ def delete_template(request: AuthenticatedRequest, template_id: TemplateId) -> S
 
 
 @templates.post(
-    "/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template"
+    "/{template_id}/crawls", response={201: CrawlDetail}, summary="Create a crawl from a template"
 )
 @may_add
 def create_crawl_from_template(
     request: AuthenticatedRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]
 ) -> Status:
-    """Name it, and give the fields that are to be otherwise than in the template."""
+    """Send a name, and the fields that differ from the template."""
     return Status(
         201,
         detail(

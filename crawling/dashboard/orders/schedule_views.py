@@ -40,13 +40,13 @@ class ScheduleForm(forms.Form):
         ),
     )
     every_minutes = forms.CharField(
-        label="…or every so many minutes",
+        label="…or every N minutes",
         required=False,
         help_text="1440 is a day, whatever clocks do.",
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
     fastest_minutes = forms.CharField(
-        label="While pages change, down to every so many minutes",
+        label="Shortest interval while pages change, in minutes",
         required=False,
         help_text="With an interval: it is halved after a run in which a twentieth of the pages "
         "changed, and doubled after one in which none did.",

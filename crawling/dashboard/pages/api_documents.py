@@ -31,7 +31,7 @@ from serving.access import AuthenticatedRequest
 documents = Router()
 Kind = Annotated[
     SimilarityKind,
-    Query(description="copies, near copies, or pages that name another address as their own"),
+    Query(description="exact copies, near copies, or pages with another canonical URL"),
 ]
 #: keys have 64 bits, and programs that read JSON often have 53: they go out as text
 Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
@@ -50,7 +50,7 @@ class ExtractedPage(Schema):
 
 
 class SimilarPageOut(Schema):
-    """A page and the first one that it is like; of simhashes `distance` bits differ."""
+    """A page and the first similar page; `distance`: differing bits of the simhashes."""
 
     url: str
     of: str
@@ -68,7 +68,7 @@ class SimilarPageList(Schema):
 class TrapOut(Schema):
     """A pattern of addresses that differ by numbers, ids and values only.
 
-    fresh: of its pages, those whose content was new.
+    fresh: pages with new content.
     """
 
     key: str
@@ -99,7 +99,7 @@ class TrapRulingOut(Schema):
 @documents.get(
     "/{crawl_id}/extracted",
     response=ExtractedPage,
-    summary="What the order's rules took out of pages",
+    summary="List extracted fields",
 )
 @may_view
 def list_extracted_rows(
@@ -110,7 +110,7 @@ def list_extracted_rows(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`name` is that of one rule."""
+    """`name` is the name of a rule."""
     rows, following = list_extracted(
         get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit
     )
@@ -122,9 +122,7 @@ def list_extracted_rows(
     }
 
 
-@documents.get(
-    "/{crawl_id}/duplicates", response=SimilarPageList, summary="Pages that say the same"
-)
+@documents.get("/{crawl_id}/duplicates", response=SimilarPageList, summary="List duplicates")
 @may_view
 def list_crawl_duplicates(
     request: AuthenticatedRequest,
@@ -134,7 +132,7 @@ def list_crawl_duplicates(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """Copies stand in no list of near copies."""
+    """Near copies exclude exact copies."""
     rows, following = list_alike(get_run(crawl_id, run), kind, after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
 
@@ -142,7 +140,7 @@ def list_crawl_duplicates(
 @documents.get(
     "/{crawl_id}/traps",
     response=TrapPage,
-    summary="Patterns of addresses that look like a trap's, with samples",
+    summary="List patterns of possible crawler traps, with samples",
 )
 @may_view
 def list_crawl_traps(
@@ -165,9 +163,9 @@ def list_crawl_traps(
 def judge_crawl_trap(
     request: AuthenticatedRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]
 ) -> dict[str, Any]:
-    """Approved: what is held is fetched, even if the run had ended.
+    """Approve: its URLs are fetched, even if the run has ended.
 
-    Banned: it is excluded, and so is whatever is found of it later.
+    Ban: its URLs are excluded, also those found later.
     """
     decide = approve_trap if word.verdict == "approve" else ban_trap
     return {

@@ -31,7 +31,8 @@ from serving.downloads import send
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
 Form = Annotated[
-    Literal["csv", "jsonl"], Query(alias="format", description="a table, or a JSON object a line")
+    Literal["csv", "jsonl"],
+    Query(alias="format", description="a table, or one JSON object per line"),
 ]
 FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 ROWS: dict[str, Any] = {
@@ -50,7 +51,7 @@ RECORDS: dict[str, Any] = {
 @downloads.get(
     "/{crawl_id}/pages/export",
     openapi_extra=ROWS,
-    summary="All answered fetches in the order of their fetches, as a file",
+    summary="Export pages in the order of their fetches",
 )
 @may_view
 def export_crawl_pages(
@@ -72,7 +73,7 @@ def export_crawl_pages(
 @downloads.get(
     "/{crawl_id}/pages/warc",
     openapi_extra=RECORDS,
-    summary="What the archive has of a run's pages, as one WARC file",
+    summary="Export archived pages of a run as a WARC file",
 )
 @may_change
 def export_crawl_warc(
@@ -85,8 +86,8 @@ def export_crawl_warc(
     until: Until = None,
     unread: IsUnread = False,
 ) -> StreamingHttpResponse:
-    """With a filter the pages that are like that, with the records that have their payloads;
-    without, all of the run's archive.
+    """With a filter: the matching pages, with the records of their payloads; without: the whole
+    archive of the run.
     """
     try:
         wanted = PageFilter(q, status, TimeRange(since, until), unread)
@@ -96,7 +97,9 @@ def export_crawl_warc(
 
 
 @downloads.get(
-    "/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file"
+    "/{crawl_id}/pages/{page_id}/warc",
+    openapi_extra=RECORDS,
+    summary="Export a page as a WARC file",
 )
 @may_change
 def export_page_warc(

@@ -19,27 +19,27 @@ cache = Router()
 
 class PopularPageOut(Schema):
     url: str
-    count: float = Field(description="how often it was wanted of late; halves every hour")
-    wanted: int = Field(description="times a crawl wanted it while another's fetch was fresh")
+    count: float = Field(description="recent requests; the count halves every hour")
+    wanted: int = Field(description="requests while another crawl's fetch was fresh")
     reused: int = Field(
-        description="times that fetch was taken; at the others the server had forbidden it, or "
-        "the copy was gone"
+        description="requests that reused it; otherwise the server forbade it, or the copy was "
+        "deleted"
     )
     wanted_at: datetime
 
 
 class PageCacheOut(Schema):
-    crawls: int = Field(description="crawls that may reuse pages and were started")
-    answers: int = Field(description="of their runs, taken or fetched")
-    saved: int = Field(description="of those, taken from other crawls: requests that were not made")
+    crawls: int = Field(description="started crawls that may reuse pages")
+    answers: int = Field(description="answers of their runs, reused or fetched")
+    saved: int = Field(description="answers reused from other crawls, without a request")
     hit_rate: float
-    hot: list[PopularPageOut] = Field(description="the hottest first")
+    hot: list[PopularPageOut] = Field(description="most requested first")
 
 
 @cache.get(
     "",
     response=PageCacheOut,
-    summary="Requests saved by reusing other crawls' pages, and the pages wanted most",
+    summary="Get requests saved by reusing pages of other crawls, and the most requested pages",
 )
 @may_view
 def get_page_cache(request: AuthenticatedRequest, limit: Limit = 50) -> dict[str, Any]:

@@ -32,17 +32,17 @@ from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
 
 reports = Router()
-Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
+Kind = Annotated[Literal["", *KINDS], Query(description="only pages with this change")]  # type: ignore[valid-type]
 Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
 ReasonKey = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
 After = Annotated[
-    str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")
+    str, Query(max_length=4000, pattern=TEXT, description="`next` of the previous page")
 ]
 
 
 class ChangeCounts(Schema):
-    """flipped: answered with another status; changed: with other content."""
+    """flipped: another status; changed: other content."""
 
     added: int
     gone: int
@@ -58,7 +58,7 @@ class HostChanges(Schema):
 
 class ChangeSummary(Schema):
     counts: ChangeCounts
-    hosts: list[HostChanges] = Field(description="those that differ most")
+    hosts: list[HostChanges] = Field(description="hosts with the most differences")
     more_hosts: int
 
 
@@ -75,7 +75,7 @@ class ChangeOut(Schema):
     new_bytes: int | None
 
     diff: str | None = Field(
-        description="where its text in both is told line by line; null where it is not in both"
+        description="path of the comparison of its text; null if only one run has it"
     )
 
 
@@ -91,7 +91,7 @@ class TextDiff(Schema):
     old_run: int
     new_run: int
     lines: list[LineOut] = Field(
-        description="what a reader sees different, with three equal lines around it; empty: nothing"
+        description="differences with three equal lines around each; empty: none"
     )
 
 
@@ -108,7 +108,7 @@ class NotFetchedReasonOut(Schema):
     )
     words: str
     urls: int
-    unlisted: int = Field(description="of them, so many were only counted")
+    unlisted: int = Field(description="URLs that were only counted")
 
 
 class NotFetchedRow(Schema):
@@ -116,7 +116,7 @@ class NotFetchedRow(Schema):
     url: str
     sentence: str
     depth: int
-    found_on: str = Field(description="the page that it was met on first; empty for a seed")
+    found_on: str = Field(description="first page with a link to it; empty for a seed")
 
 
 class NotFetchedPage(Schema):
@@ -128,7 +128,7 @@ class NotFetchedPage(Schema):
 @reports.get(
     "/{crawl_id}/not-fetched",
     response=NotFetchedPage,
-    summary="What a run has not got, by reason",
+    summary="List URLs that a run has not fetched, by reason",
 )
 @may_view
 def list_not_fetched_urls(
@@ -139,7 +139,7 @@ def list_not_fetched_urls(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`items` is empty unless `reason` names a reason by its key."""
+    """`items` is empty unless `reason` is the key of a reason."""
     one = get_run(crawl_id, run)
     rows, following = not_fetched_urls(one, reason, after=cursor or 0, limit=limit)
     return {
@@ -152,7 +152,7 @@ def list_not_fetched_urls(
 @reports.get(
     "/{crawl_id}/changes",
     response=ChangePage,
-    summary="Two runs compared: pages added, gone, changed, flipped",
+    summary="Compare two runs: pages added, removed, changed, or with another status",
 )
 @may_view
 def list_run_changes(
@@ -187,7 +187,7 @@ def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
 @reports.get(
     "/{crawl_id}/changes/{old_id}/{new_id}",
     response={200: TextDiff, 202: InquiryOut},
-    summary="The text of a page in two runs, line by line",
+    summary="Compare the text of a page in two runs, line by line",
 )
 @may_view
 def get_page_diff(
@@ -197,9 +197,9 @@ def get_page_diff(
     old_id: PageId,
     new_id: PageId,
 ) -> Status:
-    """The ids are those of the list of changes. A background job compares them: until then this
-    answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no text,
-    cannot be compared.
+    """The ids are those of the list of changes. A background job compares the texts; until it is
+    done the answer is 202 with `Retry-After`. Documents outside this machine's archive, and
+    documents other than text, cannot be compared.
     """
     old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
     question = {"old": old_id, "new": new_id}

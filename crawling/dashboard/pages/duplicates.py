@@ -24,7 +24,7 @@ class DuplicateSearchTookTooLong(CrawlError):
 
 
 class SimilarityKind(StrEnum):
-    """How a page is like another."""
+    """Kinds of duplicates."""
 
     EXACT = "exact"
     NEAR = "near"

@@ -55,7 +55,7 @@ class NotFetched:
     #: why it was not fetched
     sentence: str
     depth: int
-    #: the page that it was met on first; empty for a seed
+    #: first page with a link to it; empty for a seed
     found_on: str
 
 

@@ -46,7 +46,7 @@ class PageCache:
 
 
 def page_cache(*, most: int) -> PageCache:
-    """Read it all, with so many of the hottest pages, the hottest first."""
+    """Read it all, with so many of the hottest pages, most requested first."""
     reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
     sums = RunTotal.objects.filter(run__in=reusing).aggregate(
         answers=Sum("fetched"), saved=Sum("reused")

@@ -18,7 +18,7 @@ planning = Router()
 
 
 class PlannedNeedOut(Schema):
-    key: str = Field(description="a name that does not change, such as `pages_per_second`")
+    key: str = Field(description="a fixed name, such as `pages_per_second`")
     label: str
     value: float
     unit: str = Field(description="empty for a count or a price")
@@ -28,18 +28,17 @@ class PlannedNeedOut(Schema):
 class CapacityPlanOut(Schema):
     input: PlannedCrawl
     needs: list[PlannedNeedOut]
-    obstacle: str = Field(description="why the plan is impossible as it stands; empty if it is not")
+    obstacle: str = Field(description="why the plan is impossible; empty if it is possible")
     erratum: str = Field(description="where the source document of the default case is wrong")
     measured: dict[str, float] = Field(
-        description="rates and sizes of this installation, by the field of the input that takes "
-        "them; without what was not measured yet"
+        description="measured rates and sizes of this installation, by input field"
     )
 
 
 @planning.get(
     "",
     response=CapacityPlanOut,
-    summary="Pages/s, workers, machines, storage, DNS, memory and cost of a planned crawl",
+    summary="Calculate workers, machines, storage, DNS, memory and cost of a planned crawl",
 )
 @may_view
 def get_capacity_plan(

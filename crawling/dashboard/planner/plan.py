@@ -40,7 +40,7 @@ Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False), NUMBER]
 
 
 class PlannedCrawl(BaseModel):
-    """What is planned, and the rates and prices that the plan assumes."""
+    """A planned crawl, with assumed rates and prices."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class PlannedCrawl(BaseModel):
     hosts: Annotated[
         Whole,
         Question(
-            meaning="hosts that the pages are on; the source document names no number",
+            meaning="hosts of the pages; the source document names no number",
             label="Hosts",
             option="--hosts",
             metavar="N",
@@ -99,7 +99,7 @@ class PlannedCrawl(BaseModel):
     fill_percent: Annotated[
         Percent,
         Question(
-            meaning="how full a disk may become, in percent",
+            meaning="highest disk usage, in percent",
             label="Disk fill, in %",
             option="--fill-percent",
             metavar="PERCENT",
@@ -126,7 +126,7 @@ class PlannedCrawl(BaseModel):
     machine_workers: Annotated[
         Whole,
         Question(
-            meaning="workers on one machine, about one a core",
+            meaning="workers per machine, about one per core",
             label="Workers per machine",
             option="--machine-workers",
             metavar="N",

@@ -33,7 +33,7 @@ class HostRow:
     #: when the next fetch may begin; None where nothing is queued or the run has ended
     due_at: datetime | None
     delay_seconds: float
-    #: the crawl that fetches from it now; empty: none
+    #: the crawl with a running fetch; empty: none
     leased_by: str
     is_leased_here: bool
     robots: str
@@ -157,7 +157,7 @@ def _free_at(queue: HostQueue) -> datetime:
 
 def _robots(status: int, expires_at: datetime) -> str:
     if expires_at < timezone.now():
-        return "to be asked for again"
+        return "to be fetched again"
     if 200 <= status < 300:
         return "fetched"
     return f"none ({status})" if 300 <= status < 500 else f"unavailable: {explain(status)}"

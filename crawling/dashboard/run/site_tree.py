@@ -80,7 +80,7 @@ class SiteTree:
 
     #: the directory that was asked for; its path is "" for all hosts
     root: SiteDirectory
-    #: URLs that the numbers rest on
+    #: URLs that were counted
     looked_at: int
     #: the run has more than that
     is_estimate: bool

@@ -52,9 +52,9 @@ FROM pages
 
 
 class UrlAction(StrEnum):
-    """What can be done to URLs.
+    """Actions on URLs.
 
-    A place in line is that among the URLs of the same host: hosts take turns by themselves.
+    Places are among the URLs of the same host; hosts take turns.
     """
 
     FIRST = "first"

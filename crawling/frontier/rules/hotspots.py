@@ -40,7 +40,7 @@ class RevisitCheck(NamedTuple):
 
 
 def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
-    """When the page is to be asked for again.
+    """When the page is to be fetched again.
 
     checks: of all earlier runs that asked, the latest first, at least one.
 

@@ -13,7 +13,7 @@ MEASURES = ("pages", "bytes", "seconds")
 #: more hosts of one domain than nearly every organisation has
 MOST_HOSTS = 200
 SOFT, HOST_SOFT, HOST_MAX = "Soft limit", "Soft limit on each host", "Limit on each host"
-FROM_ITS_FIRST_PAGE = "From the host's first page on."
+FROM_ITS_FIRST_PAGE = "From the host's first page."
 
 
 class BudgetPart(BaseModel):
@@ -27,10 +27,10 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit: pages",
             heading=SOFT,
-            help="After that no new address is let in.",
-            meaning="pages of the crawl after which no new URL is let in",
-            above="At a soft limit no new address is let in, and what is known is finished; at a "
-            "hard one nothing more is fetched.",
+            help="Once reached, no new URL is accepted.",
+            meaning="soft limit: once the crawl has fetched N pages, no new URL is accepted",
+            above="At a soft limit no new URL is accepted, and known URLs are still "
+            "fetched; at a hard limit fetching ends.",
         ),
     ] = None
     soft_bytes: Annotated[
@@ -38,7 +38,7 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit: MB",
             heading=SOFT,
-            meaning="bytes of documents after which no new URL is let in",
+            meaning="soft limit: once the documents have N bytes, no new URL is accepted",
             unit=MEGABYTES,
         ),
     ] = None
@@ -47,7 +47,7 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit: minutes",
             heading=SOFT,
-            meaning="seconds since the first fetch after which no new URL is let in",
+            meaning="soft limit: N seconds after the first fetch, no new URL is accepted",
             unit=MINUTES,
         ),
     ] = None
@@ -56,7 +56,8 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit per host: pages",
             heading=HOST_SOFT,
-            meaning="pages of a host after which no new URL of it is let in",
+            meaning="soft limit per host: once N pages of a host are fetched, no new URL of "
+            "it is accepted",
             above="",
         ),
     ] = None
@@ -65,7 +66,8 @@ class BudgetPart(BaseModel):
         Question(
             label="Soft limit per host: MB",
             heading=HOST_SOFT,
-            meaning="bytes of a host's documents after which no new URL of it is let in",
+            meaning="soft limit per host: once a host's documents have N bytes, no new URL of "
+            "it is accepted",
             unit=MEGABYTES,
         ),
     ] = None
@@ -75,17 +77,18 @@ class BudgetPart(BaseModel):
             label="Soft limit per host: minutes",
             heading=HOST_SOFT,
             help=FROM_ITS_FIRST_PAGE,
-            meaning="seconds since a host's first page after which no new URL of it is let in",
+            meaning="soft limit per host: N seconds after a host's first page, no new URL of "
+            "it is accepted",
             unit=MINUTES,
         ),
     ] = None
     host_max_pages: Annotated[
         Count | None,
         Question(
-            label="Pages a host",
+            label="Pages per host",
             heading=HOST_MAX,
-            help="After that nothing more is fetched there.",
-            meaning="pages of a host after which nothing more is fetched there",
+            help="Once reached, nothing more is fetched from the host.",
+            meaning="maximum pages per host",
             above="",
             option="--host-max-pages",
         ),
@@ -93,19 +96,19 @@ class BudgetPart(BaseModel):
     host_max_bytes: Annotated[
         Bytes | None,
         Question(
-            label="Megabytes a host",
+            label="Megabytes per host",
             heading=HOST_MAX,
-            meaning="bytes of a host's documents after which nothing more is fetched there",
+            meaning="maximum bytes of documents per host",
             unit=MEGABYTES,
         ),
     ] = None
     host_max_seconds: Annotated[
         Count | None,
         Question(
-            label="Minutes a host",
+            label="Minutes per host",
             heading=HOST_MAX,
             help=FROM_ITS_FIRST_PAGE,
-            meaning="seconds since a host's first page after which nothing more is fetched there",
+            meaning="maximum seconds per host, from its first page",
             unit=MINUTES,
         ),
     ] = None
@@ -113,9 +116,9 @@ class BudgetPart(BaseModel):
         Count | None,
         Question(
             label="Hosts",
-            help="Links to further hosts are not followed. Needed if links may lead anywhere.",
-            meaning="hosts of the crawl; links to further ones are not let in. Seeds are let in, "
-            "and count. Needed with the scope anywhere",
+            help="Links to further hosts are not followed. Required with the scope anywhere.",
+            meaning="maximum hosts of the crawl; links to further hosts are not followed. Seeds "
+            "are always accepted, and count. Required with the scope anywhere",
             above="",
             option="--max-hosts",
         ),
@@ -123,20 +126,22 @@ class BudgetPart(BaseModel):
     domain_max_pages: Annotated[
         Count | None,
         Question(
-            label="Pages a domain",
-            help="Of all its hosts together; after that nothing more is fetched there.",
-            meaning="pages of one registrable domain after which nothing more is fetched there. "
-            "This or host_max_pages is needed with the scope anywhere",
+            label="Pages per domain",
+            help="All hosts of a registrable domain together. Once reached, nothing more "
+            "is fetched from them.",
+            meaning="maximum pages per registrable domain. This or host_max_pages is required "
+            "with the scope anywhere",
             option="--domain-max-pages",
         ),
     ] = None
     domain_max_hosts: Annotated[
         Count,
         Question(
-            label="Hosts a domain",
+            label="Hosts per domain",
             help=f"Links to further hosts of a domain are not followed. Empty: {MOST_HOSTS}.",
-            meaning="hosts of one registrable domain; links to further ones are not let in, since "
-            "a wildcard in DNS makes names without end. Seeds are let in, and count",
+            meaning="maximum hosts per registrable domain; links to further ones are not "
+            "followed, since a DNS wildcard creates names without end. Seeds are "
+            "always accepted, and count",
             option="--domain-max-hosts",
         ),
     ] = MOST_HOSTS
@@ -150,7 +155,7 @@ class BudgetPart(BaseModel):
         ]
         pairs = [(soft, getattr(self, soft), hard, getattr(self, hard)) for soft, hard in limits]
         return {
-            soft: f"must be less than {hard}, {most:,}, which would end the crawl before it"
+            soft: f"must be less than {hard}, {most:,}, which would end the crawl first"
             for soft, least, hard, most in pairs
             if least is not None and most is not None and least >= most
         }
@@ -160,7 +165,7 @@ class BudgetPart(BaseModel):
         mistakes = {}
         if self.max_hosts is None:
             mistakes["max_hosts"] = (
-                "is needed with the scope anywhere: links lead to ever more hosts"
+                "is required with the scope anywhere: links lead to ever more hosts"
             )
         if self.host_max_pages is None and self.domain_max_pages is None:
             mistakes["host_max_pages"] = (

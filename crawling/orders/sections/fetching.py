@@ -82,10 +82,10 @@ class FetchingPart(BaseModel):
         Field(max_length=30, repr=False),
         Question(
             label="Headers",
-            help="One a line, like Accept-Language: de. All but a few harmless ones go to the "
-            "hosts of the addresses above only.",
-            meaning="send a header; but for a few that tell nothing only to the origins of the "
-            "seeds (secrets belong in a file)",
+            help="One per line, like Accept-Language: de. Headers that can carry a secret "
+            "are sent to the hosts of the start URLs only.",
+            meaning="request header; one that can carry a secret is sent to the seeds' "
+            "origins only (keep secrets in a file)",
             mark=": ",
             option="--header",
             metavar="NAME=VALUE",
@@ -96,7 +96,7 @@ class FetchingPart(BaseModel):
         Question(
             label="Keep cookies",
             heading="Cookies kept",
-            help="Each host's own, for one run; off, none is ever sent.",
+            help="Per host, for one run. Off: no cookies are sent.",
             meaning="keep each host's cookies for the run and send them back",
             option="--cookies",
         ),
@@ -107,21 +107,20 @@ class FetchingPart(BaseModel):
         Question(
             label="User names and passwords",
             heading="User names",
-            help="One host a line, like example.org user:password; given when the host asks "
-            "(Basic or Digest).",
-            meaning="host and user:password, given when the host asks, and by http or ftp only "
-            "where a seed has that scheme",
+            help="One host per line, like example.org user:password; sent when the host "
+            "requests them (Basic or Digest).",
+            meaning="host and user:password, sent when the host requests them, and over http "
+            "or ftp only where a seed has that scheme",
             mark=" ",
         ),
     ] = Field(default_factory=dict)
     login_url: Annotated[
         Annotated[str, Field(max_length=4096)] | None,
         Question(
-            label="Page with a form to log in",
-            heading="Logs in at",
-            help="Filled in before the first page of its host, once a shift.",
-            meaning="the page with the form to log in, which is filled in before the first page "
-            "of its host",
+            label="Log-in page",
+            heading="Log-in page",
+            help="The form on it is sent before the first page of its host, once per shift.",
+            meaning="page with a log-in form, which is sent before the first page of its host",
             above="",
         ),
     ] = None
@@ -129,23 +128,23 @@ class FetchingPart(BaseModel):
         dict[Key, Annotated[str, Field(max_length=4000)]],
         Field(max_length=50, repr=False),
         Question(
-            label="…and what to fill in",
-            heading="Filled in there",
-            help="One field a line, by its name in the form, like user=me.",
-            meaning="what is filled in on the page of login_url, by field",
+            label="Log-in fields",
+            heading="Log-in fields",
+            help="One field per line, by its name in the form, like user=me.",
+            meaning="fields of the form on login_url",
         ),
     ] = Field(default_factory=dict, validate_default=True)
     posts: Annotated[
         Posts,
         Field(max_length=1000, repr=False),
         Question(
-            label="Addresses to post to",
-            heading="Posted",
-            help="One a line: the address, a space, and what is posted, like "
-            "https://example.org/search q=books. It is not shown again; the archive has it as it "
-            "was sent.",
-            meaning="URL and what is posted there; such a seed is fetched by POST, and the "
-            "archive keeps the body as it was sent, since the answer is one to just that",
+            label="URLs fetched by POST",
+            heading="POST requests",
+            help="One per line: the URL, a space, and the body, like "
+            "https://example.org/search q=books. Bodies are not shown again; the "
+            "archive stores them.",
+            meaning="URL and body; the seed is fetched by POST, and the archive stores the "
+            "body with the answer",
             mark=" ",
             above="",
         ),
@@ -155,10 +154,8 @@ class FetchingPart(BaseModel):
         Field(repr=False),
         Question(
             label="Proxy",
-            help="socks5://user:password@host:port or http://host:port; everything goes through "
-            "it.",
-            meaning="fetch through socks5://host:port or http://host:port (a password belongs in "
-            "a file)",
+            help="socks5://user:password@host:port or http://host:port, for all requests.",
+            meaning="proxy: socks5://host:port or http://host:port (keep a password in a file)",
             option="--proxy",
             above="",
         ),
@@ -166,38 +163,38 @@ class FetchingPart(BaseModel):
     connect_seconds: Annotated[
         Seconds,
         Question(
-            label="Connecting",
-            heading="Longest to connect",
-            help="TLS included.",
-            meaning="the longest wait for a connection",
-            above="The longest waits, in seconds:",
+            label="Connection",
+            heading="Connection timeout",
+            help="Including TLS.",
+            meaning="connection timeout in seconds",
+            above="Timeouts in seconds:",
         ),
     ] = 5.0
     first_byte_seconds: Annotated[
         Seconds,
         Question(
             label="First byte",
-            heading="Longest to the first byte",
-            help="From the request on.",
-            meaning="the longest wait for the beginning of an answer",
+            heading="First byte timeout",
+            help="From the request.",
+            meaning="timeout for the first byte of an answer, in seconds",
         ),
     ] = 5.0
     read_seconds: Annotated[
         Seconds,
         Question(
-            label="Next piece",
-            heading="Longest between pieces",
+            label="Between pieces",
+            heading="Timeout between pieces",
             help="From the piece before.",
-            meaning="the longest wait between two pieces of an answer",
+            meaning="timeout between two pieces of an answer, in seconds",
         ),
     ] = 5.0
     document_seconds: Annotated[
         Seconds,
         Question(
             label="Whole document",
-            heading="Longest for a document",
-            help="All its waits together.",
-            meaning="the longest time for all of one document",
+            heading="Document timeout",
+            help="All waits together.",
+            meaning="timeout for a whole document, in seconds",
         ),
     ] = 60.0
 

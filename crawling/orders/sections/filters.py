@@ -25,7 +25,7 @@ class FiltersPart(BaseModel):
         list[Literal["http", "https"]],
         Question(
             label="Schemes",
-            meaning="of URLs, http or https; none named: both",
+            meaning="schemes of URLs, http or https; default: both",
             choices=(("", "http and https"), ("https", "https only"), ("http", "http only")),
         ),
     ] = Field(default_factory=list)
@@ -35,42 +35,43 @@ class FiltersPart(BaseModel):
         NUMBER,
         Question(
             label="Links outside the scope",
-            help="In a row; empty or 0 stays within it. If links may lead anywhere: links in a row "
-            "off the domains of the start; empty or 0 is no limit.",
-            meaning="links in a row that may lead outside the scope; with the scope anywhere: off "
-            "the seeds' domains, and 0 is no limit",
+            help="Consecutive links; empty or 0 stays in the scope. With the scope "
+            "anywhere: consecutive links off the domains of the start URLs; empty or "
+            "0 is no limit.",
+            meaning="maximum consecutive links outside the scope; with the scope anywhere: off "
+            "the seeds' domains, 0 is no limit",
             option="--off-site-hops",
         ),
     ] = 0
     max_document_bytes: Annotated[
         Bytes | None,
         Question(
-            label="Megabytes a document",
+            label="Megabytes per document",
             heading="Largest document",
-            help="Of larger ones nothing is kept.",
-            meaning="of larger documents no more is read, and nothing is kept",
+            help="Larger documents are not stored.",
+            meaning="largest document in bytes; larger ones are not stored",
             unit=MEGABYTES,
         ),
     ] = None
     skip_copies: Annotated[
         bool,
         Question(
-            label="Leave copies unread",
-            help="A page with exactly the content of an earlier page of the run is kept, but not "
-            "parsed, and its links are not followed. Relative links of a copy may lead elsewhere "
-            "than those of the page that had the content first.",
-            meaning="do not parse a page with exactly the content of an earlier page of the run, "
-            "and follow none of its links",
+            label="Skip duplicates",
+            help="A page with the content of an earlier page of the run is stored, but not "
+            "parsed: its links are not followed. Relative links of a duplicate may "
+            "lead elsewhere than those of the first page.",
+            meaning="do not parse a page with the content of an earlier page of the run; its "
+            "links are not followed",
             option="--skip-copies",
         ),
     ] = False
     include: Annotated[
         Expressions,
         Question(
-            label="Only addresses that hold one of these expressions",
-            heading="Only addresses with",
-            help="One regular expression (RE2) a line, like /manual/|/faq/.",
-            meaning="only addresses that hold one such expression",
+            label="Only URLs that match one of these expressions",
+            heading="Only URLs that match",
+            help="One regular expression (RE2) per line, like /manual/|/faq/.",
+            meaning="accept only URLs that match one of these expressions",
             option="--include",
             metavar="REGEX",
         ),
@@ -78,10 +79,10 @@ class FiltersPart(BaseModel):
     exclude: Annotated[
         Expressions,
         Question(
-            label="No addresses that hold one of these expressions",
-            heading="No addresses with",
-            help="One a line, like \\.zip$ or [?&]print=1. They win over the others.",
-            meaning="no addresses that hold this expression",
+            label="No URLs that match one of these expressions",
+            heading="No URLs that match",
+            help="One per line, like \\.zip$ or [?&]print=1. These override the expressions above.",
+            meaning="exclude URLs that match this expression",
             option="--exclude",
             metavar="REGEX",
         ),
@@ -92,9 +93,10 @@ class FiltersPart(BaseModel):
         Question(
             label="Only documents of these types",
             heading="Only types",
-            help="One a line, like text/html or image/*; of others only the answer's head is read.",
-            meaning="of documents, like `text/html` or `image/*`; of others only the answer's "
-            "head is read",
+            help="One per line, like text/html or image/*. Of other documents only the "
+            "header is read.",
+            meaning="media types to fetch, like `text/html` or `image/*`; of others only the "
+            "header is read",
             above="",
         ),
     ] = Field(default_factory=list)

@@ -24,11 +24,11 @@ class OrderingPart(BaseModel):
         bool,
         Question(
             label="Exact order",
-            help="Of all hosts, the URL that is first in the order is fetched next, alone, once "
-            "the page before it is read: one worker, one fetch thread, one URL at a time. Slow: it "
-            "waits for the delay of each host.",
-            meaning="of all hosts, fetch the URL that is first in the order of visits next, alone: "
-            "one process, one fetch thread and batches of one, whatever else the order says",
+            help="Fetches the first URL of all hosts in the order of visits next, once the "
+            "page before it is parsed: one worker, one fetch thread, one URL at a "
+            "time. Slow, as it waits for the delay of each host.",
+            meaning="fetch the first URL of all hosts in the order of visits next: one "
+            "process, one fetch thread and batches of one, whatever other fields say",
             option="--exact-order",
         ),
     ] = False
@@ -36,29 +36,29 @@ class OrderingPart(BaseModel):
         Weight,
         Question(
             label="Weight of links",
-            help="Best first: of the number of pages known to link to an address.",
-            meaning="best first: what a page that links to a URL is worth",
+            help="Best first: multiplies the number of known pages that link to a URL.",
+            meaning="best first: weight of each page that links to a URL",
             above="",
         ),
     ] = 1.0
     url_weight: Annotated[
         Weight,
         Question(
-            label="Weight of the address",
-            help="Best first: of what the lines below say of an address.",
-            meaning="best first: what the importance of a URL is multiplied by",
+            label="Weight of the URL",
+            help="Best first: multiplies the importance of a URL, below.",
+            meaning="best first: factor of the importance of a URL",
         ),
     ] = 1.0
     importance: Annotated[
         dict[Text, Weight],
         Field(max_length=MOST_WEIGHTS),
         Question(
-            label="Importance of addresses",
-            help="One rule a line: a piece of an address or a regular expression (RE2), =, and "
-            "a number, like /manual/ = 10. The numbers of all rules that are found in an address "
-            "are added up; they may be negative.",
-            meaning="best first: what a piece of an address, or a regular expression that it "
-            "holds, is worth; the weights are added up",
+            label="Importance of URLs",
+            help="One rule per line: a part of a URL or a regular expression (RE2), =, and "
+            "a number, like /manual/ = 10. The numbers of all rules that match a URL "
+            "are added; they may be negative.",
+            meaning="best first: number for a part of a URL or a regular expression; the "
+            "numbers of all that match are added",
             rows=3,
             option="--importance",
             metavar="TEXT=WEIGHT",
@@ -67,10 +67,10 @@ class OrderingPart(BaseModel):
     path_ascending: Annotated[
         bool,
         Question(
-            label="Fetch the directories above each address, too",
-            help="With /a/b/page also /a/b/, /a/ and /, in any order of visits: what nothing "
-            "links to may be listed there.",
-            meaning="fetch the directories above each address, too, in any order of visits",
+            label="Fetch parent directories",
+            help="With /a/b/page also /a/b/, /a/ and /, in any order of visits: they may "
+            "list pages that nothing links to.",
+            meaning="also fetch the parent directories of each URL, in any order of visits",
             option="--path-ascending",
         ),
     ] = False

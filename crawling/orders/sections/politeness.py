@@ -21,11 +21,10 @@ class PolitenessPart(BaseModel):
         Field(ge=0, le=100, allow_inf_nan=False),
         NUMBER,
         Question(
-            label="Rest, in times of what the last answer took",
-            help="Where that is longer than the delay above; at most 30 s. 0: the delay alone "
-            "counts.",
-            meaning="a host rests for so many times as long as its last answer took, where that "
-            "is longer than the delay; a delay of 0 turns this off, too",
+            label="Adaptive delay, times the response time",
+            help="Applies where it is longer than the delay above; at most 30 s. 0: off.",
+            meaning="adaptive delay: factor of the last response time, where that is longer "
+            "than the delay; off while the delay is 0",
         ),
     ] = 1.0
     address_delay_seconds: Annotated[
@@ -33,27 +32,27 @@ class PolitenessPart(BaseModel):
         Field(ge=0, le=60, allow_inf_nan=False),
         NUMBER,
         Question(
-            label="Seconds between requests to an address",
-            help="Hosts that one server's address serves take turns, in all crawls; never more "
-            "than the delay above. 0: each host by itself.",
-            meaning="between the beginnings of two requests to one address, which several hosts "
-            "may share, in all crawls; never more than the delay",
+            label="Min. delay per IP address, in seconds",
+            help="Hosts on one IP address take turns, in all crawls; never more than the "
+            "delay above. 0: off.",
+            meaning="minimum delay between two requests to one IP address, in all crawls, in "
+            "seconds; never more than the delay",
         ),
     ] = 0.25
     host_requests_a_minute: Annotated[
         Count | None,
         Question(
-            label="Requests to a host in a minute",
-            help="Those of other crawls count, too. Empty: no limit.",
-            meaning="to a host in a minute of UTC; those of other crawls count, too",
+            label="Requests per host and minute",
+            help="Requests of other crawls count. Empty: no limit.",
+            meaning="maximum requests per host in a minute of UTC; those of other crawls count",
         ),
     ] = None
     host_requests_a_day: Annotated[
         Count | None,
         Question(
-            label="Requests to a host in a day",
-            help="By UTC; those of other crawls count, too. Empty: no limit.",
-            meaning="to a host in a day of UTC; those of other crawls count, too",
+            label="Requests per host and day",
+            help="In UTC; requests of other crawls count. Empty: no limit.",
+            meaning="maximum requests per host in a day of UTC; those of other crawls count",
         ),
     ] = None
     host_patience_seconds: Annotated[
@@ -61,19 +60,19 @@ class PolitenessPart(BaseModel):
         Field(ge=0, le=MOST_PATIENCE_SECONDS, allow_inf_nan=False),
         NUMBER,
         Question(
-            label="Seconds to wait for a host that cannot be reached",
-            help="Its URLs wait so long, an hour at most if it has never answered; then they "
-            "fail. A day is 86400.",
-            meaning="how long a host that lets nothing be fetched is waited for, an hour at most "
-            "where it has never answered; then the URLs that wait for it fail",
+            label="Seconds until an unreachable host is given up",
+            help="Its URLs wait this long, at most an hour if it has never answered; then "
+            "they fail. A day is 86400.",
+            meaning="seconds until an unreachable host is given up and its URLs fail; at most "
+            "an hour if it has never answered",
         ),
     ] = 86400.0
     max_kib_a_second: Annotated[
         Count | None,
         Question(
-            label="KiB a second, at most",
-            help="All of the crawl's workers together, within what is granted to them.",
-            meaning="what the crawl's workers may download together, within the bandwidth that "
-            "is granted to them",
+            label="Bandwidth limit, in KiB/s",
+            help="All workers of the crawl together, within the bandwidth granted to them.",
+            meaning="bandwidth limit of the crawl in KiB/s, within the bandwidth granted to "
+            "its workers",
         ),
     ] = None

@@ -22,30 +22,27 @@ class ReadingPart(BaseModel):
         bool,
         Question(
             label="Archive",
-            help="In WARC files, which other tools read, too; pages can be viewed as they were.",
-            meaning="keep every answer as it came, in WARC files",
-            choices=(
-                ("true", "Keep every answer as it came"),
-                ("false", "Keep only what is found"),
-            ),
+            help="WARC files, which other tools read; pages can be viewed as snapshots.",
+            meaning="store every answer in WARC files",
+            choices=(("true", "Store every answer"), ("false", "Store results only")),
             option="--no-archive",
         ),
     ] = True
     obey_nofollow: Annotated[
         bool,
         Question(
-            label="Leave links alone that are marked nofollow",
-            help="And all links of pages that are marked so.",
-            meaning="leave links marked nofollow alone, and all links of pages so marked",
+            label="Respect nofollow",
+            help="Links marked nofollow, and links of pages marked nofollow, are not followed.",
+            meaning="do not follow links marked nofollow, nor links of pages marked nofollow",
             option="--obey-nofollow",
         ),
     ] = False
     requisites: Annotated[
         bool,
         Question(
-            label="Fetch what pages are shown with, too",
-            help="Images, sheets, scripts, sound and film within the scope.",
-            meaning="fetch images, sheets, scripts and media, too, like any link",
+            label="Fetch page assets",
+            help="Images, style sheets, scripts, audio and video within the scope.",
+            meaning="fetch page assets (images, style sheets, scripts, media) within the scope",
             option="--requisites",
         ),
     ] = False
@@ -53,11 +50,11 @@ class ReadingPart(BaseModel):
         dict[Name, Text],
         Field(max_length=MAX_RULES),
         Question(
-            label="Take out of every page",
-            help="One rule a line: a name, =, and a CSS selector, like price = span.price or "
-            "picture = img::attr(src).",
-            meaning="take what the CSS selector matches out of pages; `::attr(NAME)` behind it "
-            "takes an attribute",
+            label="Extract fields",
+            help="One rule per line: a name, =, and a CSS selector, like price = "
+            "span.price or picture = img::attr(src).",
+            meaning="extract what the CSS selector matches; `::attr(NAME)` behind it extracts "
+            "an attribute",
             rows=3,
             option="--extract",
             metavar="NAME=SELECTOR",

@@ -25,10 +25,10 @@ class ReusePart(BaseModel):
         Field(ge=0, le=LONGEST_SECONDS),
         NUMBER,
         Question(
-            label="Seconds that another crawl's page counts as fresh",
-            help="Within them it is taken from that crawl's archive, and the server is not "
-            "asked again. Empty: every page is fetched.",
-            meaning="take pages that another crawl fetched so lately from there; 0: none",
+            label="Reuse pages of other crawls, up to this age in seconds",
+            help="A page that another crawl fetched within this time is copied from its "
+            "archive instead of requested. Empty: every page is fetched.",
+            meaning="reuse pages that another crawl fetched within the last N seconds; 0: off",
             option="--reuse-seconds",
         ),
     ] = 0
@@ -37,11 +37,11 @@ class ReusePart(BaseModel):
         Field(ge=0, le=MOST_DAYS),
         NUMBER,
         Question(
-            label="Longest rest of a page that stays the same, in days",
-            help="A page that earlier runs found unchanged is left alone for as long as it has "
-            "been so. Empty: every run asks for it.",
-            meaning="leave pages that earlier runs found unchanged alone for as long as they have "
-            "been so, but for so many days at most; 0: ask in each run",
+            label="Max. revisit interval, in days",
+            help="A page that earlier runs found unchanged is not requested for as long as "
+            "it has been unchanged. Empty: every run requests it.",
+            meaning="maximum days without a request for a page that earlier runs found "
+            "unchanged; 0: every run requests it",
             option="--revisit-days",
             above="",
         ),

@@ -22,32 +22,32 @@ class ThresholdsPart(BaseModel):
     max_error_percent: Annotated[
         Percent | None,
         Question(
-            label="Failed URLs, per cent",
+            label="Failed URLs, in percent",
             heading="Threshold of failed URLs",
-            help=f"Of those of the last minutes, if they are {LEAST_ENDED} or more. Empty: any.",
-            meaning="per cent of failures, of the URLs that came to an end within error_minutes, "
-            f"at least {LEAST_ENDED}; more, and the run does what at_threshold says",
-            above="Past a threshold the run rests or ends by itself, says why, and those who "
-            "asked for it are told (see Alerts).",
+            help=f"Of at least {LEAST_ENDED} URLs in the period. Empty: no threshold.",
+            meaning="highest percentage of failed URLs within error_minutes, of at least "
+            f"{LEAST_ENDED} URLs; above that the run does what at_threshold says",
+            above="At a threshold the run pauses or stops with the reason, and alerts are sent "
+            "(see Alerts).",
         ),
     ] = None
     error_minutes: Annotated[
         Minutes,
         Question(
-            label="The last minutes",
+            label="Over the last minutes",
             heading="Failures counted over",
-            help="So many count for the share of failed URLs.",
-            meaning="the last minutes, which count for the share of failures",
+            help="The period of the percentage of failed URLs.",
+            meaning="period in minutes of max_error_percent",
         ),
     ] = 10
     min_free_bytes: Annotated[
         Bytes | None,
         Question(
-            label="Free disk, megabytes",
+            label="Free disk, in megabytes",
             heading="Threshold of free disk",
-            help="Less on the worker's archive disk is too little. Empty: any.",
-            meaning="what the worker's archive disk must have free; less, and the run does what "
-            "at_threshold says",
+            help="On the worker's archive disk. Empty: no threshold.",
+            meaning="minimum free bytes on the worker's archive disk; below that the run does "
+            "what at_threshold says",
             unit=MEGABYTES,
         ),
     ] = None
@@ -55,18 +55,18 @@ class ThresholdsPart(BaseModel):
         Minutes | None,
         Question(
             label="Minutes of waiting",
-            heading="Alert while it waits, after",
-            help="After so long a wait for resources an alert is sent. 0: never.",
-            meaning="of waiting for resources, after which an alert is sent",
+            heading="Alert after waiting",
+            help="An alert is sent after this time of waiting for resources. 0: never.",
+            meaning="minutes of waiting for resources until an alert is sent; 0: never",
             none="0",
         ),
     ] = 10
     at_threshold: Annotated[
         Literal["pause", "stop"],
         Question(
-            label="Past either of these",
-            heading="Past a threshold",
-            meaning="what the run does past a threshold: pause or stop",
+            label="At a threshold",
+            heading="At a threshold",
+            meaning="what the run does at a threshold: pause or stop",
             choices=(
                 ("pause", "pause until an operator resumes it"),
                 ("stop", "stop; its pages are kept"),
@@ -87,8 +87,8 @@ def too_many_errors(part: ThresholdsPart, *, ended: int, failed: int) -> str:
     return (
         f"{_done(part)} by its threshold: {failed:,} of the {ended:,} URLs of the last "
         f"{part.error_minutes:,} minutes failed, "
-        f"{100 * failed / ended:.0f} % where {part.max_error_percent} % may. See to the errors, "
-        f"or raise the threshold; {_then(part)}."
+        f"{100 * failed / ended:.0f} %; the threshold is {part.max_error_percent} %. Check "
+        f"the errors, or raise the threshold; {_then(part)}."
     )
 
 
@@ -97,9 +97,9 @@ def too_little_room(part: ThresholdsPart, *, free: int, where: str) -> str:
     if part.min_free_bytes is None or free >= part.min_free_bytes:
         return ""
     return (
-        f"{_done(part)} by its threshold: {where} has {free // MIB:,} MiB free where "
-        f"{part.min_free_bytes // MIB:,} MiB must be. "
-        f"Make room there, or lower the threshold; {_then(part)}."
+        f"{_done(part)} by its threshold: {where} has {free // MIB:,} MiB free, the "
+        f"threshold is {part.min_free_bytes // MIB:,} MiB. "
+        f"Free disk space, or lower the threshold; {_then(part)}."
     )
 
 

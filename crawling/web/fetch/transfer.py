@@ -180,7 +180,7 @@ class AnswerHead:
             raise InvalidHeader("the status is not of three digits")
         status = int(code)
         if status == 101:
-            raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
+            raise ChunkedEncodingError("the server changes to a protocol that was not requested")
         if 100 <= status < 200:
             self.lines.clear()
             return False
@@ -189,7 +189,7 @@ class AnswerHead:
             self.fields.add(name.strip(), value.strip())
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
-            raise InvalidHeader("Content-Length is more than anybody can send")
+            raise InvalidHeader("Content-Length is impossibly large")
         self.status = status
         return True
 

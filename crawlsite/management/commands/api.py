@@ -71,8 +71,8 @@ def ask(method: str, address: str, *, user: User, body: Any = None) -> HttpRespo
 
 class Command(BaseCommand):
     help = (
-        "Ask an endpoint of /api/v1/ without a token, as an administrator or any user, and print "
-        "its JSON."
+        "Send a request to /api/v1/ without a token, as an administrator or another user, and "
+        "print the JSON answer."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
@@ -87,16 +87,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("method", choices=METHODS)
         parser.add_argument("path", help="with its query, such as /api/v1/crawls?q=manual")
-        parser.add_argument("body", nargs="?", help="JSON, or @FILE that holds some")
+        parser.add_argument("body", nargs="?", help="JSON, or @FILE with JSON")
         parser.add_argument(
             "--user",
-            help="who asks, by name; its role holds, and the log of actions names it (default: "
-            "the first superuser)",
+            help="user of the request, with its role; the activity log names it (default: the "
+            "first superuser)",
         )
         parser.add_argument(
             "--all",
             action="store_true",
-            help="with GET of a list: all its pages, one JSON object a line",
+            help="with GET of a list: all pages, one JSON object per line",
         )
 
     def handle(
@@ -174,7 +174,7 @@ def _user(name: str | None) -> User:
         raise CommandError(
             f"There is no active user {name!r}."
             if name
-            else "There is no active superuser; name somebody with --user."
+            else "There is no active superuser; name a user with --user."
         )
     return user
 

@@ -16,15 +16,17 @@ from crawlsite.tokens import LONGEST_NAME, make_token
 
 class Command(BaseCommand):
     help = (
-        "Make a token by which a program uses /api/v1/ as a user, and print it once; nobody can "
-        "read it again."
+        "Create a token by which a program uses /api/v1/ as a user, and print it once; it cannot "
+        "be read again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", help="the user whose permissions the program gets")
-        parser.add_argument("--name", required=True, help="what uses it, such as `nightly import`")
+        parser.add_argument("user", help="user whose permissions the program gets")
         parser.add_argument(
-            "--revoke", action="store_true", help="take the token of that name back instead"
+            "--name", required=True, help="name of its program, such as `nightly import`"
+        )
+        parser.add_argument(
+            "--revoke", action="store_true", help="revoke the token of that name instead"
         )
 
     def handle(self, *, user: str, name: str, revoke: bool, **options: Any) -> None:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "directory",
             type=Path,
-            help="a new one; another disk than the archive's saves from the loss of that",
+            help="a new one, best on another disk than the archive",
         )
 
     def handle(self, *, directory: Path, **options: Any) -> None:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "Migrate the tables, collect the static files and set up what a new installation lacks."
+    help = "Migrate the tables, collect static files, and set up a new installation."
 
     def handle(self, **options: Any) -> None:
         # In one process: each would begin with a second of imports.

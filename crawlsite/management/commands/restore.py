@@ -15,12 +15,12 @@ from crawlsite.backup import restore
 
 class Command(BaseCommand):
     help = (
-        "Load a back-up into an empty installation that is at rest. Checks every file first; "
-        "loads all of it or nothing."
+        "Load a backup into an empty, stopped installation. Checks every file first; loads "
+        "everything or nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("directory", type=Path, help="what `manage.py backup` has written")
+        parser.add_argument("directory", type=Path, help="directory written by `manage.py backup`")
 
     def handle(self, *, directory: Path, **options: Any) -> None:
         with plain_errors():

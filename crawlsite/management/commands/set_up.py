@@ -28,8 +28,8 @@ DEMO_SHARE = 0.6
 
 class Command(BaseCommand):
     help = (
-        "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo "
-        "crawls; each only once."
+        "Create the roles, the default pool, the first administrator and, if DEMO is on, two "
+        "demo crawls; each only once."
     )
 
     def handle(self, **options: Any) -> None:

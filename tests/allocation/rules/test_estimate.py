@@ -20,7 +20,7 @@ def test_wait_is_estimated_by_the_usual_shift_of_the_holder():
 
     assert (estimate.seconds, estimate.sentence) == (
         37,
-        "About 40 s, if Demo: the shop gives back after its usual 60 s shift.",
+        "About 40 s, if Demo: the shop releases its units after its usual 60 s shift.",
     )
 
 
@@ -31,7 +31,7 @@ def test_nothing_is_estimated_where_no_holder_has_finished_a_shift():
 
     assert (estimate.seconds, estimate.sentence) == (
         None,
-        "No estimate: nobody who holds it has finished a shift yet.",
+        "No estimate: no holder has finished a shift yet.",
     )
 
 
@@ -59,8 +59,8 @@ def test_holder_that_is_late_is_said_to_be_late():
 
     assert (
         estimate.sentence
-        == "Any moment now, if slow gives back soon: it has held for longer than its usual "
-        "60 s shift."
+        == "Any moment now, if slow releases its units soon: it has held them for longer than "
+        "its usual 60 s shift."
     )
 
 
@@ -74,8 +74,8 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
 
     assert estimate.seconds == 57
     assert estimate.sentence == (
-        "About 60 s, if Demo: the shop gives back after its usual 60 s shift and "
-        "first, next in line, starts and gives back after its usual 20 s shift, "
+        "About 60 s, if Demo: the shop releases its units after its usual 60 s shift and "
+        "first, next in line, starts and releases its units after its usual 20 s shift, "
         "and the one ahead in line is served first."
     )
 
@@ -95,7 +95,7 @@ def test_only_those_who_hold_what_is_short_are_named():
 
     assert (
         one((0, 0), [shop, other], WaitingRequest(2, "w", (3, 0), (3, 0))).sentence
-        == "About 40 s, if shop gives back after its usual 60 s shift."
+        == "About 40 s, if shop releases its units after its usual 60 s shift."
     )
 
 

@@ -102,9 +102,10 @@ def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
     )
 
     assert (
-        "it is the turn of big, which waits since 12:00 UTC and was passed 12 times" in why.reason
+        "it is the turn of big, which waits since 12:00 UTC and was overtaken 12 times"
+        in why.reason
     )
-    assert why.what_ends_it == "It ends when big is served or stops asking."
+    assert why.what_ends_it == "Ends when big is served or withdraws its request."
 
 
 @pytest.mark.parametrize("verdict", [*BankVerdict, *QueueVerdict])

@@ -89,7 +89,7 @@ def test_request_that_would_be_unsafe_waits_and_changes_nothing(make_pool, make_
     outcome = ask(b, (2,))
 
     assert outcome.verdict is BankVerdict.WAIT_UNSAFE
-    assert "b could still ask for 4 a with only 2 sure to come free" in outcome.reason
+    assert "b could still request 4 a with only 2 sure to be released" in outcome.reason
     assert "Held by a (4 a)" in outcome.reason
     assert (held(b), available(pool)) == ((2,), (4,))
 

@@ -113,7 +113,7 @@ def test_who_holds_nothing_is_not_let_in_if_only_kept_units_would_let_it_finish(
     assert outcome.verdict.value == "wait_unsafe"
     wait = bank_view(pool.pk).waiting[0]
     assert (
-        "with only 5 sure to come free, so it could wait for as long as they are reserved"
+        "with only 5 sure to be released, so it could wait for as long as they are reserved"
         in wait.reason
     )
     assert (

@@ -48,7 +48,7 @@ def test_passing_the_first_is_counted_and_ends_at_the_limit(crowd, make_process)
     assert Request.objects.get(pk=waits.request_id).bypassed == 1
     assert (told.state, told.verdict) == (RequestState.WAITING, QueueVerdict.WAIT_TURN)
     assert "the turn of big" in told.reason
-    assert "passed once" in told.reason
+    assert "overtaken once" in told.reason
     assert outcome_of(told.request_id) == told
 
 

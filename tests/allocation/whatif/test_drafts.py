@@ -180,5 +180,5 @@ def test_units_come_back_and_a_process_leaves():
 
 
 def test_more_than_it_holds_cannot_be_given_back():
-    with pytest.raises(ValueError, match="P1 cannot give back 3 of A, of which it holds 2"):
+    with pytest.raises(ValueError, match="P1 cannot release 3 of A, of which it holds 2"):
         SILBERSCHATZ.release(1, (3, 0, 0))

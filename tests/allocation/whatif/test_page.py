@@ -82,7 +82,7 @@ def test_totals_are_read_as_totals_and_shown_as_such(viewer, address):
 @pytest.mark.parametrize(
     ("do", "sentence"),
     [
-        ("release", "P1 cannot give back 9 of A, of which it holds 2"),
+        ("release", "P1 cannot release 9 of A, of which it holds 2"),
         ("request", "C: 9 asked"),
         ("apply", "Nothing was allocated. Error"),
     ],

@@ -105,7 +105,7 @@ def test_a_real_site_is_not_crawled_before_we_say_who_we_are(form):
 
 def test_seeds_come_from_a_file_too(form, web, tmp_path):
     (tmp_path / "seeds.txt").write_text(f"# ours\n{web.url}one\n{web.url}two\n")
-    form.get_by_label("add them from a text file").set_input_files(tmp_path / "seeds.txt")
+    form.get_by_label("Text file of URLs").set_input_files(tmp_path / "seeds.txt")
     form.get_by_role("button", name="Save", exact=True).click()
 
     expect(form.locator(".message")).to_contain_text("saved")

@@ -19,10 +19,10 @@ def make(page: Page, name: str, seed: str) -> None:
     page.get_by_role("button", name="New crawl").click()
     page.get_by_label("Start URLs").fill(seed)
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Seconds between fetches").fill("0.05")
+    page.get_by_label("Delay per host").fill("0.05")
     page.get_by_text("Resource limits and priority").click()
     page.get_by_label("Max bandwidth").fill(MOST)
-    page.get_by_label("URLs a host hands out at a time").fill("5")
+    page.get_by_label("Batch size per host").fill("5")
     page.get_by_role("button", name="Save and start").click()
     expect(page.locator(".message")).to_contain_text(name)
 

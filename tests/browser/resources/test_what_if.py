@@ -98,7 +98,7 @@ def test_a_wait_is_explained(page):
     page.get_by_label("How much of each class").fill("3 3 0")
     press(page, "Request resources")
     expect(result(page)).to_contain_text("Must wait: not safe after allocation")
-    expect(result(page)).to_contain_text("could block each other for ever")
+    expect(result(page)).to_contain_text("could block each other forever")
 
     page.get_by_label("Who").select_option("P0")
     page.get_by_label("How much of each class").fill("4 0 0")
@@ -115,7 +115,7 @@ def test_units_come_back_and_processes_finish(page):
     assert available(page) == ["4", "3", "2"]
 
     page.get_by_label("Who").select_option("P2")
-    press(page, "Finish, giving back all")
+    press(page, "Finish, releasing all")
     assert available(page) == ["6", "3", "4"]
     expect(page.get_by_label(re.compile("^Process "))).to_have_count(4)
 

@@ -96,7 +96,7 @@ def test_one_cause_is_retried_and_the_other_is_left(page, site, crawl):
 
 def test_all_that_failed_is_retried_by_one_button(page, site, crawl):
     site.pages.update(dict.fromkeys(("/gone", "/lost", "/broken"), "well again"))
-    page.get_by_role("button", name="Try all 3 failed again").click()
+    page.get_by_role("button", name="Retry 3 failed URLs").click()
 
     expect(page.locator(".message").first).to_contain_text("3 failed URLs are queued again.")
     work_off(crawl.runs.get())

@@ -83,7 +83,7 @@ def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
     expect(held_by(page, "Library")).to_contain_text("reserved")
     expect(held_by(page, "Library")).to_contain_text("40,000 of 40,000")
     expect(page.get_by_role("region", name="Reservations")).to_contain_text(
-        "Library keeps what it holds, until"
+        "Library keeps its units until"
     )
     kept = Process.objects.get()
 
@@ -98,7 +98,7 @@ def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
 
 def test_a_crawl_that_is_paused_gives_everything_back(page):
     click(page, "Pause")
-    sees(page, "paused", why="everything it held is given back")
+    sees(page, "paused", why="all its units are released")
     expect(at_the_bank(page)).to_contain_text("No resources reserved")
 
     row = held_by(page, "Library")

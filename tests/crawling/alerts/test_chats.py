@@ -96,7 +96,7 @@ def test_an_operator_sends_a_test_from_the_page_and_sees_the_answer(slack, serve
 
     assert "This is a test, sent by administrator." in json.loads(server.log[0].body)["text"]
     row = soup(administrator.get(page)).select_one("tbody tr").get_text(" ", strip=True)
-    assert ("test" in row, "arrived" in row) == (True, True)
+    assert ("test" in row, "delivered" in row) == (True, True)
 
 
 def test_a_program_sends_a_test(slack):
@@ -109,7 +109,7 @@ def test_a_program_sends_a_test(slack):
 def test_a_listener_that_is_switched_off_is_sent_no_test(slack, django_user_model):
     Listener.objects.update(is_on=False)
 
-    with pytest.raises(WrongState, match="switch it on"):
+    with pytest.raises(WrongState, match="enable it"):
         send_test(slack, by=django_user_model.objects.get())
     assert not Delivery.objects.exists()
 

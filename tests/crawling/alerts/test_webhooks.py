@@ -122,7 +122,7 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     assert "Answered 500." in soup(administrator.get(page)).get_text()
     administrator.post(reverse("alerts:again", args=[delivery.listener_id, delivery.pk]))
     assert send_due() == 1
-    assert "arrived" in soup(administrator.get(page)).get_text()
+    assert "delivered" in soup(administrator.get(page)).get_text()
 
 
 def test_webhooks_keep_to_a_rate_of_their_own_in_both_directions(started, server, monkeypatch):
@@ -281,7 +281,7 @@ def test_an_administrator_makes_changes_and_removes_a_webhook_in_the_browser(db)
 def test_what_was_removed_meanwhile_does_not_come_back(listener, django_user_model):
     Listener.objects.all().delete()
 
-    with pytest.raises(BadOrder, match="removed meanwhile"):
+    with pytest.raises(BadOrder, match="has been removed"):
         save_listener(
             {"name": "Chat", "url": listener.url, "events": ["failed"]},
             by=django_user_model.objects.create_user("ada"),

@@ -184,8 +184,8 @@ def renew_sum(folder: Path, name: str) -> None:
 def test_what_is_damaged_newer_or_forged_is_refused_before_anything_is_written(taken):
     manifest = json.loads((taken / "manifest.json").read_text())
     damages = {
-        "urls.jsonl.gz is not as it was written": lambda: spoil(taken / "urls.jsonl.gz"),
-        "manifest.json is not as it was written": lambda: spoil(taken / "manifest.json"),
+        "urls.jsonl.gz is damaged": lambda: spoil(taken / "urls.jsonl.gz"),
+        "manifest.json is damaged": lambda: spoil(taken / "manifest.json"),
         "pages.jsonl.gz cannot be read": lambda: (taken / "pages.jsonl.gz").unlink(),
         "is no checkpoint, or not a whole one": lambda: (taken / "SHA256SUMS").unlink(),
         "upgrade it": lambda: forge(taken, manifest | {"version": 2}),

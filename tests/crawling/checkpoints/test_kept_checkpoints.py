@@ -63,7 +63,7 @@ def test_without_a_place_none_is_taken_and_whoever_asks_is_told(run, settings):
 def test_the_page_takes_one_and_shows_it(run, client):
     client.force_login(User.objects.create_superuser("olga"))
     page = f"/crawls/{run.crawl_id}/checkpoints/"
-    assert "being taken" in client.post(page, follow=True).content.decode()
+    assert "in progress" in client.post(page, follow=True).content.decode()
     take_asked(Checkpoint.objects.get().pk)
 
     shown = client.get(page).content.decode()

@@ -173,7 +173,7 @@ def test_a_run_that_is_over_is_left_alone_and_the_next_one_has_them(frontier, cr
 def test_an_order_takes_no_more_seeds_than_it_can_hold(crawl, monkeypatch):
     monkeypatch.setattr("crawling.crawls.added_seeds.MAX_SEEDS", 2)
 
-    with pytest.raises(BadSeeds, match="at most 2 are taken"):
+    with pytest.raises(BadSeeds, match="at most 2 are accepted"):
         add_to_seeds(crawl, ["http://a.test/8", "http://a.test/9"])
 
 

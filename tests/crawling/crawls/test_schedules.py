@@ -104,7 +104,7 @@ def test_a_schedule_that_is_no_longer_right_is_switched_off_and_says_so(crawl):
 
     start_scheduled()
 
-    assert ScheduledStart.objects.get().outcome.startswith("Switched off: time_zone is not known")
+    assert ScheduledStart.objects.get().outcome.startswith("Disabled: time_zone is not known")
     assert (Schedule.objects.get().next_at, Run.objects.count()) == (None, 0)
 
 
@@ -160,7 +160,7 @@ def test_all_schedules_are_listed_the_next_start_first_and_those_that_are_off_la
         "crawl c",
         "crawl b",
     ]
-    assert "switched off" in rows[-1]
+    assert "disabled" in rows[-1]
     first = viewer.get("/api/v1/schedules?limit=3").json()
     last = viewer.get(f"/api/v1/schedules?limit=3&cursor={first['next']}").json()
     assert [one["name"] for one in first["items"] + last["items"]] == [

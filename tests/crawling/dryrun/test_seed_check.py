@@ -208,7 +208,7 @@ def test_what_is_wrong_with_the_order_is_said_first(pool, loopback):
 def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
     fields = {"name": "x", "seeds": ["https://example.org/"]}
     mistakes = request_test_fetch(fields, by=None)[1]
-    assert "before the first crawl of a real site" in mistakes["contact_url"]
+    assert "before the first crawl of a public site" in mistakes["contact_url"]
 
 
 def answer_all() -> None:

@@ -406,7 +406,7 @@ def test_what_a_crawl_waits_for_is_told(make_site, order, try_it):
 
     for sentence in (told, stall.sentence, row.outage):
         assert "500 Internal Server Error" in sentence
-        assert "the next try is at" in sentence
+        assert "next attempt at" in sentence
         assert "given up" in sentence
     assert stall.cause == "host unavailable"
 

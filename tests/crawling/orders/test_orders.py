@@ -108,7 +108,7 @@ def test_every_mistake_is_told_in_a_sentence_by_the_name_of_its_field(field, val
 
 
 def test_what_is_missing_is_told():
-    assert read_order({}) == (None, {"name": "is needed", "seeds": "is needed"})
+    assert read_order({}) == (None, {"name": "is required", "seeds": "is required"})
 
 
 def test_all_mistakes_are_told_at_once():
@@ -195,7 +195,7 @@ def test_whatever_comes_is_an_order_or_a_sentence_for_each_field(fields):
         (
             {"seeds": ["http://example.org/"]},
             "contact_url",
-            "needed before the first crawl of a real site",
+            "required before the first crawl of a public site",
         ),
         ({"max_pages": -1}, "max_pages", "must be 1 or more"),
     ],

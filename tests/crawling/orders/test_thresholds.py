@@ -111,7 +111,7 @@ def test_room_is_too_little_below_the_threshold_only():
     part = ThresholdsPart(min_free_bytes=5 * MIB)
 
     assert too_little_room(part, free=5 * MIB, where="/archive") == ""
-    assert "/archive has 4 MiB free where 5 MiB must be" in too_little_room(
+    assert "/archive has 4 MiB free, the threshold is 5 MiB" in too_little_room(
         part, free=5 * MIB - 1, where="/archive"
     )
 

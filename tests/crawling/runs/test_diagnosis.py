@@ -56,22 +56,22 @@ RESTING = NextHost("a.test", 90)
         (
             StallCause.RETRYING,
             {"next_host": NextHost("a.test", 56, status=FetchStatus.CONNECT_FAILED)},
-            "a.test: The server did not accept a connection. It is tried again in 56 s.",
+            "a.test: The server did not accept a connection. Next attempt in 56 s.",
         ),
         (
             StallCause.NAME,
             {"next_host": NextHost("a.test", -500, is_held=True)},
-            "a.test waits for its name: no name server has answered yet.",
+            "a.test waits for DNS: no name server has answered yet.",
         ),
         (
             StallCause.NAME,
             {"next_host": NextHost("a.test", 40, is_held=True)},
-            "asked for again in 40 s",
+            "Next look-up in 40 s",
         ),
         (
             StallCause.NAME,
             {"next_host": NextHost("a.test", -500, is_held=True), "quiet_seconds": 400},
-            "a.test waits for its name",
+            "a.test waits for DNS",
         ),
         (
             StallCause.THROTTLED,

@@ -84,7 +84,9 @@ def test_a_hosts_limits_on_bytes_and_time_end_that_host_alone(
     assert small.paths == ["/"]
     assert list(left_out) == ([status] if status else [])
     assert (
-        "1 host whose limit was reached" if status else "a soft limit on each host kept others out"
+        "1 host whose limit was reached"
+        if status
+        else "others were excluded by a soft limit per host"
     ) in run.reason
 
 

@@ -92,9 +92,9 @@ def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_s
         StallCause.NAME,
         StallCause.NO_SCHEDULER,
     )
-    assert "a.test waits for its name" in unasked.sentence
+    assert "a.test waits for DNS" in unasked.sentence
     assert told in unasked.sentence
-    assert failed.sentence.endswith(("again in 40 s.", "again in 39 s."))
+    assert failed.sentence.endswith(("look-up in 40 s.", "look-up in 39 s."))
 
 
 def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):

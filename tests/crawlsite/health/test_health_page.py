@@ -74,7 +74,7 @@ def test_a_worker_is_shown_with_the_crawl_that_it_has_in_hand(viewer, worker, or
 def test_a_clock_that_is_off_is_told(viewer, monkeypatch):
     monkeypatch.setattr("crawlsite.health.report.CLOCK_SECONDS", -1.0)
 
-    assert "let both follow a time server" in text_of(viewer)
+    assert "synchronise both with a time server" in text_of(viewer)
 
 
 def test_a_redis_that_does_not_answer_is_told_and_the_rest_is_there(viewer, monkeypatch):

@@ -21,8 +21,8 @@ from crawling.models.jobs import ENDED_STATES
 
 class Command(BaseCommand):
     help = (
-        "Write a crawl's run to a directory while it continues, check such a directory, or make a "
-        "new crawl from it, here or elsewhere."
+        "Write a crawl's run to a directory while it continues, check such a directory, or "
+        "create a crawl from it on any server."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         )
         check.add_argument("directory", type=Path)
         load = verbs.add_parser(
-            "import", help="make a new crawl and run from a directory, any number of times"
+            "import", help="create a new crawl and run from a directory, any number of times"
         )
         load.add_argument("directory", type=Path)
         load.add_argument("--name", help="default: that of the crawl, with a number if it is taken")

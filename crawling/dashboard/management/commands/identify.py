@@ -13,8 +13,8 @@ from crawling.installation import identity, set_identity
 
 class Command(BaseCommand):
     help = (
-        "Say who crawls: every request carries it, and site owners may name PRODUCT in "
-        "robots.txt. Without arguments: show it."
+        "Set the identity of the crawler, which every request carries; site owners use PRODUCT "
+        "in robots.txt. Without arguments: show it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             "contact_url",
             nargs="?",
             metavar="CONTACT-URL",
-            help="https://… or mailto:…, where site owners reach you",
+            help="https://… or mailto:…, contact for site owners",
         )
 
     def handle(self, *, product_token: str | None, contact_url: str | None, **options: Any) -> None:

@@ -15,8 +15,8 @@ from crawling.preresolver.process import PreResolverProcess
 
 class Command(BaseCommand):
     help = (
-        "Resolve the names of hosts that come due, so that no crawl waits for a name server. One "
-        "a machine works."
+        "Resolve names of hosts before they are due, so that crawls do not wait for name "
+        "servers. One per machine is active."
     )
 
     def handle(self, **options: Any) -> None:

@@ -25,8 +25,8 @@ OPTION_OF = {"keep_runs": "last", "keep_days": "days", "max_bytes": "bytes"}
 
 class Command(BaseCommand):
     help = (
-        "List a crawl's runs with the room they take and what becomes of them, delete or restore "
-        "one, or set which are kept (without any limit: all)."
+        "List runs with their size and deletion time, delete or restore a run, or set the "
+        "retention rules (without rules: keep all)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,16 +36,19 @@ class Command(BaseCommand):
             "run", nargs="?", type=int, help="the number of a run, to delete or restore it"
         )
         parser.add_argument(
-            "--last", type=int, metavar="N", help="with keep: only the last so many"
+            "--last", type=int, metavar="N", help="with keep: number of latest runs to keep"
         )
         parser.add_argument(
-            "--days", type=int, metavar="N", help="with keep: each for so many days after its end"
+            "--days",
+            type=int,
+            metavar="N",
+            help="with keep: days after its end until a run is deleted",
         )
         parser.add_argument(
             "--bytes",
             type=int,
             metavar="N",
-            help="with keep: the latest that fit into so many bytes of archive files",
+            help="with keep: bytes of archive files; the oldest runs beyond are deleted",
         )
         parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 

@@ -13,8 +13,8 @@ from crawling.scheduler.rounds import run_scheduler
 
 class Command(BaseCommand):
     help = (
-        "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several, one leads "
-        "and the others stand by."
+        "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several "
+        "schedulers, one is active."
     )
 
     def handle(self, **options: Any) -> None:

@@ -54,7 +54,7 @@ class CrawlForm(OrderForm):
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
     )
     seeds_file = forms.FileField(
-        label="Start URLs from a text file",
+        label="Text file of URLs",
         required=False,
         allow_empty_file=True,
         help_text="One URL per line, at most 1 MB.",

@@ -27,7 +27,7 @@ archive = Router()
 
 class PageDetailOut(PageOut):
     run: int = Field(description="number of the run that fetched it")
-    record_header: str = Field(description="of its record in the archive; empty: see `trouble`")
+    record_header: str = Field(description="header of its archive record; empty: see `trouble`")
     response_head: str = Field(
         description="status line and headers of the answer; secrets are masked for viewers"
     )
@@ -39,9 +39,9 @@ class ArchiveFileOut(Schema):
     run: int
     name: str
     machine: str
-    bytes: int = Field(description="of the records in it; it may be growing")
+    bytes: int = Field(description="bytes of its records; the file may still grow")
     opened_at: datetime
-    sealed_at: datetime | None = Field(description="null: it may be growing")
+    sealed_at: datetime | None = Field(description="null: the file may still grow")
 
 
 class ArchiveFilePage(Schema):
@@ -52,7 +52,7 @@ class ArchiveFilePage(Schema):
 @archive.get(
     "/{crawl_id}/pages/{page_id}",
     response=PageDetailOut,
-    summary="A page, with the headers that the archive has of it",
+    summary="Get a page with its archived headers",
 )
 @may_view
 def get_crawl_page(
@@ -75,7 +75,7 @@ def get_crawl_page(
 @archive.get(
     "/{crawl_id}/archive-files",
     response=ArchiveFilePage,
-    summary="Files of the crawl's archive, the latest first",
+    summary="List archive files of a crawl, latest first",
 )
 @may_view
 def list_archive_files(

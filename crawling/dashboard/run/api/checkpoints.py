@@ -20,7 +20,7 @@ checkpoints = Router()
 
 
 class CheckpointOut(Schema):
-    """It can be imported once it has `taken_at`; with `trouble` it never will."""
+    """It can be imported once `taken_at` is set; never if `trouble` is set."""
 
     id: int
     run: int
@@ -47,7 +47,7 @@ def _out(row: Checkpoint) -> dict[str, Any]:
 @checkpoints.get(
     "/{crawl_id}/checkpoints",
     response=CheckpointPage,
-    summary="The crawl's checkpoints, the latest first",
+    summary="List checkpoints of a crawl, latest first",
 )
 @may_view
 def list_crawl_checkpoints(
@@ -65,8 +65,7 @@ def list_crawl_checkpoints(
 )
 @may_change
 def create_checkpoint(request: AuthenticatedRequest, crawl_id: CrawlId) -> Status:
-    """One that is about to be taken will do.
-
-    It goes to CHECKPOINT_DIR; without that setting this is refused.
+    """A pending checkpoint is returned instead of a second one. It is written to CHECKPOINT_DIR;
+    without that setting the request is refused.
     """
     return Status(202, _out(ask_checkpoint(get_run(crawl_id, None), by=request.user)))

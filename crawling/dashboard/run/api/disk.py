@@ -28,13 +28,13 @@ class DiskOut(Schema):
     measured_since: datetime | None
     archive_a_day: float | None
     database_a_day: float | None
-    used_a_day: float | None = Field(description="by which free space shrinks, whoever takes it")
+    used_a_day: float | None = Field(description="decrease of free space per day, from any cause")
     full_at: datetime | None = Field(
-        description="if it continues so; null also if it does not fill up within ten years"
+        description="at the present rate; null also if that is more than ten years"
     )
 
 
-@disk.get("", response=DiskOut, summary="How full the disk is, and when it will be full")
+@disk.get("", response=DiskOut, summary="Get disk usage and forecast")
 @may_view
 def get_disk(request: AuthenticatedRequest) -> DiskOut:
     now = disk_now()

@@ -32,31 +32,30 @@ class PageOut(Schema):
     fetch_seconds: float
     address: str
     fingerprint: str
-    warc_file: str | None = Field(
-        description="the archive file that has it; null if it was not archived"
-    )
+    warc_file: str | None = Field(description="its archive file; null if it was not archived")
     warc_offset: int | None = Field(
-        description="where its response or revisit record begins in that file"
+        description="offset of its response or revisit record in that file"
     )
     duplicate_of: int | None = Field(
-        description="id of the page that had this content first in the run"
+        description="id of the first page of the run with this content"
     )
-    canonical: str = Field(description="the address by which the page itself wants to be known")
+    canonical: str = Field(description="canonical URL that the page states")
     author: str
     description: str
     abstract: str
     language: str
-    links: int = Field(description="addresses it leads to, in scope or not")
-    needs_browser: bool = Field(description="scripts make its content, and they are not run")
+    links: int = Field(description="its links, in scope or not")
+    needs_browser: bool = Field(description="its content needs scripts, which are not run")
     unread: str = Field(
-        description="why not all was read: size, time, memory, links, broken, copy; empty: all was",
+        description="why it was not read completely: size, time, memory, links, broken, copy; "
+        "empty: it was",
     )
     last_modified: datetime | None
     expires_at: datetime | None
-    etag: str = Field(description="the server's mark of this version")
+    etag: str = Field(description="the server's identifier of this version")
     unchanged_since: int | None = Field(
-        description="id of an earlier run's page: the server says (304) that it is still as it "
-        "was then"
+        description="id of a page of an earlier run: the server confirmed (304) that it is "
+        "unchanged"
     )
     payload_from: int | None = Field(
         description="id of the page of another run, perhaps of another crawl, whose record has the "
@@ -68,10 +67,10 @@ class PageOut(Schema):
         description="links to it from pages of the run: its hit count, at most half a minute late"
     )
     weight: float = Field(
-        description="links_weight x backlinks + url_weight x importance, by which the order "
-        "best_first visits; in every order"
+        description="links_weight x backlinks + url_weight x importance, the rank in the order "
+        "best_first; set in every order"
     )
-    credit: float | None = Field(description="OPIC: what it held when it was fetched")
+    credit: float | None = Field(description="OPIC: its credit when it was fetched")
     attempts: int
 
 
@@ -86,13 +85,13 @@ class HostOut(Schema):
     queued: int
     done: int
     due_at: datetime | None = Field(
-        description="when the next fetch may begin; null: nothing is queued, or the run has ended"
+        description="when the next fetch may begin; null: its queue is empty, or the run has ended"
     )
     delay_seconds: float
-    leased_by: str = Field(description="the crawl that fetches from it now; empty: none")
+    leased_by: str = Field(description="the crawl with a running fetch; empty: none")
     robots: str = Field(description="the state of its robots.txt")
     is_at_gate: bool = Field(description="its name is not resolved yet")
-    outage: str = Field(description="why nothing can be fetched from it; empty: it can")
+    outage: str = Field(description="why it cannot be reached; empty: it can")
 
 
 class HostPage(Schema):
@@ -129,9 +128,9 @@ class LogPage(Schema):
 
 class CauseOut(Schema):
     state: str = Field(description="failed or excluded")
-    status: int = Field(description="HTTP's, or a negative one of the crawler's own")
+    status: int = Field(description="HTTP status, or a negative one of the crawler")
     meaning: str
-    reason: str = Field(description="what was stored with one of the URLs")
+    reason: str = Field(description="reason stored with one of the URLs")
     urls: int
     example: str = Field(description="one of the URLs")
 
@@ -141,7 +140,7 @@ class CauseList(Schema):
 
 
 class MinuteOut(FetchCountsOut):
-    """A retry takes off what no longer counts, in the minute in which it was asked for."""
+    """A retry subtracts failures that no longer count, in the minute of the request."""
 
     minute: datetime
 

@@ -51,10 +51,10 @@ After = Annotated[
     Query(
         ge=0,
         le=LARGEST,
-        description="follow: only lines behind that of this id; instead of `cursor`",
+        description="follow: only lines after the one of this id; instead of `cursor`",
     ),
 ]
-LogLimit = Annotated[int, Query(ge=1, le=1000, description="lines a page")]
+LogLimit = Annotated[int, Query(ge=1, le=1000, description="lines per page")]
 LevelName = Annotated[
     Literal["info", "warning", "error"], Query(description="at least of this level")
 ]
@@ -63,7 +63,7 @@ LevelName = Annotated[
 @findings.get(
     "/{crawl_id}/pages",
     response=PagePage,
-    summary="Answered fetches, in the order in which the URLs were found",
+    summary="List pages, in the order in which their URLs were found",
 )
 @may_view
 def list_crawl_pages(
@@ -87,13 +87,13 @@ def list_crawl_pages(
 @findings.get(
     "/{crawl_id}/fetch-threads",
     response=FetchThreadList,
-    summary="What each fetch thread does, and since when",
+    summary="List fetch threads with their URLs",
 )
 @may_view
 def list_fetch_threads(
     request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
 ) -> dict[str, Any]:
-    """As the running shifts have last written it down, which they do once a second."""
+    """The running shifts write this once a second."""
     return {
         "items": [
             asdict(thread)
@@ -105,7 +105,7 @@ def list_fetch_threads(
 @findings.get(
     "/{crawl_id}/hosts",
     response=HostPage,
-    summary="Hosts and what is queued on each, in the order of finding",
+    summary="List hosts with their queues, in the order in which they were found",
 )
 @may_view
 def list_crawl_hosts(
@@ -125,7 +125,7 @@ def list_crawl_hosts(
 @findings.get(
     "/{crawl_id}/log",
     response=LogPage,
-    summary="The run's log, the newest line first, or what came after a line",
+    summary="List log lines, newest first, or those after a line",
 )
 @may_view
 def list_log_lines(
@@ -140,12 +140,12 @@ def list_log_lines(
     after: After = None,
     limit: LogLimit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the message or of its URL; a page may be short although there are more: only
-    `next` shows the end.
+    """`q` is a part of the message or of its URL; a page may be short although more lines exist;
+    only `next` marks the end.
 
-    To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the
-    `after` to ask with again, now or later. Lines of the last ten seconds come again, so that none
-    that was written late is missed; tell them apart by their ids.
+    To follow the log send `after`, 0 at first: the oldest line comes first, and `next` is the next
+    `after`. Lines of the last ten seconds are repeated, so that lines written late are not missed;
+    their ids identify them.
     """
     asked, wanted = (
         get_run(crawl_id, run),
@@ -161,7 +161,7 @@ def list_log_lines(
 @findings.get(
     "/{crawl_id}/failure-causes",
     response=CauseList,
-    summary="Why URLs were not fetched, the commonest cause first",
+    summary="List causes of failure, most frequent first",
 )
 @may_view
 def list_failure_causes(
@@ -183,14 +183,14 @@ def list_failure_causes(
     }
 
 
-@findings.get("/{crawl_id}/minutes", response=MinutePage, summary="What the run did, by minute")
+@findings.get("/{crawl_id}/minutes", response=MinutePage, summary="List counts of a run by minute")
 @may_view
 def list_crawl_minutes(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     cursor: Annotated[
-        int | None, Query(ge=0, le=2**32, description="`next` of the page before")
+        int | None, Query(ge=0, le=2**32, description="`next` of the previous page")
     ] = None,
     limit: Limit = 60,
 ) -> dict[str, Any]:

@@ -40,19 +40,19 @@ from serving.downloads import send, text_file
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
-InPlace = Annotated[Place, Query(description="what to look through")]
+InPlace = Annotated[Place, Query(description="which part of the frontier")]
 Host = Annotated[
     str,
     Query(
         max_length=260,
         pattern=TEXT,
-        description="all of a host's name, with its port if it has one of its own",
+        description="full name of a host, with its port unless it is the default",
     ),
 ]
 TEXT_FILE: dict[str, Any] = {
     "responses": {
         200: {
-            "description": "An address a line",
+            "description": "One URL per line",
             "content": {"text/plain": {"schema": {"type": "string"}}},
         }
     }
@@ -66,19 +66,21 @@ class UrlOut(Schema):
     depth: int
     attempts: int
     lane: int = Field(description="-1: first of its host, 0: in the crawl's order, 1: last")
-    due_at: datetime | None = Field(description="not before, after a failure that may pass")
+    due_at: datetime | None = Field(
+        description="earliest time of the retry after a temporary failure"
+    )
     error: str
 
 
 class FrontierOut(Schema):
     items: list[UrlOut]
     next: int | None
-    waiting: int = Field(description="how many wait in the run in all")
+    waiting: int = Field(description="number of waiting URLs of the run")
 
 
 class UrlActionIn(Schema):
-    """What to do, and to which: those of `ids`, or, without, all that is found by the other fields,
-    up to 50,000.
+    """An action, and its URLs: those of `ids`, or else all that match the other fields, up to
+    50,000.
     """
 
     model_config = ConfigDict(
@@ -107,30 +109,28 @@ class MoreSeeds(Schema):
     widen: bool = Field(
         False,
         strict=True,
-        description="take what they stand for into the scope, where it does not reach them",
+        description="extend the scope to them where they are outside of it",
     )
 
 
 class AddedSeeds(Schema):
     added: list[str] = Field(description="new seeds of the order, in canonical form")
     queued: int | None = Field(
-        description="in the active run; null: none is, and they wait for the next"
+        description="in the active run; null: there is none, and they are used by the next"
     )
-    known: dict[str, str] = Field(
-        description="what was a seed already, or was met by the run, and its result"
-    )
+    known: dict[str, str] = Field(description="seeds that were known already, with their results")
     revision: int
 
 
 class ChangedUrlsOut(Schema):
     changed: int
-    is_more: bool = Field(description="more is found than was done at once: do it again")
+    is_more: bool = Field(description="more URLs match than one request changes: repeat it")
 
 
 @frontier.get(
     "/{crawl_id}/frontier",
     response=FrontierOut,
-    summary="What waits, host by host in the order of visits, or is out of it",
+    summary="List URLs of the frontier, by host in the order of visits, or those outside of it",
 )
 @may_view
 def list_frontier_urls(
@@ -158,7 +158,7 @@ def list_frontier_urls(
 @frontier.get(
     "/{crawl_id}/frontier/export",
     openapi_extra=TEXT_FILE,
-    summary="The same in full, an address a line",
+    summary="Export the URLs, one per line",
 )
 @may_view
 def export_frontier_urls(
@@ -177,7 +177,8 @@ def export_frontier_urls(
 @frontier.post(
     "/{crawl_id}/frontier",
     response=ChangedUrlsOut,
-    summary="Fetch URLs first or last of their hosts, take them out, or put them back",
+    summary="Move URLs to the start or end of their host's queue, remove them from it, or put "
+    "them back",
 )
 @may_change
 def change_frontier_urls(
@@ -185,8 +186,8 @@ def change_frontier_urls(
 ) -> dict[str, Any]:
     """Of the latest run.
 
-    `put_back` applies to URLs that are `taken out`, the others to waiting URLs; URLs that an action
-    does not apply to are skipped.
+    `put_back` applies to URLs that were removed, the others to waiting URLs; other URLs are
+    skipped.
     """
     run = get_run(crawl_id, None)
     if wanted.ids is not None:
@@ -208,7 +209,7 @@ def change_frontier_urls(
 def add_crawl_seeds(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: MoreSeeds
 ) -> dict[str, Any]:
-    """They are queued at once if a run is active. The same request again changes nothing."""
+    """They are queued at once if a run is active. Repeating the request has no effect."""
     return asdict(
         add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)
     )

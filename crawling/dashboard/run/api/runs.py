@@ -30,7 +30,7 @@ Rules = Annotated[
 
 
 class RunFateOut(Schema):
-    """A run, the room it takes, and what becomes of it."""
+    """A run, its size, and its deletion by the retention rules."""
 
     run: int
     state: str
@@ -38,8 +38,7 @@ class RunFateOut(Schema):
     pages: int
     archive_bytes: int
     goes_at: datetime | None = Field(
-        description="when it is deleted unless something else happens; past: as soon as may be; "
-        "null: it stays"
+        description="when it will be deleted; past: as soon as possible; null: it is kept"
     )
     sentence: str
 
@@ -70,7 +69,7 @@ def _out(crawl: CrawlJob) -> RetentionOut:
 @kept.get(
     "/{crawl_id}/retention",
     response=RetentionOut,
-    summary="Which runs are kept, and what becomes of each",
+    summary="Get the retention rules, and what they mean for each run",
 )
 @may_view
 def get_crawl_retention(request: AuthenticatedRequest, crawl_id: CrawlId) -> RetentionOut:
@@ -80,15 +79,15 @@ def get_crawl_retention(request: AuthenticatedRequest, crawl_id: CrawlId) -> Ret
 @kept.put(
     "/{crawl_id}/retention",
     response=RetentionOut,
-    summary="Set which runs are kept; the scheduler deletes the others",
+    summary="Set the retention rules; the scheduler deletes the other runs",
 )
 @may_delete
 def set_crawl_retention(
     request: AuthenticatedRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]
 ) -> RetentionOut:
-    """A run goes as soon as one of the rules says so; a rule that is not given is off.
+    """A run is deleted as soon as one of the rules applies; a rule that is not given is off.
 
-    The latest run always stays.
+    The latest run is always kept.
     """
     crawl = get_crawl(crawl_id)
     set_retention(crawl, rules, by=request.user)
@@ -102,8 +101,8 @@ def set_crawl_retention(
 )
 @may_delete
 def delete_run(request: AuthenticatedRequest, crawl_id: CrawlId, run_number: Number) -> Status:
-    """Only one that has ended, while no other is active, and in whose archive no later run has
-    pages. For 24 hours it can be restored: `/deleted`.
+    """Only a run that has ended, while no other is active, and whose archive has no pages of a
+    later run. For 24 hours it can be restored: `/deleted`.
     """
     remove_run(get_run(crawl_id, run_number), by=request.user)
     return Status(204, None)

@@ -46,7 +46,7 @@ class ShareLinkList(Schema):
 
 
 class ShareLinkMade(ShareLinkOut):
-    url: str = Field(description="shown only once; whoever has it reads the report")
+    url: str = Field(description="shown only once; anyone who has it can read the report")
 
 
 def _out(link: ShareLink) -> dict[str, Any]:

@@ -19,8 +19,8 @@ Path = Annotated[
     Query(
         max_length=2000,
         pattern=TEXT,
-        description="only what stands in this directory, as `example.org/manual/`; all hosts "
-        "without it",
+        description="only entries of this directory, such as `example.org/manual/`; default: all "
+        "hosts",
     ),
 ]
 
@@ -31,12 +31,12 @@ class SiteDirectoryOut(Schema):
     fetched: int
     failed: int
     bytes: int = Field(description="of the documents fetched")
-    directories: int = Field(description="that stand directly in it")
+    directories: int = Field(description="directly in it")
 
 
 class SiteDirectoryList(Schema):
     items: list[SiteDirectoryOut]
-    looked_at: int = Field(description="URLs that the numbers rest on")
+    looked_at: int = Field(description="URLs that were counted")
     is_estimate: bool = Field(description=f"the run has more than {COUNTED:,} URLs")
 
 
@@ -53,7 +53,7 @@ def list_crawl_directories(
     path: Path = "",
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """Hosts without `path`, else what stands in that directory; ask again with a `path` to go
+    """Hosts without `path`, else the entries of that directory; request a longer `path` to go
     deeper."""
     tree = site_tree(get_run(crawl_id, run), path if not path or path.endswith("/") else f"{path}/")
     items = [

@@ -36,16 +36,16 @@ class CloneIn(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]}
     )
-    name: str | None = Field(None, description="the name with `copy` behind it without one")
+    name: str | None = Field(None, description="name; default: the name followed by `copy`")
 
 
 class RetryIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
     status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(
-        None, description="only those that failed by this status"
+        None, description="only URLs that failed with this status"
     )
     url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(
-        None, description="only this one, by the id of its URL"
+        None, description="only this URL, by its id"
     )
 
 
@@ -74,7 +74,7 @@ def start_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, A
 @steering.post(
     "/{crawl_id}/pause",
     response=CrawlOut,
-    summary="Finish the fetches under way, give everything back or keep it, and wait",
+    summary="Pause: finish running fetches, and release or keep the units",
 )
 @may_change
 def pause_crawl(
@@ -92,8 +92,8 @@ def pause_crawl(
 )
 @may_change
 def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """The same run continues: its queue, its known URLs, its pages and its archive are as they
-    were. 409 where the queue is empty or a limit is reached.
+    """The same run continues with its queue, known URLs, pages and archive. 409 where the queue is
+    empty or a limit is reached.
     """
     crawl = get_crawl(crawl_id)
     resume(crawl, by=request.user)
@@ -103,12 +103,12 @@ def resume_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, 
 @steering.post(
     "/{crawl_id}/stop",
     response=CrawlOut,
-    summary="Finish the fetches under way and end the run; its pages and its queue are kept",
+    summary="Finish running fetches and end the run; its pages and queue are kept",
 )
 @may_change
 def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """Nothing is lost: `queued` URLs stay in the queue, and `resume` continues the run, until the
-    crawl is started again or the run is deleted. Pages and command line ask first, with this count.
+    """`queued` URLs stay in the queue, and `resume` continues the run, until the crawl is started
+    again or the run is deleted. Pages and command line confirm first, with this count.
     """
     crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)
@@ -118,13 +118,13 @@ def stop_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, An
 @steering.post(
     "/{crawl_id}/abort",
     response=CrawlOut,
-    summary="Cut off the fetches under way and end the run; its pages and its queue are kept",
+    summary="Cancel running fetches and end the run; its pages and queue are kept",
 )
 @may_change
 def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
-    """Also of a run that is stopping, and waits for its last fetches.
+    """Also applies to a run that is stopping.
 
-    What was being fetched counts for nothing, and is queued again. `resume` continues the run.
+    Cancelled fetches are not counted, and their URLs are queued again. `resume` continues the run.
     """
     crawl = get_crawl(crawl_id)
     abort(crawl, by=request.user)
@@ -132,7 +132,7 @@ def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, A
 
 
 @steering.post(
-    "/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order"
+    "/{crawl_id}/clone", response={201: CrawlDetail}, summary="Create a draft with the same order"
 )
 @may_add
 def clone_crawl(
@@ -146,7 +146,7 @@ def clone_crawl(
     return Status(201, detail(copy))
 
 
-@steering.put("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
+@steering.put("/{crawl_id}/tags", response=CrawlOut, summary="Replace the tags of a crawl")
 @may_change
 def set_crawl_tags(
     request: AuthenticatedRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]
@@ -165,7 +165,7 @@ def retry_failed_urls(
     crawl_id: CrawlId,
     options: Annotated[RetryIn | None, Body()] = None,
 ) -> dict[str, Any]:
-    """A run that had ended continues as the same run."""
+    """A run that has ended continues as the same run."""
     crawl = get_crawl(crawl_id)
     chosen = options.dict() if options else {}
     retried = retry_failed(crawl, **chosen, by=request.user)

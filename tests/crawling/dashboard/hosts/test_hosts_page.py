@@ -60,7 +60,7 @@ def test_a_block_without_a_reason_is_refused_in_words(db):
 
     answer = operator.post(reverse("hosts:block", args=[host.pk]), {"reason": " "}, follow=True)
 
-    assert "say why" in answer.content.decode()
+    assert "the log of activity shows it" in answer.content.decode()
     assert names(operator.get(HOSTS, {"state": "blocked"})) == []
 
 

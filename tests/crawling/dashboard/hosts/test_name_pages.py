@@ -34,14 +34,14 @@ def test_a_host_is_told_what_it_waits_for(settings):
     )
     answers = {name: why_waits(name).sentences for name in asked}
 
-    assert answers["new.test"][0] == "Its name was not looked up yet."
+    assert answers["new.test"][0] == "Its name has not been looked up yet."
     assert answers["new.test"][1] == "1 name comes before it in the lanes."
-    assert "rests after 2 look-ups" in answers["rests.test"][0]
+    assert "waits after 2 look-ups" in answers["rests.test"][0]
     assert "given up after 3 more" in answers["rests.test"][1]
     assert "passes the gate" in answers["good.test"][0]
     assert "5 look-ups in a row failed" in answers["dead.test"][0]
     assert "without an address (no such name)" in answers["none.test"][0]
-    assert "past their time" in answers["old.test"][0]
+    assert "addresses have expired" in answers["old.test"][0]
     assert "No DNS look-up is needed" in answers["127.0.0.1"][0]
     page = soup(browser("viewer").get(reverse("names:why"), {"host": "New.test"})).main.get_text()
     assert f"{frontier.run.crawl.name} from new.test:8080" in page
@@ -65,7 +65,7 @@ def test_a_crawls_hosts_say_that_they_wait_for_their_names():
     )
 
     assert {row.th.get_text(): row.select("td")[2].get_text(strip=True) for row in rows} == {
-        "new.test": "waits for its name",
+        "new.test": "waiting for DNS",
         "good.test": "due",
     }
 

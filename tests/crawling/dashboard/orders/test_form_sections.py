@@ -42,7 +42,7 @@ def test_what_is_as_usual_is_not_told_and_what_is_set_is(db):
         cookies="on",
         headers="X-Key: s3cret\nDNT: 1",
     ) == {
-        "budget": "Pages a host: 5,000; Minutes a host: 953.67",
+        "budget": "Pages per host: 5,000; Minutes per host: 953.67",
         "ordering": "Order of visits: OPIC",
         "fetching": "Headers: 2 lines; Keep cookies",
     }
@@ -92,7 +92,7 @@ def test_a_form_is_checked_while_it_is_filled_in(order, is_new):
     assert (sorted(wrong["errors"]), wrong["estimate"]) == (["exclude", "max_pages"], [])
 
     right = operator.post(address, {**typed, "max_pages": "60", "host_max_pages": "7"}).json()
-    assert (right["errors"], right["told"]["budget"]) == ({}, "Pages a host: 7")
+    assert (right["errors"], right["told"]["budget"]) == ({}, "Pages per host: 7")
     assert (
         right["estimate"][1] == "On 1 host each gets about 7 requests, which takes at least 14 s."
     )

@@ -277,7 +277,7 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
     assert soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
     real = "https://example.org/"
     unsaid = send(seeds=real)
-    assert "before the first crawl of a real site" in complaint(unsaid, "contact_url")
+    assert "before the first crawl of a public site" in complaint(unsaid, "contact_url")
     assert not soup(unsaid).find(id="id_seeds_error")
 
     wrong = send(seeds=real, product_token="my bot", contact_url="nowhere")

@@ -138,9 +138,9 @@ def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(
     assert set(told) == {question.heading or question.label for question in asked}
     assert told["Soft limit"] == "5 pages, 512.0\xa0KB, 30 s"
     assert told["Threshold of failed URLs"] == "50 %"
-    assert told["Past a threshold"] == "stop; its pages are kept"
-    assert told["Alert while it waits, after"] == "never"
-    assert told["Longest for a document"] == "4.5 s"
+    assert told["At a threshold"] == "stop; its pages are kept"
+    assert told["Alert after waiting"] == "never"
+    assert told["Document timeout"] == "4.5 s"
     assert "s3cret" not in str(told)
 
 
@@ -149,7 +149,7 @@ def test_a_threshold_is_told_with_what_the_run_does_past_it(order):
 
     assert page.rules_in_words == [
         ("Threshold of failed URLs", "50 %"),
-        ("Past a threshold", "pause until an operator resumes it"),
+        ("At a threshold", "pause until an operator resumes it"),
     ]
 
 
@@ -217,7 +217,7 @@ def test_a_limit_in_the_forms_unit_that_is_no_number_is_told_in_that_unit(pool):
     form.blame({"host_max_bytes": "must be a whole number"})
 
     assert form.errors["host_max_megabytes"] == [
-        "Megabytes a host must be a number, like 500; leave the field empty for no limit."
+        "Megabytes per host must be a number, like 500; leave the field empty for no limit."
     ]
 
 

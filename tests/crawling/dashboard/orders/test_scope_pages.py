@@ -89,7 +89,7 @@ def test_the_blocklist_is_kept_on_a_page_with_reasons(boss, crawl):
     page = boss.post(
         "/crawls/blocklist/", {"kind": "regex", "text": "(?=x)", "reason": ""}
     ).content.decode()
-    assert "The reason is needed" in page
+    assert "The reason is required" in page
 
     boss.post(
         "/crawls/blocklist/", {"kind": "domain", "text": "example.net", "reason": "its owner asked"}

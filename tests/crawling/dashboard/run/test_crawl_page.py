@@ -101,7 +101,7 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
         "Home",
         "nothing is due",
     )
-    seen(page, 'value="404"', "Try the failed URL again", "Run again")
+    seen(page, 'value="404"', "Retry 1 failed URL", "Run again")
     assert "Pause</button>" not in page
 
 
@@ -212,7 +212,7 @@ def test_a_viewer_sees_why_the_buttons_do_nothing(visit, finished, client):
     _, page = visit(finished.crawl, role="viewer")
 
     seen(page, "disabled", "control needs the operator role")
-    assert "Try all" not in page
+    assert "failed URL" not in page
     assert client.post(reverse("crawling:retry", args=[finished.crawl.pk])).status_code == 403
 
 
@@ -249,7 +249,7 @@ def test_an_earlier_run_can_be_looked_at_but_not_steered(visit, finished, work_o
 
     seen(page, "This is an earlier run.", "Show run 2, the latest.")
     assert "Run again" not in page
-    assert "Try all" not in page
+    assert "failed URL" not in page
 
 
 def test_the_live_refresh_gets_the_same_without_the_frame(visit, finished):
@@ -368,8 +368,8 @@ def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
     lease_hosts(shift, limit=1, soon_seconds=1, delay_seconds=1, lease_seconds=60)
     second = start_run(create_crawl(order(url, name="second"))).crawl
 
-    seen(visit(second)[1], "after first, which has it")
-    seen(visit(shift.process.run.crawl)[1], "being fetched now", "running")
+    seen(visit(second)[1], "after first")
+    seen(visit(shift.process.run.crawl)[1], "fetching", "running")
 
 
 def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finished):

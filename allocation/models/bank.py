@@ -23,6 +23,12 @@ class Policy(models.TextChoices):
         "all_at_once",
         "all at once: a start requests the whole claim, so no process holds units and waits",
     )
+    FULL_SCOPE = "full_scope", "banker, checked over all processes (experiments only)"
+    RECURSIVE = "recursive", "banker, by recursion over all processes (experiments only)"
+    UNCOVERED = (
+        "uncovered",
+        "banker, by recursion over processes not covered yet (experiments only)",
+    )
 
 
 class Pool(models.Model):

@@ -11,7 +11,7 @@ so the others can follow in their old safe order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import Enum
@@ -140,9 +140,17 @@ def decide(
 
 
 def examine(
-    state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True
+    state: State,
+    process: int,
+    request: Sequence[int],
+    *,
+    state_is_safe: bool = True,
+    search: Callable[[State], Sequence[int]] | None = None,
 ) -> Decision:
-    """Decide as `decide` does and keep the evidence."""
+    """Decide as `decide` does and keep the evidence.
+
+    search: who can finish, of all processes and to the end; None: up to the requester.
+    """
     if not 0 <= process < len(state.maximum):
         raise IndexError(f"there is no process {process} among {len(state.maximum)}")
     wanted = _vector("request", request, length=len(state.available))
@@ -154,6 +162,10 @@ def examine(
     if fits(state.need[process], state.available):
         return Decision(BankVerdict.GRANT, (process,))
     after = granted(state, process, wanted)
+    if search is not None:
+        order = list(search(after))
+        is_enough = len(order) == len(after.maximum)
+        return Decision(BankVerdict.GRANT if is_enough else BankVerdict.WAIT_UNSAFE, tuple(order))
     # From an unsafe state the early exit would be wrong: about a fifth of random cases.
     order = finishable(after, until=process if state_is_safe else None)
     enough = process in order if state_is_safe else len(order) == len(after.maximum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,7 +23,7 @@ from allocation.models import (
     RequestState,
 )
 from allocation.reasons import Parties, Party, explain
-from allocation.rules import banker
+from allocation.rules import banker, searches
 from allocation.rules.banker import BankVerdict, Decision, State, Vector
 from allocation.rules.fairness import AnyVerdict
 from allocation.rules.shares import Member, ShareTerms, ShareUse
@@ -42,6 +42,14 @@ from allocation.wording import UnitWords
 #: the channel on which PostgreSQL announces grants; `allocation/sql/write_grant.sql` has it, too
 GRANTS_CHANNEL = "bank"
 Held = Process | UnitHolder
+
+
+#: what an experiment's pool searches, in place of the reduced scope up to the requester
+SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
+    Policy.FULL_SCOPE: banker.finishable,
+    Policy.RECURSIVE: searches.recursive_global,
+    Policy.UNCOVERED: searches.recursive_uncovered,
+}
 
 
 @dataclass
@@ -109,15 +117,19 @@ class Bank:
         """The reverse of `vector`, without classes of zero units."""
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
-    def state(self, process: Process | None = None) -> tuple[State, list[Held]]:
+    def state(
+        self, process: Process | None = None, *, is_reduced: bool = True
+    ) -> tuple[State, list[Held]]:
         """The holders as a State, with `process` among them if one is given, and who stands for its
-        rows.
+        rows; unless it is reduced, with those that wait and hold nothing, too.
 
         Processes that keep units without a shift are left out: they do not finish, so their units
         must not be counted on.
         """
         rows = [
-            p for p in self.matter if p is process or (p.kept_until is None and any(p.allocated))
+            p
+            for p in self.matter
+            if p is process or (p.kept_until is None and (any(p.allocated) or not is_reduced))
         ]
         return State(
             self.available,
@@ -132,11 +144,15 @@ class Bank:
             return Decision(BankVerdict.WAIT_UNAVAILABLE)
         if self.pool.policy == Policy.NAIVE:
             return Decision(BankVerdict.GRANT)
-        state, rows = self.state(process)
+        search = SEARCHES.get(self.pool.policy)
+        state, rows = self.state(process, is_reduced=search is None)
         # index() would compare models, which is slow
         asker = next(i for i, row in enumerate(rows) if row is process)
-        decision = banker.examine(state, asker, amounts, state_is_safe=self.pool.is_safe)
-        return Decision(decision.verdict, tuple(rows[i].pk for i in decision.sequence))
+        is_safe = self.pool.is_safe
+        decision = banker.examine(state, asker, amounts, state_is_safe=is_safe, search=search)
+        # those that hold nothing free nothing: the sequence is a proof without them
+        proof = [i for i in decision.sequence if i == asker or any(state.allocation[i])]
+        return Decision(decision.verdict, tuple(rows[i].pk for i in proof))
 
     def reason_of(self, process: Process, amounts: Vector, verdict: BankVerdict) -> str:
         """Say in a sentence why `process` waits for `amounts`."""

@@ -15,8 +15,9 @@ from functools import partial
 from statistics import median, quantiles
 
 from allocation.rules.banker import State, find_safe_sequence, finishable
+from allocation.rules.searches import recursive_global, recursive_uncovered
 from benchmarks.allocation.states import chain, random_state
-from benchmarks.allocation.variants import recursive_global, recursive_uncovered, reduced
+from benchmarks.allocation.variants import reduced
 
 BUDGET_SECONDS = 0.5
 SIZES = (10, 100, 1_000, 10_000)

@@ -1,51 +1,13 @@
-"""The paper's ideas for a cheaper check, as variants to measure against the one in use (SEEDS P6).
+"""The paper's reduced scope, as a variant to measure by itself (SEEDS P6).
 
-*Recursion over the request set*: a process that can finish is taken, and the search goes on from
-there. **Global** looks at every process again at each step, those that finished too; **uncovered**
-only at those not covered yet. Both take a process as soon as it fits, and Work only grows, so
-neither ever has to go back: the recursion is a loop. They answer alike; global merely repeats
-questions whose answer cannot change, n for each of n steps even where all fit at once.
-
-*Reduced scope*: of all processes only those that hold something are searched. A process that holds
-nothing gives nothing back, so it helps no other, and can finish once all others have: its claim
-fits the capacity. The answer is the same, from fewer rows.
+Of all processes only those that hold something are searched. A process that holds nothing gives
+nothing back, so it helps no other, and can finish once all others have: its claim fits the
+capacity. The answer is the same, from fewer rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
-from allocation.rules.banker import State, fits, plus
-
-
-def recursive_global(state: State) -> list[int]:
-    """Who can finish; each step looks at all processes from the first on."""
-    return _recursive(state, lambda covered: range(len(state.need)))
-
-
-def recursive_uncovered(state: State) -> list[int]:
-    """Who can finish; each step looks only at those not covered yet, from the first on."""
-    left = dict.fromkeys(range(len(state.need)))
-
-    def uncovered(covered: list[int]) -> Iterable[int]:
-        for i in covered[-1:]:
-            del left[i]
-        return left
-
-    return _recursive(state, uncovered)
-
-
-def _recursive(state: State, scope: Callable[[list[int]], Iterable[int]]) -> list[int]:
-    work, covered, done = state.available, list[int](), set[int]()
-    while True:
-        found = next(
-            (i for i in scope(covered) if fits(state.need[i], work) and i not in done), None
-        )
-        if found is None:
-            return covered
-        covered.append(found)
-        done.add(found)
-        work = plus(work, state.allocation[found])
+from allocation.rules.banker import State
 
 
 def reduced(state: State) -> State:

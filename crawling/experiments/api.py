@@ -42,7 +42,9 @@ class NewExperiment(Schema):
         },
     )
     policy: Literal[*CHOICES] = Field(  # type: ignore[valid-type]
-        "both", description="both: plain requests (naive), then the Banker's algorithm"
+        "both",
+        description="both: plain requests (naive), then the Banker's algorithm; searches: the "
+        "Banker's algorithm with each search (reduced scope, full scope, both recursions)",
     )
     requests: int = Field(DEFAULT_REQUESTS, ge=1, le=MOST_REQUESTS)
     bound_seconds: float = Field(
@@ -85,6 +87,9 @@ class ResultOut(Schema):
     )
     waited_seconds: float
     waited_with_retries_seconds: float
+    deciding_seconds: float = Field(
+        description="from asking the pool to its answers, with retries; the searches differ here"
+    )
     locked: int
     locked_percent: float
     deadlocked: int

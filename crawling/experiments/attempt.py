@@ -124,7 +124,7 @@ class RequestAttempt:
         self._context, self._session, self._job, self._number = context, session, job, number
         self._process: int | None = None
         self._epoch: int | None = None
-        self._waited = 0.0
+        self._waited = self._deciding = 0.0
         self._pages = 0
 
     def run(self) -> AttemptResult:
@@ -152,6 +152,7 @@ class RequestAttempt:
             outcome,
             deadlocked,
             pages=self._pages,
+            deciding_seconds=self._deciding,
             detail=detail,
         )
 
@@ -175,6 +176,7 @@ class RequestAttempt:
         assert self._process is not None
         request_id = uuid4()
         with self._context.waits.expecting(request_id) as served:
+            began = time.monotonic()
             outcome = request_resources(
                 process=self._process,
                 amounts=by_key(amounts),
@@ -183,6 +185,7 @@ class RequestAttempt:
                 epoch=self._epoch,
                 deadline_seconds=self._context.experiment.bound_seconds + GRACE_SECONDS,
             )
+            self._deciding += time.monotonic() - began
             if not outcome.granted:
                 outcome = self._await(request_id, served)
         self._begin(outcome)

@@ -21,7 +21,11 @@ class ExperimentForm(forms.Form):
 
     policy = forms.ChoiceField(
         label="Policy",
-        choices=[("both", "plain, then Banker's"), *ExperimentPolicy.choices],
+        choices=[
+            ("both", "plain, then Banker's"),
+            ("searches", "Banker's, each search"),
+            *ExperimentPolicy.choices,
+        ],
         help_text="Each policy gets the same requests, and a pool of its own.",
     )
     requests = forms.IntegerField(

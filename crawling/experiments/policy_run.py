@@ -32,6 +32,8 @@ from crawling.web.fetch.http import fetch
 MOST_ATTEMPTS = 10
 MAX_PAGE_BYTES = 64 * 1024
 ANSWER_SECONDS = 10.0
+#: policies whose pools grant what is there
+UNCHECKED = (ExperimentPolicy.NAIVE, ExperimentPolicy.ALL_AT_ONCE)
 SIGN_OF_LIFE_SECONDS = 2.0
 HEADERS = {"User-Agent": "crawlsite-experiment", "Connection": "keep-alive"}
 
@@ -51,7 +53,7 @@ class PolicyRun:
             NewClass(*one, capacity)
             for one, capacity in zip(CLASSES, workload.capacity, strict=True)
         ]
-        bank = Policy.BANKER if policy == ExperimentPolicy.BANKER else Policy.NAIVE
+        bank = Policy.NAIVE if policy in UNCHECKED else Policy(policy)
         self.pool = create_pool(
             name=experiment.pool_name(policy), classes=classes, policy=bank, is_experiment=True
         )

@@ -26,6 +26,7 @@ NUMBERS = {
     "requests_done": Count("pk", filter=FIRST),
     "waited_seconds": Sum("waited_seconds", filter=FIRST),
     "waited_with_retries_seconds": Sum("waited_seconds"),
+    "deciding_seconds": Sum("deciding_seconds"),
     "locked": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.LOCKED)),
     "deadlocked": Count("pk", filter=FIRST & Q(deadlocked=True)),
     "breaches": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.BREACH)),
@@ -67,16 +68,24 @@ class PolicyResult:
 
     policy: ExperimentPolicy
     pool: int | None
+    #: among the experiment's policies, from 1 on
+    place: int = 1
     requests_done: int = 0
     seconds: float | None = None
     waited_seconds: float = 0.0
     waited_with_retries_seconds: float = 0.0
+    deciding_seconds: float = 0.0
     locked: int = 0
     deadlocked: int = 0
     breaches: int = 0
     crashes: int = 0
     pages: int = 0
     entries: tuple[RequestResult, ...] = ()
+
+    @property
+    def table(self) -> int:
+        """The number of its table of requests; table 3 compares the policies."""
+        return self.place if self.place < 3 else self.place + 1
 
     @property
     def locked_percent(self) -> float:
@@ -158,6 +167,7 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
         return PolicyResult(
             ExperimentPolicy(policy),
             pools.get(experiment.pool_name(policy)),
+            experiment.policies.index(policy) + 1,
             seconds=took.total_seconds() if took else None,
             **found,
         )
@@ -234,7 +244,7 @@ def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
         "policy": str(column.policy),
         "locked_percent": column.locked_percent,
     }
-    del numbers["entries"]
+    del numbers["entries"], numbers["place"]
     return numbers | (
         {"requests": [_request(entry) for entry in column.entries]} if with_requests else {}
     )

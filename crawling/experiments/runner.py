@@ -23,6 +23,12 @@ from crawling.rq_jobs import EXPERIMENT
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {
     "both": (ExperimentPolicy.NAIVE, ExperimentPolicy.BANKER),
+    "searches": (
+        ExperimentPolicy.BANKER,
+        ExperimentPolicy.FULL_SCOPE,
+        ExperimentPolicy.RECURSIVE,
+        ExperimentPolicy.UNCOVERED,
+    ),
     **{str(policy): (policy,) for policy in ExperimentPolicy},
 }
 MOST_REQUESTS = 500

@@ -32,6 +32,7 @@ class AttemptResult:
     outcome: ExperimentOutcome
     deadlocked: bool = False
     pages: int = 0
+    deciding_seconds: float = 0.0
     detail: str = ""
 
 

@@ -72,6 +72,7 @@ def policy_table(view: ExperimentView) -> Table:
     headings = (
         "waited s",
         "with retries s",
+        "deciding s",
         "over the bound",
         "%",
         "truly deadlocked",
@@ -89,7 +90,7 @@ def policy_table(view: ExperimentView) -> Table:
             one.breaches,
             one.crashes,
         )
-        seconds = (one.waited_seconds, one.waited_with_retries_seconds)
+        seconds = (one.waited_seconds, one.waited_with_retries_seconds, one.deciding_seconds)
         table.add_row(
             one.policy.label,
             *(f"{s:.1f}" for s in seconds),

@@ -38,6 +38,7 @@ TRIED = (
     "started_at",
     "ended_at",
     "waited_seconds",
+    "deciding_seconds",
     "outcome",
     "deadlocked",
     "pages",

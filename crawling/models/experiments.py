@@ -13,12 +13,16 @@ from django.urls import reverse
 
 class ExperimentPolicy(models.TextChoices):
     """How the pool of an experiment decides. all_at_once is a naive pool of which each request asks
-    its whole claim in one step.
+    its whole claim in one step. The last three are the Banker's algorithm, searched otherwise than
+    over the reduced scope (SEEDS P6).
     """
 
     NAIVE = "naive", "plain requests"
     BANKER = "banker", "Banker's algorithm"
     ALL_AT_ONCE = "all_at_once", "all at once"
+    FULL_SCOPE = "full_scope", "Banker's, full scope"
+    RECURSIVE = "recursive", "Banker's, recursion over all"
+    UNCOVERED = "uncovered", "Banker's, recursion over uncovered"
 
 
 class ExperimentState(models.TextChoices):
@@ -92,6 +96,9 @@ class ExperimentRequest(models.Model):
     ended_at = models.DateTimeField()
     waited_seconds = models.FloatField(
         help_text="from being told to wait to having, all its steps added up"
+    )
+    deciding_seconds = models.FloatField(
+        default=0.0, help_text="from asking the pool to its answer, all its steps added up"
     )
     outcome = models.CharField(max_length=20, choices=ExperimentOutcome)
     deadlocked = models.BooleanField(

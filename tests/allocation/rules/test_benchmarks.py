@@ -7,10 +7,18 @@ from random import Random
 
 import pytest
 
-from allocation.rules.banker import State, find_safe_sequence, finishable, work_along
+from allocation.rules.banker import (
+    BankVerdict,
+    State,
+    examine,
+    find_safe_sequence,
+    finishable,
+    work_along,
+)
+from allocation.rules.searches import recursive_global, recursive_uncovered
 from benchmarks.allocation.core import full_check
 from benchmarks.allocation.states import chain, random_state
-from benchmarks.allocation.variants import recursive_global, recursive_uncovered, reduced
+from benchmarks.allocation.variants import reduced
 from tests.allocation.rules.states import small
 
 
@@ -22,6 +30,21 @@ def test_recursion_finds_the_same_processes(variant):
         order = variant(state)
         work_along(state, order)
         assert sorted(order) == sorted(finishable(state))
+
+
+@pytest.mark.parametrize("search", [finishable, recursive_global, recursive_uncovered])
+def test_a_search_of_all_decides_as_the_one_that_stops_at_the_requester(search):
+    random, waits = Random(5), 0
+    for _ in range(1_000):
+        state = small(random)
+        if not state.maximum or find_safe_sequence(state) is None:
+            continue
+        process = random.randrange(len(state.maximum))
+        wanted = tuple(random.randint(0, most) for most in state.need[process])
+        verdict = examine(state, process, wanted, search=search).verdict
+        assert verdict == examine(state, process, wanted).verdict
+        waits += verdict is BankVerdict.WAIT_UNSAFE
+    assert waits > 5
 
 
 def test_reduced_scope_gives_the_same_answer_where_claims_fit_the_capacity():

@@ -38,7 +38,8 @@ class Command(BaseCommand):
             "--policy",
             choices=list(CHOICES),
             default="both",
-            help="both: naive, then banker (default)",
+            help="both: naive, then banker (default); searches: banker with each search of its "
+            "safety check",
         )
         parser.add_argument(
             "--requests",
@@ -101,8 +102,8 @@ class Command(BaseCommand):
         console = Console(
             file=cast("IO[str]", self.stdout), markup=False, emoji=False, highlight=False, width=120
         )
-        for number, column in enumerate(view.columns, start=1):
-            console.print(request_table(number, column, view.experiment.bound_seconds))
+        for column in view.columns:
+            console.print(request_table(column.table, column, view.experiment.bound_seconds))
             console.print()
         console.print(policy_table(view))
         if view.ratio is not None:

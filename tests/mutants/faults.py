@@ -88,6 +88,10 @@ ALONE = {
         "allocation_grant",
         {"0 < ANY (share.reserved)": "false"},
     ),
+    "starts beyond the limit of a share": (
+        "allocation_grant",
+        {"2147483647 > ANY (share.limits)": "false"},
+    ),
     "does not ask whether the asker could finish": (
         "allocation_grant",
         {"need <= available": "true"},

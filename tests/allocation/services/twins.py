@@ -216,7 +216,8 @@ def rows(pool: Pool, numbers: dict[UUID, int]) -> dict[str, list]:
 
 def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Counter[str]:
     """Let the same befall twin pools of what the seed draws: policy, sizes, claims, priorities, in
-    half of them reserves, and in half a share of some processes with limits and reserves.
+    half of them reserves, and in half a share of some processes with limits and reserves; in
+    every fourth the limits bind.
 
     Raises AssertionError where they differ; returns what happened, by kind.
     """
@@ -231,6 +232,12 @@ def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Cou
         {key: random.choice((5, 7, None)) for key in KEYS[:m]},
     )
     sharing = [random.random() < 0.4 for _ in claims]
+    has_terms = random.random() < 0.5
+    if seed % 4 == 3:
+        # all share a limit that each of them keeps to and no two together, and nothing is reserved
+        largest = (max(claim[j] for claim in claims) for j in range(m))
+        reserved, terms = {}, ShareLimits({}, dict(zip(KEYS, largest, strict=False)))
+        sharing, has_terms = [True] * len(claims), True
     pools = [
         make_pool(*capacity, name=f"{name} {seed}", policy=policy) for name in ("quick", "slow")
     ]
@@ -242,7 +249,7 @@ def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Cou
         ]
         for pool, share in zip(pools, shares, strict=True)
     ]
-    if random.random() < 0.5:
+    if has_terms:
         for share in shares:
             change_share(share=share.pk, limits=terms)
     for pool, processes in zip(pools, twins, strict=True):

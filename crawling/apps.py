@@ -14,6 +14,6 @@ class CrawlingConfig(AppConfig):
 
 def check_extensions(**_options: Any) -> list[CheckMessage]:
     """What commands say as they start. Those that skip the checks need not look for packages."""
-    from crawling.crawls.extensions import warnings
+    from crawling.runs.extensions import warnings
 
     return warnings()

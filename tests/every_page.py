@@ -21,7 +21,17 @@ from crawling.crawls.templates import save_template
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.store import make_experiment
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
+from crawling.models import (
+    ArchiveFile,
+    Checkpoint,
+    CrawlJob,
+    Delivery,
+    Host,
+    Listener,
+    Page,
+    Run,
+    Team,
+)
 from crawling.models.inquiries import InquiryKind
 from crawling.runs.steering import pause
 from crawlsite.tokens import make_token
@@ -76,8 +86,8 @@ def addresses(values: dict[str, object]) -> list[str]:
         owner = next(
             (
                 key
-                for key in ("experiments", "alerts", "hosts", "resources", "deleted")
-                if f"/{key}/" in PATHS[route][:16]
+                for key in ("experiments", "alerts", "hosts", "resources", "deleted", "teams")
+                if f"/{key}/" in PATHS[route].removeprefix("/administration")[:16]
             ),
             "crawl",
         )
@@ -154,6 +164,7 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         "alerts": listener.pk,
         "resources": Pool.objects.get().pk,
         "share": ensure_share(pool=Pool.objects.get().pk, ref="team/a", name="Library").pk,
+        "teams": Team.objects.create(name="Library & Archive").pk,
         "number": 1,
         "inquiry_id": inquiry.pk,
         "document": "glossary",

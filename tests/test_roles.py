@@ -24,7 +24,7 @@ from allocation.models import Pool, Process, Share
 from allocation.services import create_pool, ensure_share
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.experiments.store import make_experiment
-from crawling.models import AllowedNetwork, CrawlJob, Host
+from crawling.models import AllowedNetwork, CrawlJob, Host, Team
 from crawling.models.experiments import Experiment
 from crawlsite.administration.accounts import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
@@ -68,6 +68,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/runs/<int:number>/delete/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/<int:pk>/": {"GET": VIEWER},
     "crawls/<int:pk>/settings/": {"GET": VIEWER},
+    "crawls/<int:pk>/owner/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/<int:pk>/share/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/<int:pk>/share/<int:number>/revoke/": {"POST": OPERATOR},
     "shared/<slug:token>/": {"GET": NOBODY},
@@ -143,6 +144,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "administration/access/<str:kind>/<int:pk>/remove/": {"POST": ADMINISTRATOR},
     "administration/users/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "administration/users/<int:pk>/": {"POST": ADMINISTRATOR},
+    "administration/teams/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "administration/teams/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "administration/tokens/": {"GET": ADMINISTRATOR},
     "administration/activity/": {"GET": ADMINISTRATOR},
     "administration/activity.csv": {"GET": ADMINISTRATOR},
@@ -296,6 +299,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/deleted/<kind>/<item_id>": {"DELETE": VIEWER},
     "api/v1/deleted/<kind>/<item_id>/restore": {"POST": VIEWER},
     "api/v1/users": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "api/v1/teams": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "api/v1/teams/<team_id>": dict.fromkeys(("GET", "PATCH", "DELETE"), ADMINISTRATOR),
+    "api/v1/crawls/<crawl_id>/owner": {"PUT": OPERATOR},
     "api/v1/users/<user_id>": {"PATCH": ADMINISTRATOR},
     "api/v1/users/<user_id>/password": {"POST": ADMINISTRATOR},
     "api/v1/activity": {"GET": ADMINISTRATOR},
@@ -327,6 +333,7 @@ IN_JSON = {
     "crawls/<int:pk>/template/": "POST api/v1/crawls/<crawl_id>/templates",
     "crawls/templates/<int:pk>/remove/": "DELETE api/v1/templates/<template_id>",
     "crawls/<int:pk>/robots/": "POST api/v1/crawls/<crawl_id>/robots-exceptions",
+    "crawls/<int:pk>/owner/": "PUT api/v1/crawls/<crawl_id>/owner",
     "crawls/<int:pk>/share/": "POST api/v1/crawls/<crawl_id>/share-links",
     "crawls/<int:pk>/share/<int:number>/revoke/": "DELETE "
     "api/v1/crawls/<crawl_id>/share-links/<link_id>",
@@ -353,6 +360,8 @@ IN_JSON = {
     "administration/access/": "POST api/v1/access-rules/<kind>",
     "administration/access/<str:kind>/<int:pk>/remove/": "DELETE api/v1/access-rules/<kind>/"
     "<rule_id>",
+    "administration/teams/": "POST api/v1/teams",
+    "administration/teams/<int:pk>/": "PATCH api/v1/teams/<team_id>",
     "administration/users/": "POST api/v1/users",
     "administration/users/<int:pk>/": "PATCH api/v1/users/<user_id>",
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/v1/alerts/<alert_id>/"
@@ -402,6 +411,12 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/v1/alerts": LISTENER,
     "PUT api/v1/alerts/<alert_id>": LISTENER,
     "POST api/v1/users": {"name": "ada"},
+    "POST administration/teams/": {"name": "maps"},
+    "POST administration/teams/<int:pk>/": {"members": ""},
+    "POST api/v1/teams": {"name": "maps"},
+    "PATCH api/v1/teams/<team_id>": {"members": []},
+    "POST crawls/<int:pk>/owner/": {"owner": "operator"},
+    "PUT api/v1/crawls/<crawl_id>/owner": {"owner": "operator"},
     "PUT api/v1/crawls/<crawl_id>/retention": {"keep_runs": 3},
     "PUT api/v1/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/v1/pools/<pool_id>": {"capacity": {"memory": 1024}},
@@ -508,6 +523,7 @@ def crawl(db) -> CrawlJob:
     make_roles()
     pool = create_pool(name="default", classes=CLASSES)
     ensure_share(pool=pool.pk, ref="team/news", name="news")
+    Team.objects.create(name="news")
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
     start_run(crawl)
@@ -545,6 +561,7 @@ def ask(clients, crawl):
         "process_id": process.pk,
         "share": Share.objects.get().pk,
         "share_id": Share.objects.get().pk,
+        "team_id": Team.objects.get().pk,
         "experiment_id": experiment.pk,
         "version": 1,
     }
@@ -569,6 +586,7 @@ def ask(clients, crawl):
         owners = (
             ("/pool/", pool),
             ("allocation/share/", Share.objects.get()),
+            ("administration/teams/", Team.objects.get()),
             ("/experiments/", experiment),
             ("//hosts/", host),
         )

@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
-from crawling.crawls.extensions import missing_parts
 from crawling.crawls.fetching_section import column_of, fetching_of, shown
 from crawling.crawls.seed_checks import seed_errors
 from crawling.crawls.tags import set_tags
@@ -35,6 +34,7 @@ from crawling.orders.claims import STAGED, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
 from crawling.orders.seeds import read_typed
 from crawling.run_log import write
+from crawling.runs.extensions import missing_parts
 from crawling.runs.grants import (
     ask_for_shifts,
     capacity_of,

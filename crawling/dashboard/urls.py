@@ -46,6 +46,7 @@ urlpatterns = [
     path("<int:pk>/runs/<int:number>/delete/", runs.delete_run, name="run-delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/settings/", crawl.settings, name="settings"),
+    path("<int:pk>/owner/", steering.owner, name="owner"),
     path("<int:pk>/share/", share_links.share, name="share"),
     path("<int:pk>/share/<int:number>/revoke/", share_links.revoke, name="share-revoke"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),

@@ -15,7 +15,6 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crawling.crawls.extensions import missing_parts
 from crawling.crawls.fetching_section import fetching_of
 from crawling.errors import lacked_memory
 from crawling.frontier.admit.crawl_rules import unbound_hosts
@@ -29,6 +28,7 @@ from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.process.memory_limit import await_free_memory
+from crawling.runs.extensions import missing_parts
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
 from crawling.runs.steering import enforce_thresholds, pause_by_itself
 from crawling.sealed_text import SealBroken

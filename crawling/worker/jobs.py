@@ -13,10 +13,10 @@ from django.db.backends.signals import connection_created
 from rq import get_current_job
 
 from allocation.services import take_lease
-from crawling.crawls.extensions import installed_extensions
 from crawling.models import RunProcess
 from crawling.process.cpu_affinity import on_one_core
 from crawling.process.presence import present
+from crawling.runs.extensions import installed_extensions
 from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
 from crawling.scope.scope import Reach, Scope
 from crawling.shift.arrays import send_lists_quickly

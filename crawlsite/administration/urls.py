@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from crawlsite.administration import access_views, activity, user_views
+from crawlsite.administration import access_views, activity, team_views, user_views
 
 app_name = "administration"
 urlpatterns = [
@@ -11,6 +11,8 @@ urlpatterns = [
     path("access/<str:kind>/<int:pk>/remove/", access_views.remove_access, name="access-remove"),
     path("users/", user_views.users, name="users"),
     path("users/<int:pk>/", user_views.change, name="user"),
+    path("teams/", team_views.teams, name="teams"),
+    path("teams/<int:pk>/", team_views.team, name="team"),
     path("tokens/", user_views.all_tokens, name="tokens"),
     path("activity/", activity.activity, name="activity"),
     path("activity.csv", activity.activity_file, name="activity-file"),

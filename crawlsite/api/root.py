@@ -41,7 +41,7 @@ from crawling.dashboard.run.api.site_tree import site_trees
 from crawling.dashboard.run.api.steering import steering
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
-from crawlsite.administration.api import access, activity, users
+from crawlsite.administration.api import access, activity, teams, users
 from crawlsite.api.auth import WAYS, RequestsAMinute, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
@@ -78,7 +78,7 @@ GROUPS = {
     "alerts": "Webhooks and e-mails, and their deliveries.",
     "identity": "The identity of the crawler, and your preferences.",
     "tokens": "Your API tokens.",
-    "administration": "Users, access rules and the activity log.",
+    "administration": "Users, teams, access rules and the activity log.",
     "maintenance": "The disk.",
     "health": "Servers, queues, workers and versions.",
 }
@@ -176,5 +176,6 @@ api.add_router("/alerts", alerts, tags=["alerts"])
 api.add_router("/schedules", all_schedules, tags=["crawls"])
 api.add_router("/access-rules", access, tags=["administration"])
 api.add_router("/users", users, tags=["administration"])
+api.add_router("/teams", teams, tags=["administration"])
 api.add_router("/activity", activity, tags=["administration"])
 add_error_handlers(api)

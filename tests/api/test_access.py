@@ -98,6 +98,7 @@ APPS = {
     "alerts": "crawling.{}_listener",
     "access-rules": "crawling.change_allowednetwork",
     "users": "auth.change_user",
+    "teams": "crawling.change_team",
     "activity": "admin.view_logentry",
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns",), "dnscache.{}_dnsentry"),
@@ -170,6 +171,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{link_id}", "1")
         .replace("{share_id}", "1")
         .replace("{user_id}", "1")
+        .replace("{team_id}", "1")
         .replace("{item_id}", "1")
     )
     address += {
@@ -202,7 +204,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 41
+    assert len(bodies) == 44
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

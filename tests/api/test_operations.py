@@ -71,6 +71,7 @@ SINGLE = {
     "name-wait",
     "not-fetched",
     "overview",
+    "owner",
     "page-cache",
     "password",
     "retention",

@@ -49,6 +49,7 @@ SHOWN = {
     "crawls/<int:pk>/": "get_crawl get_crawl_diagnosis list_fetch_threads list_failure_causes "
     "list_crawl_traps list_log_lines list_crawl_hosts list_crawl_pages",
     "crawls/<int:pk>/settings/": "get_crawl get_crawl_schedule get_crawl_retention",
+    "crawls/<int:pk>/owner/": "get_crawl",
     "crawls/<int:pk>/share/": "list_share_links",
     "crawls/<int:pk>/runs/": "list_crawl_runs get_crawl_retention",
     "crawls/<int:pk>/runs/<int:number>/delete/": "list_crawl_runs",
@@ -94,6 +95,8 @@ SHOWN = {
     "alerts/<int:pk>/": "get_alert list_alert_deliveries",
     "administration/identity/": "get_identity",
     "administration/access/": "list_access_rules",
+    "administration/teams/": "list_teams",
+    "administration/teams/<int:pk>/": "get_team",
     "administration/tokens/": "list_tokens",
     "administration/users/": "list_users",
     "administration/activity/": "list_activities",

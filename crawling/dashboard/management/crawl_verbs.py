@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 from crawling.crawls.added_seeds import add_to_seeds
 from crawling.crawls.creation import clone_crawl, start_run
 from crawling.crawls.tags import set_tags
+from crawling.crawls.teams import hand_over
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
@@ -72,6 +73,7 @@ VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
     "abort": lambda crawl, options: _end(crawl, options, "abort", steering.abort),
     "retry": _retry,
     "tag": _tag,
+    "hand-over": lambda crawl, options: hand_over(crawl, options["to"], options["team"]),
 }
 HELP = {
     "show": "print the state of a crawl",
@@ -82,6 +84,7 @@ HELP = {
     "abort": "end the run at once; its queue is kept",
     "retry": "fetch failed URLs again",
     "tag": "replace the tags of a crawl",
+    "hand-over": "give a crawl to another user, or to another team too",
 }
 
 
@@ -100,6 +103,9 @@ def add_arguments(verb: str, parser: ArgumentParser) -> None:
             metavar="N",
             help="only URLs with this status (default: all that failed)",
         )
+    elif verb == "hand-over":
+        parser.add_argument("--to", required=True, metavar="USER", help="the new owner")
+        parser.add_argument("--team", help="the new team; '': none; default: as before")
     elif verb == "tag":
         parser.add_argument("--tags", metavar="TAG,TAG", help="default: none")
 

@@ -13,10 +13,10 @@ from threading import Thread
 import pytest
 
 from crawling.crawls.creation import create_crawl, start_run
-from crawling.crawls.extensions import POINTS, warnings
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run
 from crawling.orders.ranking import rank_by
+from crawling.runs.extensions import POINTS, warnings
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.documents.registry import readers
 from tests.crawling.pages import browser

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from crawling.crawls import creation
 from crawling.crawls.creation import start_run
 from crawling.crawls.tags import set_tags
+from crawling.crawls.teams import hand_over
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
@@ -37,6 +38,12 @@ class CloneIn(Schema):
         extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]}
     )
     name: str | None = Field(None, description="name; default: the name followed by `copy`")
+
+
+class CrawlOwner(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"owner": "ada"}]})
+    owner: str = Field(description="the name of an active user who may steer crawls")
+    team: str | None = Field(None, description="empty: none; null: as before")
 
 
 class RetryIn(Schema):
@@ -129,6 +136,17 @@ def abort_crawl(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, A
     crawl = get_crawl(crawl_id)
     abort(crawl, by=request.user)
     return summary(crawl)
+
+
+@steering.put(
+    "/{crawl_id}/owner", response=CrawlOut, summary="Hand the crawl over to another user or team"
+)
+@may_change
+def set_crawl_owner(
+    request: AuthenticatedRequest, crawl_id: CrawlId, asked: Annotated[CrawlOwner, Body()]
+) -> dict[str, Any]:
+    """Its owner may, and an administrator; 403 for others, unless the crawl has no owner."""
+    return summary(hand_over(get_crawl(crawl_id), asked.owner, asked.team, by=request.user))
 
 
 @steering.post(

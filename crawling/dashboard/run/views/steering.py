@@ -1,4 +1,6 @@
-"""Start, pause, resume, stop and abort from a button on any page, and back to that page."""
+"""Start, pause, resume, stop and abort from a button on any page, and back to that page; whose the
+crawl is.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,16 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from allocation.errors import BadKeepTime
 from crawling.crawls.creation import start_run
 from crawling.crawls.revisions import edit_crawl
+from crawling.crawls.teams import hand_over, may_hand_over
 from crawling.dashboard.base.requests import back, next_page
-from crawling.errors import CrawlError
-from crawling.models import CrawlJob, Run
+from crawling.errors import BadOrder, CrawlError
+from crawling.models import CrawlJob, Run, Team
 from crawling.runs.steering import abort, consequence, pause, resume, stop
 from crawling.runs.transitions import CONFIRMED
 from serving.access import AuthenticatedRequest, authenticated
@@ -81,3 +84,25 @@ def set_max(request: AuthenticatedRequest, crawl: int) -> HttpResponse:
 def _wish(verb: str, keep_minutes: str) -> dict[str, float]:
     """Only a pause may keep what the crawl holds. Raises ValueError for what is no number."""
     return {"keep_seconds": 60 * float(keep_minutes)} if verb == "pause" and keep_minutes else {}
+
+
+@authenticated(needs="crawling.change_crawljob", methods=("GET", "HEAD", "POST"))
+def owner(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Show whose the crawl is; a POST hands it over."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    typed = {
+        "owner": request.POST.get("owner", crawl.created_by.username if crawl.created_by else ""),
+        "team": request.POST.get("team", crawl.team),
+    }
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        try:
+            hand_over(crawl, **typed, by=request.user)
+        except BadOrder as error:
+            errors = error.errors
+        else:
+            messages.success(request, f"{crawl.name} is {typed['owner']}'s now.")
+            return redirect("crawling:settings", pk=pk)
+    here = {"crawl": crawl, "typed": typed, "errors": errors, "teams": Team.objects.all()}
+    here["may_hand_over"] = may_hand_over(crawl, request.user)
+    return render(request, "crawling/owner.html", here, status=422 if errors else 200)

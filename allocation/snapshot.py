@@ -189,10 +189,6 @@ class BankView:
     held_off: tuple[ProcessRow, ...] = ()
     shares: tuple[ShareRow, ...] = ()
 
-    @property
-    def share_names(self) -> dict[int, str]:
-        return {share.id: share.name for share in self.shares}
-
 
 @dataclass(frozen=True)
 class Holding:

@@ -98,6 +98,7 @@ class PoolLimits:
     stay."""
 
     capacity: Mapping[str, int] = field(default_factory=dict)
+    #: the last units, left to urgent starts; processes that hold something are never bound by it
     reserved: Mapping[str, int] = field(default_factory=dict)
     bypass_limit: int | None = None
 

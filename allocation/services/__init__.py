@@ -10,7 +10,6 @@ from allocation.services.limits import (
     change_limits,
     change_process,
     set_capacity,
-    set_reserved,
 )
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import add_class, create_pool, create_pool_like, register_process
@@ -79,7 +78,6 @@ __all__ = [
     "request_resources",
     "resume_kept",
     "set_capacity",
-    "set_reserved",
     "take_lease",
     "unsent_outbox",
 ]

@@ -64,15 +64,6 @@ def set_capacity(
     return change_limits(pool=pool, limits=PoolLimits(capacity=capacity), override=override)
 
 
-def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
-    """`change_limits` of nothing but the last units of the classes named, which are left to urgent
-    starts.
-
-    Processes that hold something are never bound by it.
-    """
-    return change_limits(pool=pool, limits=PoolLimits(reserved=units))
-
-
 @bank_transaction
 def change_process(
     *, process: int, limits: ProcessLimits, override: Override | None = None

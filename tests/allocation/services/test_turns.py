@@ -14,12 +14,13 @@ from allocation.rules.banker import BankVerdict
 from allocation.rules.fairness import QueueVerdict
 from allocation.selectors import bank_view, outcome_of
 from allocation.services import (
+    PoolLimits,
     cancel_request,
+    change_limits,
     finish_process,
     keep_resources,
     register_process,
     release_resources,
-    set_reserved,
 )
 from tests.allocation.conftest import ask, available, held
 
@@ -150,7 +151,7 @@ def test_priority_has_its_bounds(make_pool):
 
 def test_reserve_is_left_to_urgent_starts_and_to_holders(make_pool, make_process):
     pool = make_pool(4)
-    set_reserved(pool=pool.pk, units={"a": 2})
+    change_limits(pool=pool.pk, limits=PoolLimits(reserved={"a": 2}))
     holder, usual = make_process(pool, "holder", (3,), (2,)), make_process(pool, "usual", (1,))
     urgent = register_process(
         pool=pool.pk, label="urgent", run_ref="urgent", maximum={"a": 1}, priority=10
@@ -169,11 +170,11 @@ def test_smaller_reserve_lets_the_waiting_go(make_pool, make_process):
     pool = make_pool(3)
     make_process(pool, "holder", (1,), (1,))
     usual = make_process(pool, "usual", (1,))
-    set_reserved(pool=pool.pk, units={"a": 2})
+    change_limits(pool=pool.pk, limits=PoolLimits(reserved={"a": 2}))
     ask(usual, (1,))
     assert held(usual) == (0,)
 
-    set_reserved(pool=pool.pk, units={"a": 0})
+    change_limits(pool=pool.pk, limits=PoolLimits(reserved={"a": 0}))
 
     assert held(usual) == (1,)
     assert Event.objects.filter(kind=EventKind.RESERVED_SET).count() == 2

@@ -14,8 +14,10 @@ from uuid import UUID
 from allocation.errors import AllocationError
 from allocation.models import Event, Grant, Outbox, Policy, Pool, Process, Release, Request
 from allocation.services import (
+    PoolLimits,
     ShareLimits,
     cancel_request,
+    change_limits,
     change_share,
     ensure_share,
     finish_process,
@@ -24,7 +26,6 @@ from allocation.services import (
     release_resources,
     request_resources,
     resume_kept,
-    set_reserved,
     take_lease,
 )
 from tests.allocation.conftest import KEYS, units
@@ -255,7 +256,7 @@ def compare_twins(seed: int, make_pool: Callable, make_process: Callable) -> Cou
     for pool, processes in zip(pools, twins, strict=True):
         for process, priority in zip(processes, priorities, strict=True):
             Process.objects.filter(pk=process.pk).update(priority=priority)
-        set_reserved(pool=pool.pk, units=reserved)
+        change_limits(pool=pool.pk, limits=PoolLimits(reserved=reserved))
     plan, asked, released, numbers = steps(random, m), ([], []), ([], []), {}
 
     for n, (kind, place, amounts, number) in enumerate(plan):

@@ -14,11 +14,12 @@ from django.db import connection
 from allocation.errors import BankBusy
 from allocation.models import Process, Request, RequestState
 from allocation.services import (
+    PoolLimits,
+    change_limits,
     change_process,
     finish_process,
     register_process,
     request_resources,
-    set_reserved,
 )
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
@@ -67,7 +68,7 @@ def test_of_two_that_wait_the_one_of_higher_priority_starts_first(order, pool, h
 
 
 def test_an_urgent_crawl_starts_out_of_what_is_reserved_and_others_do_not(order, pool):
-    set_reserved(pool=pool.pk, units={"worker": 3})
+    change_limits(pool=pool.pk, limits=PoolLimits(reserved={"worker": 3}))
 
     runs = [
         begin(order, name, priority=priority)

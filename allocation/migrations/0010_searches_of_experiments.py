@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                     ("naive", "naive: grant what is available (experiments only; it deadlocks)"),
                     (
                         "all_at_once",
-                        "all at once: a start asks for the whole claim, so nobody holds and waits",
+                        "all at once: a start requests the whole claim, so no process holds units and waits",
                     ),
                     ("full_scope", "banker, checked over all processes (experiments only)"),
                     ("recursive", "banker, by recursion over all processes (experiments only)"),

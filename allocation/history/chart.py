@@ -28,11 +28,13 @@ WITH span AS (
     SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
         first.at) AS begins, clock_timestamp() AS ends
       FROM (SELECT at FROM allocation_event WHERE pool_id = %(pool)s ORDER BY version LIMIT 1) first
+), bound AS (
+    SELECT array_agg(begins + (ends - begins) * number / %(samples)s ORDER BY number) AS bounds
+      FROM span CROSS JOIN generate_series(0, %(samples)s - 1) AS number
 ), event AS (
-    SELECT version, kind, request_id, least(%(samples)s, 1 + floor(
-        extract(epoch FROM at - begins)::float8 * %(samples)s
-        / greatest(extract(epoch FROM ends - begins)::float8, 0.001)))::int AS sample
-      FROM allocation_event AS event, span WHERE pool_id = %(pool)s AND at >= begins
+    SELECT version, kind, request_id, width_bucket(at, (SELECT bounds FROM bound)) AS sample
+      FROM allocation_event
+     WHERE pool_id = %(pool)s AND at >= (SELECT begins FROM span)
 ), last AS (
     SELECT sample, max(version) AS version,
            count(*) FILTER (WHERE kind = 'waiting')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -240,7 +240,7 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
 
 
 def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
-    numbers = asdict(column) | {
+    numbers = vars(column) | {
         "policy": str(column.policy),
         "locked_percent": column.locked_percent,
     }
@@ -251,7 +251,7 @@ def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
 
 
 def _request(entry: RequestResult) -> dict[str, Any]:
-    return asdict(entry) | {
+    return vars(entry) | {
         "label": entry.label,
         "outcome": str(entry.outcome),
         "in_the_end": str(entry.in_the_end),

@@ -182,15 +182,17 @@ def sum_up(cursor: CursorWrapper, run_id: int) -> None:
     cursor.execute(SUM_UP, [run_id])
 
 
-NAMES = (*COUNTED, "queued", "in_process")
+#: URLs that were discovered and are neither queued nor in process
+SETTLED = ("succeeded", "failed", "excluded", "quarantined")
+NAMES = (*COUNTED, "in_process", "queued")
+#: what is queued follows from the other counts; the queues of a run's hosts may be very many
 COUNTS = f"""
 SELECT run.id, {", ".join(f"coalesce(total.{name}, 0)" for name in COUNTED)},
-    coalesce(waiting.n, 0)::bigint, coalesce(working.n, 0)
+    coalesce(working.n, 0), greatest(0, coalesce(
+        total.discovered - {" - ".join(f"total.{name}" for name in SETTLED)}
+        - coalesce(working.n, 0), 0))
 FROM unnest(%(runs)s::bigint[]) AS run (id)
 LEFT JOIN crawling_runtotal total ON total.run_id = run.id
-LEFT JOIN (
-    SELECT run_id, sum(queued) AS n FROM crawling_hostqueue
-    WHERE run_id = ANY(%(runs)s) AND queued > 0 GROUP BY run_id) waiting ON waiting.run_id = run.id
 LEFT JOIN (
     SELECT run_id, count(*) AS n FROM crawling_url
     WHERE run_id = ANY(%(runs)s) AND shift_id IS NOT NULL AND state = '{UrlState.IN_PROCESS}'

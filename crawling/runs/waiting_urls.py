@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.frontier.change.manual_order import UrlAction, handle, requeue_failed, taken_out
+from crawling.frontier.run_counts import counts_of
 from crawling.frontier.run_limits import limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, Run, Url, UrlState
@@ -32,20 +33,28 @@ WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", 
 PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200
 
+#: the host queues that are looked through
+QUEUES = """
+SELECT id FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0 AND id >= %(queue)s
+    AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s))
+"""
 #: Queue by queue along the index `urls_waiting`, so that no list sorts what waits; a lateral join
 #: keeps the order of its left side.
 IN_ORDER = f"""
-SELECT u.id FROM (
-    SELECT id FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0 AND id >= %(queue)s
-       AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s))
-           ORDER BY id
-) AS q CROSS JOIN LATERAL (
+SELECT u.id FROM ({QUEUES} ORDER BY id) AS q CROSS JOIN LATERAL (
     SELECT id FROM crawling_url WHERE queue_id = q.id AND state = '{UrlState.QUEUED}'
-        AND (%(text)s = '' OR position(%(text)s IN lower(url)) > 0)
        AND (q.id <> %(queue)s OR (lane, rank, id) > (%(lane)s, %(rank)s, %(id)s))
            ORDER BY lane, rank, id LIMIT %(most)s
 ) AS u LIMIT %(most)s
 """  # noqa: S608 - the states are constants
+#: Along the same index in one go, since all that waits may have to be read. Canonical addresses are
+#: of ASCII, so the letters of no language need be known.
+SEARCHED = f"""
+SELECT id FROM crawling_url WHERE queue_id = ANY(ARRAY({QUEUES})) AND state = '{UrlState.QUEUED}'
+    AND (queue_id, lane, rank, id) > (%(queue)s, %(lane)s, %(rank)s, %(id)s)
+    AND position(%(text)s IN lower(url COLLATE "C")) > 0
+ORDER BY queue_id, lane, rank, id LIMIT %(most)s
+"""  # noqa: S608 - likewise
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
 #: rows in one transaction: a shift that needs the lock waits no longer than that takes
 BATCH = 2_000
@@ -115,7 +124,7 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
             else START
         )
         cursor.execute(
-            IN_ORDER,
+            SEARCHED if wanted.text else IN_ORDER,
             {
                 **after,
                 "run": run.pk,
@@ -146,8 +155,8 @@ def _state(place: str) -> UrlState:
 
 
 def waiting_count(run: Run) -> int:
-    """How many wait in all, as their hosts' queues count them."""
-    return int(run.queues.aggregate(n=Sum("queued", default=0))["n"])
+    """How many wait in all."""
+    return counts_of([run.pk])[run.pk].queued
 
 
 def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:

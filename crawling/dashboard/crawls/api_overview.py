@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field
 from crawling import installation
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.crawls.listing import state_counts
 from crawling.dashboard.crawls.overview import crawls_now
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
@@ -29,7 +30,6 @@ overview, who, stalls = Router(), Router(), Router()
 may_say = needs("crawling.change_identity")
 #: of the overview, each with what `crawls_now` calls it
 NUMBERS = {
-    "states": "states",
     "active_count": "working",
     "waiting_count": "waiting",
     "resting_count": "resting",
@@ -140,6 +140,7 @@ def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
     now = crawls_now()
     numbers = {name: getattr(now, kept) for name, kept in NUMBERS.items()}
     return {
+        "states": state_counts(now.waits),
         **numbers,
         "active": [
             {"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate}

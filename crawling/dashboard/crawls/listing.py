@@ -4,7 +4,7 @@ state."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +28,9 @@ from django.db.models.functions import Coalesce, Upper
 from allocation.wording import whole_number
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
-from crawling.models import CrawlJob, HostQueue, Run
-from crawling.models.jobs import SEARCHED
+from crawling.frontier.run_counts import SETTLED
+from crawling.models import CrawlJob, HostQueue, Run, RunState, Url, UrlState
+from crawling.models.jobs import ENDED_STATES, SEARCHED
 from crawling.runs.wait_reason import waiting_runs
 from serving.downloads import Download, row_file
 from serving.paging import cut
@@ -66,6 +67,11 @@ BY_COUNTS = (*COUNTED, "queued")
 MOST_SUMMED = 5000
 #: what a search finds is counted so far: each count reads what it counts
 MOST_COUNTED = 10_000
+#: crawls without a run, from two indexes; a join that finds nothing to join costs four times that
+DRAFTS = """
+SELECT id FROM crawling_crawljob WHERE removal_asked_at IS NULL
+EXCEPT SELECT crawl_id FROM crawling_run WHERE is_latest
+"""
 SORTS = ("name", "state", *BY_COUNTS, "started", "made")
 #: each rising, and falling
 ORDERS = tuple(sign + key for key in SORTS for sign in ("", "-"))
@@ -151,8 +157,8 @@ class Listing:
     #: id of the crawl after which the next page begins; None at the end
     following: int | None
     #: how many crawls the search, the tag and the span find, by state; without states that have
-    #: none; None: those found are too many to be counted by state
-    states: dict[str, int | None]
+    #: none; None: those found are too many to be counted in that state
+    states: dict[str, CrawlCount | None]
     found: CrawlCount
     #: how many of those found are in the state wanted
     matching: CrawlCount
@@ -166,14 +172,13 @@ class Listing:
 def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
     """Find a page of crawls in a fixed number of queries."""
     waiting = waiting_runs()
-    counts = _states(wanted, waiting)
-    found = CrawlCount(sum(counts.values()))
-    states: dict[str, int | None] = {**counts}
-    if wanted.narrows and found.number > MOST_COUNTED:
-        found, states = CrawlCount.of(found.number), dict.fromkeys(STATES)
-        matching = _count(wanted, waiting) if wanted.state else found
+    states, found = _found(wanted, waiting)
+    if not wanted.state:
+        matching = found
+    elif wanted.state in states:
+        matching = states[wanted.state] or _count(wanted, waiting)
     else:
-        matching = CrawlCount(counts.get(wanted.state, 0)) if wanted.state else found
+        matching = CrawlCount(0)
     sums = matching.number <= MOST_SUMMED
     crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most)
     return Listing(
@@ -195,30 +200,55 @@ def page_of(
 
     waiting: the runs that wait.
     """
-    rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
+    rows = _sorted(found_crawls(wanted, waiting), wanted.sort)
     # Their ids first: the sorted rows are then narrow, whatever the length of the lists of seeds.
-    ids, following = cut(_first_ids(rows, wanted, most + 1), most, int)
+    ids, following = cut(_first_ids(_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
     crawls = [shown[pk] for pk in ids if pk in shown]
     return list(zip(crawls, crawl_views(crawls), strict=True)), following
 
 
-def _first_ids(rows: QuerySet[Any], wanted: CrawlFilter, most: int) -> list[int]:
-    """The ids of so many rows; sorted by start, those that have one come from the index of them."""
-    ids = rows.values_list("pk", flat=True)
-    if wanted.sort.removeprefix("-") != "started":
-        return list(ids[:most])
-    started = list(ids.filter(by__isnull=False)[:most])
-    return started + list(ids.filter(by=None)[: most - len(started)])
+def _first_ids(parts: Iterable[QuerySet[Any]], most: int) -> list[int]:
+    """The ids of so many rows; a part is read once those before it are too few."""
+    ids: list[int] = []
+    for part in parts:
+        ids += part.values_list("pk", flat=True)[: most - len(ids)]
+        if len(ids) == most:
+            break
+    return ids
+
+
+def _parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
+    """The rows wanted, in parts each of which an index has in order: sorted by state a part a
+    state, sorted by start those that have one, and then those that have none.
+    """
+    key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
+    last = _last_shown(rows, wanted)
+    if key == "state":
+        states = [*sorted(RunState.values, reverse=is_falling), None]
+        for state in states[states.index(last[1]) if last else 0 :]:
+            part = rows.filter(by=state)
+            yield part.filter(pk__lt=last[0]) if last and last[1] == state else part
+        return
+    rows = _after(rows, wanted, last) if last else rows
+    if key == "started":
+        yield rows.filter(by__isnull=False)
+        rows = rows.filter(by=None)
+    yield rows
 
 
 def _totals(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlTotals:
     found = found_crawls(wanted, waiting).order_by()
-    counted = found.aggregate(
-        **{name: Sum(f"last__total__{column}", default=0) for name, column in COUNTED.items()}
+    names = {*COUNTED.values(), *SETTLED}
+    sums = found.aggregate(**{name: Sum(f"last__total__{name}", default=0) for name in names})
+    in_process = Url.objects.filter(
+        shift__isnull=False, state=UrlState.IN_PROCESS, run__in=found.values("latest")
     )
-    queues = HostQueue.objects.filter(queued__gt=0, run__in=found.values("latest"))
-    return CrawlTotals(queued=queues.aggregate(n=Sum("queued", default=0))["n"], **counted)
+    settled = sum(sums[name] for name in SETTLED)
+    return CrawlTotals(
+        queued=max(0, sums["discovered"] - settled - in_process.count()),
+        **{name: sums[column] for name, column in COUNTED.items()},
+    )
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
@@ -250,7 +280,7 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
     if wanted.span:
         crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":
-        return crawls.filter(last=None)
+        return crawls.filter(pk__in=RawSQL(DRAFTS, []))  # noqa: S611 - a constant
     if wanted.state == "waiting":
         return crawls.filter(last__in=_any_of(waiting))
     return (
@@ -269,10 +299,24 @@ def _holds(text: str) -> Q:
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
 
 
-def _states(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
+def _found(
+    wanted: CrawlFilter, waiting: Mapping[int, str]
+) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
+    """How many crawls search, tag and span leave, by state and in all."""
+    if wanted.narrows:
+        counts = _narrowed_counts(wanted, waiting)
+        found = CrawlCount.of(sum(counts.values()))
+        if found.is_more:
+            return dict.fromkeys(STATES), found
+        return {state: CrawlCount(count) for state, count in counts.items()}, found
+    states = _bounded_counts(waiting)
+    if None in states.values():
+        return states, CrawlCount(MOST_COUNTED, is_more=True)
+    return states, CrawlCount(sum(count.number for count in states.values() if count))
+
+
+def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
     """Of what a search finds no more than MOST_COUNTED + 1."""
-    if not wanted.narrows:
-        return state_counts(waiting)
     found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),
@@ -296,15 +340,50 @@ def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
 
     No crawl's row is read.
     """
-    # none that is being deleted is the latest; the index has only these columns
-    latest = Run.all_objects.filter(is_latest=True).order_by()
-    counts = dict(latest.values_list("state").annotate(n=Count("*")))
-    drafts = CrawlJob.objects.count() - sum(counts.values())
+    counts = live_counts(waiting)
+    ended = _latest_runs().filter(state__in=ENDED_STATES)
+    counts |= dict(ended.values_list("state").annotate(n=Count("*")))
+    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
+
+
+def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
+    """The same of crawls whose latest run has not ended."""
+    live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
+    counts = dict(live.values_list("state").annotate(n=Count("*")))
     for state, count in Counter(waiting.values()).items():
         counted = min(count, counts.get(state, 0))  # some may have ended since they were read
         counts[state] = counts.get(state, 0) - counted
         counts["waiting"] = counts.get("waiting", 0) + counted
-    return _in_order({**counts, "draft": drafts})
+    return counts
+
+
+def _latest_runs() -> QuerySet[Run]:
+    # none that is being deleted is the latest; the index has only these columns
+    return Run.all_objects.filter(is_latest=True).order_by()
+
+
+def _bounded_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
+    """As `state_counts`, of the crawls that have ended no more than MOST_COUNTED + 1 a state.
+
+    Where that is less than there are, drafts are not counted: what is left of all would have to be.
+    """
+    counts: dict[str, CrawlCount | None] = {
+        state: CrawlCount(count) for state, count in live_counts(waiting).items()
+    }
+    for state in ENDED_STATES:
+        some = _latest_runs().filter(state=state)[: MOST_COUNTED + 1]
+        counts[state] = CrawlCount.of(some.count())
+    found = [count for count in counts.values() if count]
+    counts["draft"] = (
+        None
+        if any(count.is_more for count in found)
+        else CrawlCount(CrawlJob.objects.count() - sum(count.number for count in found))
+    )
+    return {
+        state: counts[state]
+        for state in STATES
+        if state in counts and counts[state] != CrawlCount(0)
+    }
 
 
 def _any_of(runs: Collection[int]) -> RawSQL:
@@ -332,7 +411,7 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
     if key == "name":  # no two crawls have the same
         return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
     by: Any = {
-        "state": Coalesce(F("last__state"), Value("draft")),
+        "state": F("last__state"),
         "started": F("last__started_at"),
     }.get(key)
     if key == "queued":
@@ -348,20 +427,23 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
         return crawls.annotate(by=by).order_by(
             F("by").desc() if is_falling else F("by").asc(), "-pk"
         )
+    if key == "state":  # each state is read apart
+        return crawls.annotate(by=by).order_by("-pk")
     return crawls.annotate(by=by).order_by(
         F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk"
     )
 
 
-def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
-    """What follows the crawl that the page before ended with, wherever that crawl stands by now."""
-    last = (
-        rows.filter(pk=wanted.after).values_list("pk", "by").first()
-        if wanted.after is not None
-        else None
-    )
-    if last is None:
-        return rows
+def _last_shown(rows: QuerySet[Any], wanted: CrawlFilter) -> tuple[int, Any] | None:
+    """The crawl that the page before ended with, wherever it stands by now, and what it is sorted
+    by.
+    """
+    if wanted.after is None:
+        return None
+    return rows.filter(pk=wanted.after).values_list("pk", "by").first()
+
+
+def _after(rows: QuerySet[Any], wanted: CrawlFilter, last: tuple[int, Any]) -> QuerySet[Any]:
     pk, by = last
     key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     if isinstance(rows.query.order_by[0], str):

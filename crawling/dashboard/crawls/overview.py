@@ -4,7 +4,7 @@ those that need an operator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
-from crawling.dashboard.crawls.listing import state_counts
+from crawling.dashboard.crawls.listing import live_counts
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, Run, RunCount, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
@@ -58,8 +58,8 @@ class CrawlsOverview:
     working + resting = queued + running.
     """
 
-    #: how many crawls each state has; without states that have none
-    states: dict[str, int]
+    #: the runs that wait, each with its state
+    waits: Mapping[int, str]
     at_work: Sequence[ActiveCrawl]
     #: crawls with a live shift
     working: int
@@ -72,6 +72,10 @@ class CrawlsOverview:
     worried: int
     pages_per_second: float
 
+    @property
+    def any_at_all(self) -> bool:
+        return CrawlJob.objects.exists()
+
 
 def crawls_now() -> CrawlsOverview:
     """In a fixed number of queries.
@@ -79,7 +83,7 @@ def crawls_now() -> CrawlsOverview:
     Of the crawls at work all rates are read, of those that wait or rest only what is shown.
     """
     waiting = waiting_runs()
-    states, first = state_counts(waiting), list(islice(waiting, SOME))
+    states, first = live_counts(waiting), list(islice(waiting, SOME))
     live = Shift.objects.filter(ended_at=None, process__run__state__in=WORKING_STATES)
     working = set(live.values_list("process__run", flat=True))
     rates = rates_now(working)
@@ -92,7 +96,7 @@ def crawls_now() -> CrawlsOverview:
     reasons = wait_reasons(idle)
     worries = crawl_problems()
     return CrawlsOverview(
-        states=states,
+        waits=waiting,
         at_work=[
             ActiveCrawl(run.crawl, view, rates.get(run.pk))
             for run, view in zip(busy, views, strict=True)

@@ -34,6 +34,8 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.requests import wants_fragment
 
 REVISIONS = 20
+#: the latest exceptions from robots.txt that are shown; older ones follow as these end
+EXCEPTIONS = 50
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
@@ -131,15 +133,15 @@ def _preview(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpRespo
 def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -> HttpResponse:
     run = crawl.runs.first()
     kept_out = {row.rule: row for row in run.verdict_counts.all()} if run else {}
+    exceptions = crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now())
     here = {
         "crawl": crawl,
         "form": form,
         "sections": sections_of(form),
         "rules": [(rule, kept_out.get(rule.value)) for rule in Rule],
         "revisions": crawl.revisions.select_related("by")[:REVISIONS],
-        "exceptions": crawl.robots_exceptions.select_related("by").filter(
-            expires_at__gt=timezone.now()
-        ),
+        "exceptions": exceptions[:EXCEPTIONS],
+        "all_exceptions": exceptions.count(),
     }
     return render(request, "crawling/scope.html", here | facts)
 

@@ -7,9 +7,11 @@ not there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from typing import Any, TypeVar
 
 from django.core.cache import cache
 from pydantic import TypeAdapter
@@ -133,6 +135,10 @@ class PageDifference:
     new_bytes: int | None
 
 
+DIFFERENCES = TypeAdapter(list[PageDifference])
+Kept = TypeVar("Kept")
+
+
 def summary_of(old: Run, new: Run) -> ComparisonSummary:
     """Count what is different between two runs; of runs that have ended this is remembered.
 
@@ -140,14 +146,24 @@ def summary_of(old: Run, new: Run) -> ComparisonSummary:
     """
     if old == new:
         return ComparisonSummary(ChangeTotals(same=Page.objects.filter(run=new).count()), [], 0)
-    if old.state not in ENDED_STATES or new.state not in ENDED_STATES:
-        return _count(old, new)
-    # A run that goes on after its end, since failures are tried again, ends at another moment.
-    name = f"compared-{old.pk}-{old.finished_at}-{new.pk}-{new.finished_at}".replace(" ", "T")
+    return _remembered(SUMMARIES, (old, new), "", lambda: _count(old, new))
+
+
+def _remembered(
+    adapter: TypeAdapter[Kept], runs: tuple[Run, Run], wanted: str, find: Callable[[], Kept]
+) -> Kept:
+    """What is found, or was found before of these runs, if both have ended.
+
+    A run that goes on after its end, since failures are tried again, ends at another moment.
+    """
+    if any(run.state not in ENDED_STATES for run in runs):
+        return find()
+    told = [*(f"{run.pk} {run.finished_at}" for run in runs), wanted]
+    name = f"compared-{sha256(json.dumps(told).encode()).hexdigest()}"
     if (remembered := cache.get(name)) is not None:
-        return SUMMARIES.validate_python(remembered)
-    found = _count(old, new)
-    cache.set(name, SUMMARIES.dump_python(found), REMEMBERED_SECONDS)
+        return adapter.validate_python(remembered)
+    found = find()
+    cache.set(name, adapter.dump_python(found), REMEMBERED_SECONDS)
     return found
 
 
@@ -167,7 +183,7 @@ def differences(
     old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int
 ) -> tuple[list[PageDifference], str | None]:
     """A page of differences of a kind (all kinds if empty) by address, and the address to go on
-    after. Raises ComparingTookTooLong.
+    after; of runs that have ended this is remembered. Raises ComparingTookTooLong.
     """
     if old == new:
         return [], None
@@ -177,7 +193,13 @@ def differences(
         "after": after,
         "limit": limit + 1,
     }
-    rows = [PageDifference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
+
+    def find() -> list[PageDifference]:
+        return [
+            PageDifference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})
+        ]
+
+    rows = _remembered(DIFFERENCES, (old, new), json.dumps(wanted), find)
     return cut(rows, limit, lambda row: row.url)
 
 

@@ -14,7 +14,7 @@ from crawling.models import HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.web.outages import read_outage
 from crawling.web.statuses import explain
-from serving.paging import page_of
+from serving.paging import cut
 
 SOME = 20
 SORTS = {"host": "host__name", "queued": "queued", "done": "done", "found": "pk"}
@@ -74,14 +74,15 @@ def hosts_page(
     run: Run, *, text: str, sort: str, after: int | None, most: int
 ) -> tuple[list[HostQueue], int | None]:
     """So many of these, from wherever the queue of the id `after` stands by now, and the id to go
-    on after.
+    on after. Their ids first, as above.
 
     In the order of finding, ids alone say where to go on: the queue of the id need not be there.
     """
     queues = hosts_of(run, text=text, sort=sort)
     if after is not None:
         queues = queues.filter(_beyond(run, after, sort))
-    return page_of(queues, most)
+    ids, following = cut(list(queues.values_list("pk", flat=True)[: most + 1]), most, int)
+    return list(hosts_of(run, sort=sort).filter(pk__in=ids)), following
 
 
 def _beyond(run: Run, after: int, sort: str) -> Q:

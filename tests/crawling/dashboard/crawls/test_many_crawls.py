@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.crawls.tags import tag_crawls
-from crawling.dashboard.crawls.listing import MOST_SUMMED, CrawlFilter, list_crawls
+from crawling.dashboard.crawls.listing import MOST_SUMMED, CrawlCount, CrawlFilter, list_crawls
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Run
 from crawling.orders.seeds import BadTags, read_tags
@@ -55,7 +55,7 @@ def test_page_after_page_shows_every_crawl_once_though_crawls_come_and_go(rows):
     crawls = {crawl.pk for crawl in rows(120)}
 
     for number, sort in enumerate(
-        ["-made", "made", "name", "-name", "-state", "-started", "fetched"]
+        ["-made", "made", "name", "-name", "state", "-state", "-started", "fetched"]
     ):
         seen, after = [], ""
         while after is not None:
@@ -77,7 +77,7 @@ def test_a_crawl_that_was_started_again_is_listed_once_by_its_latest_run(order, 
     listing = list_crawls(CrawlFilter())
 
     assert [(view.run, view.state) for _, view in listing.crawls] == [(2, "queued")]
-    assert listing.states == {"queued": 1}
+    assert listing.states == {"queued": CrawlCount(1)}
 
 
 def test_a_search_that_finds_too_many_counts_so_far_and_says_that_there_are_more(
@@ -94,6 +94,22 @@ def test_a_search_that_finds_too_many_counts_so_far_and_says_that_there_are_more
     assert "draft" in [tab.get_text(" ", strip=True) for tab in page.select(".tabs li")]
     assert "All 4+ found" in of_a_state.get_text()
     assert "All 4 found" in few.get_text()
+
+
+def test_all_crawls_are_counted_by_state_up_to_a_bound_and_drafts_only_below_it(
+    operator, rows, monkeypatch
+):
+    rows(15)
+    exact = list_crawls(CrawlFilter()).states
+    monkeypatch.setattr("crawling.dashboard.crawls.listing.MOST_COUNTED", 4)
+
+    page = soup(operator.get(LIST))
+    of_drafts = soup(operator.get(LIST, {"state": "draft"}))
+
+    tabs = [tab.get_text(" ", strip=True) for tab in page.select(".tabs li")]
+    assert exact == {"draft": CrawlCount(10), "finished": CrawlCount(5)}
+    assert tabs == ["all 4+", "draft", "finished 4+"]
+    assert len(of_drafts.select("table.crawls tbody tr")) == 10
 
 
 def test_too_many_to_add_up_are_not_sorted_by_counts_and_the_page_says_so(

@@ -1,0 +1,112 @@
+"""Two crawls at full rate beside what is measured: a scheduler and two workers on the database at
+hand, which fetch a synthetic web.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from urllib.parse import urlsplit, urlunsplit
+
+from benchmarks.dashboard.viewers import Size, served
+from crawlsite.env import for_child
+
+WORKER = (
+    "rqworker",
+    "--skip-checks",
+    "shifts",
+    "--worker-class",
+    "crawling.worker.rq_worker.ShiftWorker",
+    "--serializer",
+    "json",
+)
+PROGRAMS = (("scheduler", "--skip-checks"), WORKER, WORKER)
+#: of a web that lasts longer than the measurement
+WEB = Size(operators=0, requests=0, seconds=0, hosts=8, width=20_000)
+#: until both crawls fetch
+PATIENCE_SECONDS, WARM_SECONDS = 60, 8
+
+
+@contextmanager
+def crawls_beside() -> Iterator[list[int]]:
+    """The ids of their runs. In a pool of their own: that of the scene has nothing free."""
+    from crawling.crawls.creation import create_crawl, start_run
+
+    _leave_the_scene_alone()
+    with ExitStack() as stack:
+        runs = []
+        for number, seeds in enumerate(stack.enter_context(served(WEB))):
+            order = {
+                "name": f"Beside {number} {time.time():.0f}",
+                "seeds": seeds,
+                "delay_seconds": 0,
+                "pool": _pool(),
+            }
+            runs.append(start_run(create_crawl(order)).pk)
+        for program in PROGRAMS:
+            stack.enter_context(_running(*program))
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not all(fetched([run]) for run in runs):
+            if time.monotonic() > until:
+                raise RuntimeError("The crawls do not fetch.")
+            time.sleep(0.5)
+        time.sleep(WARM_SECONDS)
+        yield runs
+
+
+def fetched(runs: list[int]) -> int:
+    """Pages of these runs."""
+    from django.db.models import Sum
+
+    from crawling.models import RunTotal
+
+    total = RunTotal.objects.filter(run__in=runs).aggregate(pages=Sum("fetched"))["pages"]
+    return total or 0
+
+
+def _leave_the_scene_alone() -> None:
+    """What the scene's crawls were granted is held by workers elsewhere, for a day."""
+    from django.utils import timezone
+
+    from allocation.models import Outbox, Process
+
+    Process.objects.filter(lease_until__isnull=False).update(
+        worker="elsewhere", lease_until=timezone.now() + timedelta(days=1)
+    )
+    Outbox.objects.filter(sent_at=None).update(sent_at=timezone.now())
+
+
+def _pool() -> str:
+    from allocation.models import Pool
+    from allocation.services import create_pool_like
+    from crawling.runs.grants import capacity_of, default_pool
+
+    name = "Beside"
+    if not Pool.objects.filter(name=name).exists():
+        create_pool_like(name=name, capacity=capacity_of(default_pool()) | {"worker": 2})
+    return name
+
+
+@contextmanager
+def _running(*program: str) -> Iterator[None]:
+    """A program of the product on the database at hand; stopped at the end."""
+    from django.conf import settings
+    from django.db import connection
+
+    url = urlsplit(settings.ENVIRONMENT.database_url)
+    environment = for_child(
+        {
+            "DATABASE_URL": urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}")),
+            "LOG_LEVEL": "WARNING",
+        }
+    )
+    command = [sys.executable, "manage.py", *program]
+    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - our own
+        try:
+            yield
+        finally:
+            process.terminate()

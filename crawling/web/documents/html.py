@@ -48,7 +48,7 @@ SHOWN = {
     ("style", None),
 }
 #: elements whose text is not visible
-UNSEEN = "script,style,noscript,template,title"
+UNSEEN = ("script", "style", "noscript", "template", "title")
 #: a page with scripts, no link, and less text than this is made by its scripts
 LEAST_TEXT = 100
 #: types of `script` elements that hold data
@@ -59,14 +59,16 @@ def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
     document, charset, unread = parse_html(source.body, source.charset)
     told = _meta_texts(document)
-    base = document.base_url() or ""
+    base = (document.base_url() if document.find("base") else "") or ""
     links, written = Links(source.url, charset=charset, base=base), list(document.links())
     has_link = _take_links(written, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
     needs_scripts = not has_link and _has_scripts(document)
-    document.remove(UNSEEN)
+    # all are found before one goes: the tree finds elements by name until it changes
+    for element in [found for name in UNSEEN for found in document.find_all(name)]:
+        element.decompose()
     text = document.text[:MOST_TEXT].replace("\0", "")
     return Document(
         title=one_line(title.text) if title else "",

@@ -160,11 +160,15 @@ def _prepared(
     address = canonical_address(url)
     proxy = proxies.get(address.scheme) or proxies.get("all", "")
     is_told = request.is_proxy_trusted and proxy.startswith("http:") and address.scheme == "http"
-    vetted = str(ip_address(request.address))
-    site = ConnectionSite(address.origin, vetted, address.port, proxy, not is_told)
-    fields = ("Host", address.origin.partition("://")[2]), *request.headers.items()
-    lines = [_header_line(*named) for named in fields]
-    return site, address.origin + address.target if is_told else address.target, lines
+    origin, target, vetted = address.origin, address.target, _vetted(request.address)
+    site = ConnectionSite(origin, vetted, address.port, proxy, not is_told)
+    fields = ("Host", origin.partition("://")[2]), *request.headers.items()
+    return site, origin + target if is_told else target, [_header_line(*each) for each in fields]
+
+
+@lru_cache(maxsize=1024)  # as below
+def _vetted(address: str) -> str:
+    return str(ip_address(address))
 
 
 def _response(request: PinnedRequest, transfer: Transfer, sent: bytes) -> Response:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket as sockets
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from socket import IPPROTO_TCP, socket
+from socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, socket
 from typing import Any, NamedTuple
 
 import pycurl
@@ -171,7 +170,7 @@ class AnswerHead:
     def add(self, line: bytes) -> bool:
         """Whether the head is complete; interim answers are looked past (RFC 9110, 15.2)."""
         self.lines.append(line)
-        if line not in (b"\r\n", b"\n"):
+        if len(line) > 2 or line not in (b"\r\n", b"\n"):
             return False
         if len(self.lines) == 1:
             raise InvalidHeader("an empty line stands before the answer")
@@ -184,8 +183,8 @@ class AnswerHead:
         if 100 <= status < 200:
             self.lines.clear()
             return False
-        for each in self.lines[1:-1]:
-            name, _, value = each.decode("latin-1").partition(":")
+        for each in b"".join(self.lines[1:-1]).decode("latin-1").split("\n")[:-1]:
+            name, _, value = each.partition(":")
             self.fields.add(name.strip(), value.strip())
         length = self.fields.get("Content-Length", "").lstrip("0")
         if length.isdigit() and len(length) > LONGEST_LENGTH:
@@ -304,11 +303,17 @@ class Transfer:
 
 def _bytes_received(descriptor: int) -> int:
     """The bytes received over a connection; 0: no connection, or unknown."""
-    if TCP_INFO is None:
+    if TCP_INFO is None or descriptor < 0:
         return 0
     try:
-        with socket(fileno=os.dup(descriptor)) as connection:
-            told = connection.getsockopt(IPPROTO_TCP, TCP_INFO, RECEIVED.stop)
+        # any family will do; to find out the right one would take longer than the rest
+        connection = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP, descriptor)
     except OSError:
         return 0
+    try:
+        told = connection.getsockopt(IPPROTO_TCP, TCP_INFO, RECEIVED.stop)
+    except OSError:
+        return 0
+    finally:
+        connection.detach()  # it is libcurl's
     return int.from_bytes(told[RECEIVED], sys.byteorder)

@@ -54,7 +54,8 @@ class Address(NamedTuple):
 
     @property
     def _port(self) -> str:
-        return "" if self.port == default_port(self.scheme) else f":{self.port}"
+        usual = WEB_PORTS.get(self.scheme) or default_port(self.scheme)
+        return "" if self.port == usual else f":{self.port}"
 
     @property
     def target(self) -> str:

@@ -83,15 +83,25 @@ class Links:
         """The address of a link that needs no parser, which would take ten times as long; None for
         every other.
         """
-        if self._start is None or len(text) > LONGEST_PLAIN or not PLAIN.fullmatch(text):
-            return None
         start = self._start
+        if start is None or len(text) > LONGEST_PLAIN:
+            return None
+        directory = start.url
+        while text.startswith("../") and text[3:4] != "/":
+            text, directory = text[3:], self._above(directory)
+        if not PLAIN.fullmatch(text):
+            return None
         return Address(
-            (self._origin if text[0] == "/" else start.url) + text,
+            (self._origin if text[0] == "/" else directory) + text,
             start.scheme,
             start.hostname,
             start.port,
         )
+
+    def _above(self, directory: str) -> str:
+        """The directory that one is in; the root is in itself."""
+        end = directory.rfind("/", 0, -1) + 1
+        return directory[:end] if end > len(self._origin) else directory
 
     def _joined_before(self, text: str) -> Address | None:
         """The address of any link; None for what is none.

@@ -74,7 +74,7 @@ class Lacking:
     ("function", "error", "shifts"),
     [
         ("crawling.archive.records.zlib_ng.compress", MemoryError(), 1),
-        ("crawling.archive.originals.Originals.look_up", DatabaseError("out of memory"), 2),
+        ("crawling.archive.volumes.WarcVolume.keep", DatabaseError("out of memory"), 2),
         ("crawling.shift.recorder.record_all", MemoryError(), 2),
         ("crawling.shift.host_leases.HostLeases.refill", DatabaseError("out of memory\n"), 2),
     ],

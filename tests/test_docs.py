@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import execute_from_command_line, get_commands
+from django.urls import resolve
 
 from crawling.orders.field_table import as_markdown
 from crawlsite import env, service_addresses
@@ -340,3 +341,21 @@ def test_the_version_under_work_is_the_first_of_the_changelog():
 
     assert headings[0] == f"Unreleased: {version.removesuffix('.dev0')}"
     assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", one) for one in headings[1:])
+
+
+CONFORMANCE = (PROJECT / "docs" / "conformance" / "README.md").read_text()
+#: the last number of each source
+KEYS = {"A": 6, "P": 6, "D": 12, "W": 16, "B": 14}
+
+
+def test_each_key_of_the_source_documents_has_its_pages_and_they_exist():
+    rows = re.findall(r"^\| ([APDWB]\d[^|]*) \|([^|]*)\|", CONFORMANCE, re.M)
+    told = set()
+    for keys, _ in rows:
+        for letter, first, last in re.findall(r"([APDWB])(\d+)(?:–[APDWB](\d+))?", keys):
+            told |= {f"{letter}{n}" for n in range(int(first), int(last or first) + 1)}
+    addresses = [path for _, cell in rows for path in re.findall(r"`(/[^`]*)`", cell)]
+
+    assert told == {f"{letter}{n}" for letter, most in KEYS.items() for n in range(1, most + 1)}
+    for address in addresses:
+        assert resolve(address.replace("/N/", "/1/").replace("/N/", "/1/"))

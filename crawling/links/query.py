@@ -15,8 +15,8 @@ from crawling.links.parquet import COLUMNS, engine
 from crawling.models import LinksPart, Run
 from crawling.storage import storage
 
-#: of a question of a page or an endpoint; ten million links take less
-SECONDS = 5.0
+#: of a question of a page or an endpoint; three million links take one to four on a busy machine
+SECONDS = 10.0
 #: takes the place of the parts of a run that has none
 NO_LINKS = ", ".join(
     f"NULL::{'BIGINT' if column in ('page_id', 'position') else 'VARCHAR'} AS {column}"
@@ -25,7 +25,7 @@ NO_LINKS = ", ".join(
 
 
 class LinkSearchTookTooLong(CrawlError):
-    """The links of this run were read for 5 seconds and that was broken off; name a page or a
+    """The links of this run were read for 10 seconds and that was broken off; name a page or a
     target, or export them.
     """
 

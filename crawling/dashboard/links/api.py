@@ -92,8 +92,7 @@ class MediaPage(Schema):
 class LinkedHostOut(Schema):
     host: str
     links: int
-    targets: int
-    pages: int
+    targets: int = Field(description="URLs of the host that they lead to")
 
 
 class LinkedHostPage(Schema):

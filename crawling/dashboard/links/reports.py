@@ -40,9 +40,9 @@ FROM links WHERE element IN (SELECT unnest($elements)) AND target > $after
 GROUP BY target ORDER BY target LIMIT $most
 """
 HOSTS = """
-SELECT host, count(*), count(DISTINCT target), count(DISTINCT page_id) FROM (
-    SELECT split_part(split_part(target, '://', 2), '/', 1) AS host, target, page_id FROM links
-) WHERE host > $after GROUP BY host ORDER BY host LIMIT $most
+SELECT split_part(split_part(target, '://', 2), '/', 1) AS host, sum(links)::BIGINT, count(*)
+FROM (SELECT target, count(*) AS links FROM links GROUP BY target)
+GROUP BY host HAVING host > $after ORDER BY host LIMIT $most
 """
 
 
@@ -109,7 +109,6 @@ class LinkedHost:
     host: str
     links: int
     targets: int
-    pages: int
 
 
 def list_links(

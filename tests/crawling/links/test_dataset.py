@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import django_rq
 import pytest
 from django.conf import settings
 from django.core.management import call_command
@@ -15,6 +16,8 @@ from crawling.links.part_writer import PartWriter
 from crawling.links.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.links.query import LinkSearchTookTooLong, ask
 from crawling.models import LinksPart, Page
+from crawling.rq_jobs import BACKGROUND
+from crawling.scheduler.messages import resend_background
 from tests.crawling.pages import browser, soup
 
 PAGE = """<title>t</title><link rel=canonical href="/">
@@ -191,7 +194,7 @@ def test_json_pages_and_command_tell_the_same(site, run, capsys):
         f"{site.url}/i.png", "An image", 0, None,
     )  # fmt: skip
     (host,) = api(run, "reports/hosts")["items"]
-    assert (host["host"], host["links"], host["pages"]) == (site.url.partition("//")[2], 8, 3)
+    assert (host["host"], host["links"], host["targets"]) == (site.url.partition("//")[2], 8, 6)
     assert api(run, "links", page="no URL")["detail"]
 
     page = viewer.get(f"/crawls/{run.crawl_id}/links/")
@@ -202,3 +205,18 @@ def test_json_pages_and_command_tell_the_same(site, run, capsys):
     assert lines[1] == f"{site.url}/gone,404,404 Not Found,{site.url}/,,a,href,,'=gone,"
     call_command("links", "broken", str(run.crawl_id), "--json")
     assert json.loads(capsys.readouterr().out)["page"] == f"{site.url}/"
+
+
+def test_a_background_job_writes_what_shifts_have_collected(site, run):
+    queue = django_rq.get_queue(BACKGROUND)
+    queue.empty()
+
+    resend_background()
+    resend_background()
+
+    assert queue.job_ids == [f"links-{run.pk}"]
+    queue.fetch_job(f"links-{run.pk}").perform()
+    assert links_of(site, run) == EXPECTED
+    queue.empty()
+    resend_background()
+    assert queue.job_ids == []

@@ -89,7 +89,7 @@ class Command(BaseCommand):
             with interrupted_by_sigterm():
                 run_experiment(experiment)
         except KeyboardInterrupt as stopped:
-            raise CommandError(f"{experiment} was aborted; its units are released.") from stopped
+            raise CommandError(f"{experiment} was broken off; its units are released.") from stopped
         view = experiment_view(experiment)
         if as_json:
             self.stdout.write(

@@ -40,7 +40,7 @@ def test_a_host_is_told_what_it_waits_for(settings):
     assert "given up after 3 more" in answers["rests.test"][1]
     assert "passes the gate" in answers["good.test"][0]
     assert "5 look-ups in a row failed" in answers["dead.test"][0]
-    assert "without an address (no such name)" in answers["none.test"][0]
+    assert "has no address (no such name)" in answers["none.test"][0]
     assert "addresses have expired" in answers["old.test"][0]
     assert "No DNS look-up is needed" in answers["127.0.0.1"][0]
     page = soup(browser("viewer").get(reverse("names:why"), {"host": "New.test"})).main.get_text()

@@ -96,7 +96,7 @@ def test_a_shift_that_is_paused_without_keeping_gives_everything_back(pausing_si
     run.refresh_from_db()
     assert (run.state, run.reason) == (
         "paused",
-        "Paused by an operator; everything it held is given back.",
+        "Paused by an operator; all its units are released.",
     )
     assert not bank_process(run).holding
 
@@ -106,7 +106,7 @@ def test_units_are_said_to_be_given_back_only_once_they_are(make_site, order_of)
 
     assert (
         steering.pause(run.crawl).reason
-        == "Paused by an operator; what it holds is being given back."
+        == "Paused by an operator; what it holds is being released."
     )
     assert bank_process(run).holding
     work_once()
@@ -114,7 +114,7 @@ def test_units_are_said_to_be_given_back_only_once_they_are(make_site, order_of)
     run.refresh_from_db()
     assert (run.state, run.reason) == (
         "paused",
-        "Paused by an operator; everything it held is given back.",
+        "Paused by an operator; all its units are released.",
     )
     assert not bank_process(run).holding
 

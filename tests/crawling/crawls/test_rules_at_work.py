@@ -203,7 +203,7 @@ def test_at_a_soft_limit_no_new_url_is_let_in_and_what_is_known_is_finished(
 
     assert sorted(site.paths) == ["/", "/0", "/1", "/2", "/3"]
     assert run.reason.startswith(
-        "The soft limit of 1 pages is reached: no address that was found after that was let in"
+        "The soft limit of 1 pages is reached: no URL found after that was accepted"
     )
     assert "the soft limit of 1 pages is reached" in told(run, f"{site.url}/0/more")[1]["verdict"]
 

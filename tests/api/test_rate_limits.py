@@ -86,7 +86,7 @@ def test_another_process_counts_on(three_a_minute):
     """What this process has counted counts in the next."""
     here = [limiting._counted("token/one") for _ in range(2)]
     code = (
-        "import django; django.setup(); from crawlsite.api import rate_limit as limiting; "
+        "import django; django.setup(); from crawlsite.api import auth as limiting; "
         "limiting.time = lambda: 1_000_000_030.0; print(limiting._counted('token/one'))"
     )
     there = subprocess.run(

@@ -1,4 +1,6 @@
-"""Run an experiment from its first policy to its last, here or as a background job."""
+"""The questions about a new experiment, for its page and for the command line; and its run from the
+first policy to the last, here or as a background job.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
+from django import forms
 from django.contrib.auth.models import User
 from django.db import connections, transaction
 from redis.exceptions import RedisError
@@ -109,3 +112,39 @@ def run_queued(experiment_id: int) -> str:
             )
     except KeyboardInterrupt:
         return f"{experiment} was broken off"
+
+
+class ExperimentForm(forms.Form):
+    """How the experiment is to be."""
+
+    policy = forms.ChoiceField(
+        label="Policy",
+        choices=[
+            ("both", "plain, then Banker's"),
+            ("searches", "Banker's, each search"),
+            *ExperimentPolicy.choices,
+        ],
+        help_text="Each policy gets the same requests, and a pool of its own.",
+    )
+    requests = forms.IntegerField(
+        label="Requests",
+        min_value=1,
+        max_value=MOST_REQUESTS,
+        initial=DEFAULT_REQUESTS,
+        help_text="The paper made 100 for each policy.",
+    )
+    bound_seconds = forms.FloatField(
+        label="Bound in seconds",
+        min_value=LEAST_BOUND_SECONDS,
+        max_value=MOST_BOUND_SECONDS,
+        initial=DEFAULT_BOUND_SECONDS,
+        help_text="A request that waits longer is locked. The paper's was 120; pages here "
+        "answer in a fifth of a second.",
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=0,
+        max_value=MOST_SEED,
+        initial=DEFAULT_SEED,
+        help_text="The same seed makes the same requests.",
+    )

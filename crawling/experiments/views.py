@@ -14,14 +14,13 @@ from django.utils import timezone
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
 from crawling.experiments.figure import WaitingFigure, draw
-from crawling.experiments.form import ExperimentForm
 from crawling.experiments.report import (
     ExperimentView,
     PolicyResult,
     experiment_view,
     experiment_views,
 )
-from crawling.experiments.runner import start_experiment
+from crawling.experiments.runner import ExperimentForm, start_experiment
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from serving.access import AuthenticatedRequest, authenticated, needs

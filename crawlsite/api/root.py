@@ -14,12 +14,10 @@ from ninja import Swagger
 
 from allocation.api import banker, pools
 from crawling.dashboard.alerts.api import alerts
-from crawling.dashboard.crawls.api import crawls
+from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
-from crawling.dashboard.crawls.api_deleted import deleted
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
-from crawling.dashboard.hosts.api import hosts, search
-from crawling.dashboard.hosts.api_names import replays, waits
+from crawling.dashboard.hosts.api import hosts, replays, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.links.api import links
 from crawling.dashboard.orders.api_rules import blocklist, scoping
@@ -27,17 +25,14 @@ from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
-from crawling.dashboard.pages.api_page_cache import cache
+from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
 from crawling.dashboard.planner.api import planning
-from crawling.dashboard.run.api.archive import archive
-from crawling.dashboard.run.api.checkpoints import checkpoints
-from crawling.dashboard.run.api.disk import disk
+from crawling.dashboard.run.api.archive import archive, disk
 from crawling.dashboard.run.api.findings import findings
-from crawling.dashboard.run.api.frontier import frontier
-from crawling.dashboard.run.api.runs import kept
+from crawling.dashboard.run.api.frontier import frontier, site_trees
+from crawling.dashboard.run.api.runs import checkpoints, kept
 from crawling.dashboard.run.api.share_links import share_links
-from crawling.dashboard.run.api.site_tree import site_trees
 from crawling.dashboard.run.api.steering import steering
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments

@@ -5,6 +5,7 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -13,8 +14,18 @@ from ninja import Body, Path, Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.blocklist import block_host, unblock_host
-from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, Text, may_view
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    TEXT,
+    CrawlId,
+    Limit,
+    RunNumber,
+    Text,
+    may_view,
+)
+from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.hosts import listing
+from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
 from crawling.dashboard.hosts.filter import STATES, HostFilter
 from crawling.dashboard.hosts.listing import (
     HOSTS,
@@ -24,6 +35,7 @@ from crawling.dashboard.hosts.listing import (
     summarize_hosts,
     visitors_of,
 )
+from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Host, Page
 from serving.access import AuthenticatedRequest, needs
 
@@ -46,6 +58,9 @@ Wanted = Annotated[
     str,
     Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a part of URL or title"),
 ]
+waits, replays = Router(), Router()
+may_look = needs("dnscache.view_dnsentry")
+Capacity = Annotated[int, Query(ge=100, le=100_000, description="capacity of the cache, in names")]
 
 
 class BlockReasonIn(Schema):
@@ -184,3 +199,50 @@ def _found(page: Page) -> dict[str, Any]:
         "fetched_at": page.fetched_at,
     }
     return {"crawl": page.run.crawl_id, "run": page.run.number, "page": page.url_id, **facts}
+
+
+class NameWaitOut(Schema):
+    host: str
+    name: str = Field(description="what DNS is asked for; empty: no look-up is needed")
+    sentences: list[str] = Field(description="sentences about the name; the first is the answer")
+    crawls: list[int] = Field(description="running crawls with URLs queued there")
+
+
+class CacheFigures(Schema):
+    accesses: int
+    hits: int
+    expired: int = Field(description="expired answers served without a flag")
+    look_ups: int
+    waited: float = Field(description="seconds, together")
+
+
+class CacheReplayOut(Schema):
+    accesses: int = Field(description=f"of the run's pages, at most the first {MOST_ACCESSES:,}")
+    names: int
+    forgotten: int = Field(
+        description="names that are no longer in the cache, and count as typical"
+    )
+    policies: dict[str, CacheFigures]
+
+
+@waits.get("/{host_id}/name-wait", response=NameWaitOut, summary="Explain the DNS wait of a host")
+@may_look
+def get_host_name_wait(request: AuthenticatedRequest, host_id: HostId) -> dict[str, Any]:
+    found = why_waits(get_object_or_404(Host, pk=host_id).name)
+    crawls = sorted({queue.run.crawl_id for queue in found.queues})
+    return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
+
+
+@replays.get(
+    "/{crawl_id}/dns-replay",
+    response=CacheReplayOut,
+    summary="Replay the DNS accesses of a run under other caches",
+)
+@may_look
+def get_crawl_dns_replay(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    names: Capacity = 10_000,
+) -> dict[str, Any]:
+    return asdict(replayed(get_run(crawl_id, run), capacity=names))

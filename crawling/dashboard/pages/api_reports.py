@@ -6,6 +6,7 @@ has not got.
 # decorator.
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
@@ -26,6 +27,7 @@ from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.comparison import KINDS, PageDifference, differences, summary_of
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
+from crawling.dashboard.pages.page_cache import page_cache
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import NotFound
 from crawling.models import InquiryKind
@@ -39,6 +41,7 @@ ReasonKey = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key`
 After = Annotated[
     str, Query(max_length=4000, pattern=TEXT, description="`next` of the previous page")
 ]
+cache = Router()
 
 
 class ChangeCounts(Schema):
@@ -213,3 +216,33 @@ def get_page_diff(
     lines = (inquiry.answer or {})["lines"]
     runs = {"old_run": old.run.number, "new_run": new.run.number}
     return Status(200, {"url": new.url.url, **runs, "lines": lines})
+
+
+class PopularPageOut(Schema):
+    url: str
+    count: float = Field(description="recent requests; the count halves every hour")
+    wanted: int = Field(description="requests while another crawl's fetch was fresh")
+    reused: int = Field(
+        description="requests that reused it; otherwise the server forbade it, or the copy was "
+        "deleted"
+    )
+    wanted_at: datetime
+
+
+class PageCacheOut(Schema):
+    crawls: int = Field(description="started crawls that may reuse pages")
+    answers: int = Field(description="answers of their runs, reused or fetched")
+    saved: int = Field(description="answers reused from other crawls, without a request")
+    hit_rate: float
+    hot: list[PopularPageOut] = Field(description="most requested first")
+
+
+@cache.get(
+    "",
+    response=PageCacheOut,
+    summary="Get requests saved by reusing pages of other crawls, and the most requested pages",
+)
+@may_view
+def get_page_cache(request: AuthenticatedRequest, limit: Limit = 50) -> dict[str, Any]:
+    found = page_cache(most=limit)
+    return {**asdict(found), "hit_rate": found.hit_rate}

@@ -1,5 +1,5 @@
 """`/api/v1/crawls/{id}/pages/{page}`, `…/archive-files`: a page with the record that the archive
-has of it, and the files of the archive.
+has of it, and the archive's files; `/api/v1/disk`: what they take.
 """
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
@@ -17,12 +17,14 @@ from crawling.dashboard.base.requests import get_crawl, get_page
 from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.run.api.finding_schemas import PageOut
 from crawling.errors import ArchiveTrouble
+from crawling.housekeeping.disk import disk_now, forecast_of
 from crawling.models import ArchiveFile
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
 
 archive = Router()
+disk = Router()
 
 
 class PageDetailOut(PageOut):
@@ -99,3 +101,41 @@ def _file(row: ArchiveFile) -> dict[str, Any]:
         "bytes": row.committed_length,
         **facts,
     }
+
+
+class DiskOut(Schema):
+    """Bytes; growth is a day's, over the last week at most, and null while there is less than a day
+    of measurements.
+    """
+
+    machine: str
+    total: int
+    free: int
+    archive: int = Field(description="in the archive files of this machine")
+    database: int
+    measured_since: datetime | None
+    archive_a_day: float | None
+    database_a_day: float | None
+    used_a_day: float | None = Field(description="decrease of free space per day, from any cause")
+    full_at: datetime | None = Field(
+        description="at the present rate; null also if that is more than ten years"
+    )
+
+
+@disk.get("", response=DiskOut, summary="Get disk usage and forecast")
+@may_view
+def get_disk(request: AuthenticatedRequest) -> DiskOut:
+    now = disk_now()
+    told, since = forecast_of(now)
+    return DiskOut(
+        machine=now.machine,
+        total=now.total,
+        free=now.free,
+        archive=now.archive,
+        database=now.database,
+        measured_since=since,
+        archive_a_day=told.archive_a_day if told else None,
+        database_a_day=told.database_a_day if told else None,
+        used_a_day=told.used_a_day if told else None,
+        full_at=told.full_at if told else None,
+    )

@@ -1,4 +1,6 @@
-"""`/api/v1/crawls/{id}/frontier`: waiting URLs, and an operator's changes to them."""
+"""`/api/v1/crawls/{id}/frontier`: waiting URLs, and an operator's changes to them; `…/directories`:
+the run's sites as a tree.
+"""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -24,6 +26,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.dashboard.run.site_tree import COUNTED, directory_row, site_tree
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS
@@ -57,6 +60,16 @@ TEXT_FILE: dict[str, Any] = {
         }
     }
 }
+site_trees = Router()
+Path = Annotated[
+    str,
+    Query(
+        max_length=2000,
+        pattern=TEXT,
+        description="only entries of this directory, such as `example.org/manual/`; default: all "
+        "hosts",
+    ),
+]
 
 
 class UrlOut(Schema):
@@ -221,3 +234,40 @@ def _url(row: Url) -> dict[str, Any]:
     }
     # annotated, which mypy does not see
     return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009
+
+
+class SiteDirectoryOut(Schema):
+    path: str
+    urls: int = Field(description="at any depth")
+    fetched: int
+    failed: int
+    bytes: int = Field(description="of the documents fetched")
+    directories: int = Field(description="directly in it")
+
+
+class SiteDirectoryList(Schema):
+    items: list[SiteDirectoryOut]
+    looked_at: int = Field(description="URLs that were counted")
+    is_estimate: bool = Field(description=f"the run has more than {COUNTED:,} URLs")
+
+
+@site_trees.get(
+    "/{crawl_id}/directories",
+    response=SiteDirectoryList,
+    summary="Directories of the sites with counts and sizes, the most URLs first",
+)
+@may_view
+def list_crawl_directories(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    path: Path = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Hosts without `path`, else the entries of that directory; request a longer `path` to go
+    deeper."""
+    tree = site_tree(get_run(crawl_id, run), path if not path or path.endswith("/") else f"{path}/")
+    items = [
+        {**directory_row(one), "directories": len(one.inside)} for one in tree.root.largest[:limit]
+    ]
+    return {"items": items, "looked_at": tree.looked_at, "is_estimate": tree.is_estimate}

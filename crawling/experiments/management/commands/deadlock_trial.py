@@ -14,13 +14,13 @@ from rich.console import Console
 
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.experiments import store
-from crawling.experiments.form import ExperimentForm
 from crawling.experiments.report import ExperimentView, as_dict, experiment_view
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
+    ExperimentForm,
     interrupted_by_sigterm,
     run_experiment,
 )

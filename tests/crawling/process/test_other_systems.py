@@ -35,15 +35,18 @@ BARE = SimpleNamespace()
 
 @pytest.fixture
 def no_proc(monkeypatch):
-    opened = builtins.open
+    def refusing(opens):
+        def refuse(file, *args, **options):
+            if str(file).startswith("/proc/"):
+                raise FileNotFoundError(file)
+            return opens(file, *args, **options)
 
-    def refuse(file, *args, **options):
-        if str(file).startswith("/proc/"):
-            raise FileNotFoundError(file)
-        return opened(file, *args, **options)
+        return refuse
 
-    monkeypatch.setattr("builtins.open", refuse)
-    monkeypatch.setattr("io.open", refuse)  # pathlib's
+    memory_limit._statm.cache_clear()  # it may be open already
+    monkeypatch.setattr("os.open", refusing(os.open))
+    monkeypatch.setattr("io.open", refusing(builtins.open))  # pathlib's
+    monkeypatch.setattr("builtins.open", refusing(builtins.open))
 
 
 FORKS = """

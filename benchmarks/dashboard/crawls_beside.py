@@ -25,8 +25,8 @@ WORKER = (
     "json",
 )
 PROGRAMS = (("scheduler", "--skip-checks"), WORKER, WORKER)
-#: of a web that lasts longer than the measurement
-WEB = Size(operators=0, requests=0, seconds=0, hosts=8, width=20_000)
+#: as `benchmarks.dashboard.viewers` has it
+WEB = Size(operators=0, requests=0, seconds=0, hosts=8, width=1500)
 #: until both crawls fetch
 PATIENCE_SECONDS, WARM_SECONDS = 60, 8
 
@@ -105,7 +105,7 @@ def _running(*program: str) -> Iterator[None]:
         }
     )
     command = [sys.executable, "manage.py", *program]
-    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - our own
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:  # noqa: S603 - our own
         try:
             yield
         finally:

@@ -192,6 +192,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "exception_id",
                 "link_id",
                 "item_id",
+                "team_id",
             ),
             1,
         ),

@@ -198,8 +198,8 @@ FROM generate_series(1, 200) n
 """,
     """
 INSERT INTO crawling_experimentrequest (experiment_id, policy, number, attempt, started_at,
-    ended_at, waited_seconds, outcome, deadlocked, pages, detail)
-SELECT t, p, n, 1, now() - make_interval(secs => n), now(), 0.1,
+    ended_at, waited_seconds, deciding_seconds, outcome, deadlocked, pages, detail)
+SELECT t, p, n, 1, now() - make_interval(secs => n), now(), 0.1, 0.01,
     CASE n %% 4 WHEN 0 THEN 'locked' ELSE 'completed' END, false, 3, ''
 FROM (SELECT max(id) FROM crawling_experiment) last (t), unnest('{naive,banker}'::text[]) p,
     generate_series(1, 1000) n

@@ -59,4 +59,4 @@ def test_fault_in_the_server_is_found(name):
 def test_fault_in_what_the_server_decides_alone_is_found(name, make_pool, make_process):
     function, changes = ALONE[name]
     with found(), planted_in_server(function, changes):
-        [compare_twins(seed, make_pool, make_process) for seed in range(40)]
+        [compare_twins(seed, make_pool, make_process) for seed in range(60)]

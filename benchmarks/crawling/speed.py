@@ -120,8 +120,7 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
             if len(shifts) == workers:
                 wait(shifts, SCHEDULER_SECONDS, FIRST_COMPLETED)
             else:
-                # until a grant shows; there is no shift yet to be waited for
-                time.sleep(START_SECONDS)
+                time.sleep(START_SECONDS)  # a grant is a row; no shift can be waited for yet
             run.refresh_from_db()
         for shift in shifts:
             total.add(shift.result())

@@ -53,8 +53,8 @@ def crawls_beside() -> Iterator[list[int]]:
         while not all(fetched([run]) for run in runs):
             if time.monotonic() > until:
                 raise RuntimeError("The crawls do not fetch.")
-            time.sleep(0.5)
-        time.sleep(WARM_SECONDS)
+            time.sleep(0.5)  # rows of other processes are read; the start is not measured
+        time.sleep(WARM_SECONDS)  # the rate of a crawl that begins is not measured
         yield runs
 
 

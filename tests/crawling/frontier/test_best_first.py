@@ -9,7 +9,7 @@ from crawling.frontier.change import rejudgement
 from crawling.frontier.change.rejudgement import rank_some
 from crawling.models import Reranking
 from crawling.orders.ranking import Order, Ranking
-from crawling.scheduler.duties import rank_anew
+from crawling.scheduler.duties import Progress, rank_anew
 from tests.crawling.frontiers import Frontier, candidates, outcome
 
 
@@ -69,7 +69,8 @@ def test_edited_weights_rank_what_waits_anew_batch_by_batch_and_what_comes_later
         frontier.run.crawl, {"links_weight": 0, "url_weight": 10, "importance": {"/c": 2, "/e": 1}}
     )
     assert Reranking.objects.exists()  # a first batch was ranked at once
-    rank_anew()
+    while rank_anew() is Progress.UNFINISHED:  # a turn of the duty lasts 50 ms
+        pass
 
     assert not Reranking.objects.exists()
     assert [name for name, *_ in waiting(frontier)] == ["c", "a", "b", "d"]

@@ -9,18 +9,22 @@ from crawling.crawls.creation import start_run
 from crawling.models.jobs import RunState
 from tests.browser.house import make_crawl
 
+#: an element by what stays the same while a count in its words or its hint is renewed
+IDENTITY = """one => one.tagName.toLowerCase() + ["id", "name", "type", "value", "href"].filter(
+  fact => one.hasAttribute(fact)).map(fact => `[${fact}=${one.getAttribute(fact)}]`).join("")
+  + (one.id ? "" : " " + (one.ariaLabel || one.textContent).trim().slice(0, 80))"""
 #: what Tab stops at, in the order of the page; of radio buttons with one name only one is a stop
-STOPS = """() => {
+STOPS = f"""() => {{
+  const identity = {IDENTITY};
   const may = document.querySelectorAll(
     "a[href], button, input, select, textarea, summary, [tabindex='0']");
-  const isSeen = one => one.checkVisibility({visibilityProperty: true});
+  const isSeen = one => one.checkVisibility({{visibilityProperty: true}});
   const isAsked = one => one.type !== "hidden" && (one.type !== "radio" || one.checked);
   const isStop = one => !one.disabled && one.tabIndex >= 0 && isAsked(one);
-  return [...may].filter(one => isSeen(one) && isStop(one)).map(one => one.outerHTML.slice(0, 200));
-}"""
+  return [...may].filter(one => isSeen(one) && isStop(one)).map(identity);
+}}"""
 HERE = (
-    "() => document.activeElement === document.body ? null : "
-    "document.activeElement.outerHTML.slice(0, 200)"
+    f"() => document.activeElement === document.body ? null : ({IDENTITY})(document.activeElement)"
 )
 #: whether the focused element looks otherwise than without the focus
 LOOKS_FOCUSED = """() => {

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from crawling.errors import ArchiveTrouble
 from crawling.frontier.types import PageLinks
 from crawling.storage import storage
+from crawling.web.addresses import fingerprint
 from crawling.web.documents.written_links import links_in
 
 PageOfLinks = tuple[int, PageLinks]
 #: the columns of the dataset
-LinkRow = tuple[int, str, int, str, str, str, str, str, str, str]
+LinkRow = tuple[int, str, int, str, str, str, str, str, str, str, int]
 
 
 def as_pieces(pages: Iterable[PageOfLinks]) -> Iterator[bytes]:
@@ -36,4 +37,7 @@ def read_pages(name: str) -> Iterator[PageOfLinks]:
 
 def rows_of(page_id: int, page: PageLinks) -> Sequence[LinkRow]:
     links = links_in(page.written, page.url, base=page.base, charset=page.charset)
-    return [(page_id, page.url, position, *link) for position, link in enumerate(links)]
+    return [
+        (page_id, page.url, position, *link, fingerprint(link.target))
+        for position, link in enumerate(links)
+    ]

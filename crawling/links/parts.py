@@ -11,7 +11,7 @@ import logging
 import uuid
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from crawling.archive.files import this_machine
@@ -116,15 +116,30 @@ def remove_abandoned_parts() -> None:
             logger.warning("a deleted run's links cannot be removed", extra=facts)
 
 
+def links_written(run: Run) -> int:
+    """How many links the dataset has."""
+    written = LinksPart.objects.filter(run=run, written_at__isnull=False)
+    return written.aggregate(links=Sum("links"))["links"] or 0
+
+
+#: pages that are not in the dataset are counted so far: each count reads what it counts
+MOST_BEHIND = 10_000
 LAG = """
-SELECT count(*) FROM crawling_page p
-WHERE p.run_id = %(run)s AND (p.links_part IS NULL OR p.links_part IN (
-    SELECT id FROM crawling_linkspart WHERE run_id = %(run)s AND written_at IS NULL))
+SELECT count(*) FROM (
+    SELECT FROM crawling_page WHERE run_id = %(run)s AND links_part IS NULL
+    UNION ALL
+    SELECT FROM crawling_linkspart part JOIN crawling_page page ON page.links_part = part.id
+    WHERE part.run_id = %(run)s AND part.written_at IS NULL
+    LIMIT %(most)s
+) behind
 """
 
 
 def pages_behind(run: Run) -> int:
-    """How many of the run's pages have no links in the dataset yet."""
+    """How many of the run's pages have no links in the dataset yet.
+
+    MOST_BEHIND: so many or more.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(LAG, {"run": run.pk})
+        cursor.execute(LAG, {"run": run.pk, "most": MOST_BEHIND})
         return int(cursor.fetchone()[0])

@@ -5,22 +5,25 @@ of memory and time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 
 from crawling.errors import CrawlError
-from crawling.links.parquet import COLUMNS, engine
+from crawling.links.parquet import COLUMNS, NUMBERS, engine
 from crawling.models import LinksPart, Run
 from crawling.storage import storage
 
-#: of a question of a page or an endpoint; three million links take one to four on a busy machine
+#: of a question of a page or an endpoint; ten million links take up to two of a processor
 SECONDS = 10.0
+#: read at a time where a reader takes row after row
+ROWS = 1_000
 #: takes the place of the parts of a run that has none
 NO_LINKS = ", ".join(
-    f"NULL::{'BIGINT' if column in ('page_id', 'position') else 'VARCHAR'} AS {column}"
-    for column in COLUMNS
+    f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}"
+    for column in (*COLUMNS, "target_host")
 )
 
 
@@ -44,17 +47,44 @@ def ask(
 
     query: ours; what users send goes into `values`, whose names stand with a $ in it.
     """
+    with _links_of(run) as connection, _limited(connection, seconds):
+        return connection.execute(query, dict(values or {})).fetchall()
+
+
+def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query over `links` and the table `wanted`, of these columns, read while they
+    are taken. Raises LinkSearchTookTooLong if so many at a time take so long.
+    """
+    with _links_of(run) as connection:
+        connection.register("wanted", dict(wanted))
+        with _limited(connection):
+            found = connection.execute(query)
+        while True:
+            with _limited(connection):
+                rows = found.fetchmany(ROWS)
+            if not rows:
+                return
+            yield from rows
+
+
+@contextmanager
+def _links_of(run: Run) -> Iterator[duckdb.DuckDBPyConnection]:
     paths = parts_of(run)
     with engine(reads=paths) as connection:
         connection.execute(f"CREATE TEMP VIEW links AS {_source(paths)}")
-        timer = threading.Timer(seconds, connection.interrupt)
-        timer.start()
-        try:
-            return connection.execute(query, dict(values or {})).fetchall()
-        except (duckdb.InterruptException, duckdb.OutOfMemoryException) as error:
-            raise LinkSearchTookTooLong from error
-        finally:
-            timer.cancel()
+        yield connection
+
+
+@contextmanager
+def _limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.start()
+    try:
+        yield
+    except (duckdb.InterruptException, duckdb.OutOfMemoryException) as error:
+        raise LinkSearchTookTooLong from error
+    finally:
+        timer.cancel()
 
 
 def _source(paths: list[str]) -> str:

@@ -110,6 +110,11 @@ class Page(models.Model):
         indexes = [
             models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
             models.Index(
+                fields=["links_part"],
+                condition=Q(links_part__isnull=False),
+                name="pages_by_links_part",
+            ),
+            models.Index(
                 fields=["run", "status", "fetched_at", "url"],
                 condition=Q(status__gte=400),
                 name="error_pages_in_time",

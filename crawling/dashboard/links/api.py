@@ -19,7 +19,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
-from crawling.links.parts import pages_behind
+from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
 
@@ -31,6 +31,9 @@ Source = Annotated[
 Target = Annotated[
     str, Query(max_length=5000, pattern=TEXT, description="only links to this URL: its back links")
 ]
+BEHIND = (
+    f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
+)
 
 
 class LinkSourceOut(Schema):
@@ -48,7 +51,7 @@ class LinkOut(LinkSourceOut):
 
 
 class LinkPage(Schema):
-    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    behind: int = Field(description=BEHIND)
     items: list[LinkOut]
     next: str | None
 
@@ -66,7 +69,7 @@ class BrokenLinkOut(Schema):
 
 
 class BrokenLinkPage(Schema):
-    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    behind: int = Field(description=BEHIND)
     items: list[BrokenLinkOut]
     next: int | None
 
@@ -84,7 +87,7 @@ class MediaOut(Schema):
 
 
 class MediaPage(Schema):
-    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    behind: int = Field(description=BEHIND)
     items: list[MediaOut]
     next: str | None
 
@@ -96,7 +99,7 @@ class LinkedHostOut(Schema):
 
 
 class LinkedHostPage(Schema):
-    behind: int = Field(description="pages of the run whose links are not in the dataset yet")
+    behind: int = Field(description=BEHIND)
     items: list[LinkedHostOut]
     next: str | None
 

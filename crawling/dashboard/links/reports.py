@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from crawling.errors import BadOrder
-from crawling.links.query import ask
+from crawling.links.parts import links_written
+from crawling.links.query import ask, each_row
 from crawling.models import Run, Url, UrlState
-from crawling.web.addresses import BadUrl, fingerprint, read_address, signed
+from crawling.web.addresses import BadUrl, fingerprint, read_address
 from crawling.web.statuses import explain
 
 #: of a broken address, those that its row names; `list_links` has all
@@ -20,29 +23,51 @@ MOST_SOURCES = 20
 #: elements that show what is no page
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 
+#: as many targets and their counts as memory has room for
+MOST_COUNTED_LINKS = 2_500_000
+#: broken addresses whose links are looked for at once
+BROKEN_AT_ONCE = 20_000
 LINKS = """
 SELECT page_id, position, page, target, fragment, element, attribute, rel, anchor, place FROM links
-WHERE (page_id, position) > ($page_id, $position)
-    AND ($page = '' OR page = $page) AND ($target = '' OR target = $target)
+WHERE (page_id, position) > ($page_id, $position) {conditions}
 ORDER BY page_id, position LIMIT $most
 """
+#: the fingerprint is compared first: it is a number, and few rows are left
+CONDITIONS = {
+    "page": "AND page = $page",
+    "target": "AND target_fingerprint = $fingerprint AND target = $target",
+}
+#: by fingerprint alone: to read the targets as well would take as long as all the rest
 SOURCES = """
-SELECT target, links, page, fragment, element, attribute, rel, anchor, place FROM (
-    SELECT *, count(*) OVER (PARTITION BY target) AS links,
-        row_number() OVER (PARTITION BY target ORDER BY page_id, position) AS number
-    FROM links WHERE target IN (SELECT unnest($targets))
-) WHERE number <= $sources ORDER BY target, number
+SELECT target_fingerprint, count(*), arg_min({'page': page, 'fragment': fragment,
+    'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor, 'place': place},
+    (page_id, position), $sources)
+FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints))
+GROUP BY target_fingerprint
 """
+LINKS_TO = """
+SELECT wanted.url, wanted.status, page, fragment, element, attribute, rel, anchor, place FROM links
+JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target
+"""
+#: only of the targets of one page of the list: sets of pages of all would not fit in memory
 MEDIA_OF_RUN = """
+WITH shown AS (SELECT target FROM links
+    WHERE element IN {elements} AND target > $after
+    GROUP BY target ORDER BY target LIMIT $most)
 SELECT target, min(element), count(*), count(DISTINCT page_id), coalesce(max(anchor), ''),
     count(*) FILTER (element IN ('img', 'area', 'input') AND anchor = '')
-FROM links WHERE element IN (SELECT unnest($elements)) AND target > $after
-GROUP BY target ORDER BY target LIMIT $most
+FROM links WHERE element IN {elements} AND target IN (SELECT target FROM shown)
+GROUP BY target ORDER BY target
 """
 HOSTS = """
-SELECT split_part(split_part(target, '://', 2), '/', 1) AS host, sum(links)::BIGINT, count(*)
-FROM (SELECT target, count(*) AS links FROM links GROUP BY target)
-GROUP BY host HAVING host > $after ORDER BY host LIMIT $most
+SELECT target_host FROM links WHERE target_host > $after
+GROUP BY target_host ORDER BY target_host LIMIT $most
+"""
+#: of the targets whose fingerprints have these last bits
+LINKS_OF_HOSTS = """
+SELECT target_host, count(*), count(DISTINCT target_fingerprint) FROM links
+WHERE target_host BETWEEN $first AND $last AND target_fingerprint & $mask = $bits
+GROUP BY target_host
 """
 
 
@@ -120,8 +145,13 @@ def list_links(
     or no key.
     """
     page_id, position = _key(after)
-    values = {"page": _canonical("page", page), "target": _canonical("target", target)}
-    rows = ask(run, LINKS, {**values, "page_id": page_id, "position": position, "most": most + 1})
+    asked = {"page": _canonical("page", page), "target": _canonical("target", target)}
+    values: dict[str, Any] = {name: url for name, url in asked.items() if url}
+    query = LINKS.format(conditions=" ".join(CONDITIONS[name] for name in values))
+    if "target" in values:
+        values["fingerprint"] = fingerprint(asked["target"])
+    values |= {"page_id": page_id, "position": position, "most": most + 1}
+    rows = ask(run, query, values)
     found = [LinkFound(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
 
@@ -150,13 +180,11 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
         Url.objects.filter(run=run, state=UrlState.FAILED, pk__gt=after).order_by("pk")[: most + 1]
     )
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
-    sources: dict[str, list[LinkSource]] = {}
-    counts: dict[str, int] = {}
-    targets = [url.url for url in failed]
-    values = {"targets": targets, "sources": MOST_SOURCES}
-    for target, links, *source in ask(run, SOURCES, values) if targets else ():
-        counts[target] = links
-        sources.setdefault(target, []).append(LinkSource(*source))
+    prints = [fingerprint(url.url) for url in failed]
+    rows = ask(run, SOURCES, {"fingerprints": prints, "sources": MOST_SOURCES}) if failed else []
+    found = {
+        known: (links, [LinkSource(**one) for one in sources]) for known, links, sources in rows
+    }
     return [
         BrokenTarget(
             url.pk,
@@ -164,26 +192,32 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
             url.status or 0,
             explain(url.status or 0),
             url.error,
-            counts[url.url],
-            sources[url.url],
+            *found[known],
         )
-        for url in failed
-        if url.url in counts
+        for url, known in zip(failed, prints, strict=True)
+        if known in found
     ], following
 
 
 def each_broken(run: Run) -> Iterator[dict[str, Any]]:
-    """All sources of all broken addresses, a row each."""
-    after: int | None = 0
-    while after is not None:
-        broken, after = list_broken(run, after=after, most=200)
-        for one in broken:
-            facts = {"url": one.url, "status": one.status, "meaning": one.meaning}
-            next_key: str | None = ""
-            while next_key is not None:
-                found, next_key = list_links(run, target=one.url, after=next_key, most=1000)
-                for link in found:
-                    yield {**facts, **{name: getattr(link, name) for name in SOURCE_COLUMNS}}
+    """All links to all broken addresses, a row each, as the parts have them; for so many addresses
+    at a time.
+    """
+    failed = Url.objects.filter(run=run, state=UrlState.FAILED).order_by("pk")
+    after = 0
+    while broken := list(
+        failed.filter(pk__gt=after).values("pk", "url", "status")[:BROKEN_AT_ONCE]
+    ):
+        after = broken[-1]["pk"]
+        urls = [one["url"] for one in broken]
+        wanted = {
+            "url": np.array(urls, dtype=object),
+            "fingerprint": np.array([fingerprint(url) for url in urls], dtype=np.int64),
+            "status": np.array([one["status"] or 0 for one in broken], dtype=np.int64),
+        }
+        for url, status, *source in each_row(run, LINKS_TO, wanted):
+            facts = {"url": url, "status": status, "meaning": explain(status)}
+            yield {**facts, **dict(zip(SOURCE_COLUMNS, source, strict=True))}
 
 
 SOURCE_COLUMNS = tuple(LinkSource.__dataclass_fields__)
@@ -191,13 +225,13 @@ SOURCE_COLUMNS = tuple(LinkSource.__dataclass_fields__)
 
 def list_media(run: Run, *, after: str = "", most: int) -> tuple[list[MediaFile], str | None]:
     """Images, sound, film and what else pages show, by address."""
-    rows = ask(run, MEDIA_OF_RUN, {"elements": list(MEDIA), "after": after, "most": most + 1})
+    rows = ask(run, MEDIA_OF_RUN.format(elements=MEDIA), {"after": after, "most": most + 1})
     following, rows = rows[most - 1][0] if len(rows) > most else None, rows[:most]
     urls = [row[0] for row in rows]
     fetched = {
         url.url: url
         for url in Url.objects.filter(
-            run=run, fingerprint__in=[signed(fingerprint(url)) for url in urls], url__in=urls
+            run=run, fingerprint__in=[fingerprint(url) for url in urls], url__in=urls
         ).select_related("page")
     }
     return [_media(row, fetched.get(row[0])) for row in rows], following
@@ -215,6 +249,12 @@ def _media(row: tuple[Any, ...], url: Url | None) -> MediaFile:
 
 def list_hosts(run: Run, *, after: str = "", most: int) -> tuple[list[LinkedHost], str | None]:
     """Hosts that links lead to, by name."""
-    rows = ask(run, HOSTS, {"after": after, "most": most + 1})
-    following = rows[most - 1][0] if len(rows) > most else None
-    return [LinkedHost(*row) for row in rows[:most]], following
+    hosts = [host for (host,) in ask(run, HOSTS, {"after": after, "most": most + 1})]
+    following, hosts = hosts[most - 1] if len(hosts) > most else None, hosts[:most]
+    counts = dict.fromkeys(hosts, (0, 0))
+    passes = 1 << (links_written(run) // MOST_COUNTED_LINKS).bit_length() if hosts else 0
+    for bits in range(passes):
+        values = {"first": hosts[0], "last": hosts[-1], "mask": passes - 1, "bits": bits}
+        for host, links, targets in ask(run, LINKS_OF_HOSTS, values):
+            counts[host] = counts[host][0] + links, counts[host][1] + targets
+    return [LinkedHost(host, *counts[host]) for host in hosts], following

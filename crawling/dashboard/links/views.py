@@ -17,7 +17,7 @@ from crawling.dashboard.links.reports import (
     list_media,
 )
 from crawling.errors import BadOrder
-from crawling.links.parts import pages_behind
+from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
@@ -52,6 +52,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "source": source,
         "target": target,
         "behind": pages_behind(run),
+        "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
     }
     try:

@@ -15,7 +15,7 @@ from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.links.reports import each_broken, list_links
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.links.catch_up import catch_up
-from crawling.links.parts import clear, pages_behind
+from crawling.links.parts import MOST_BEHIND, clear, pages_behind
 from crawling.models import Run
 
 ROWS = 1_000
@@ -48,8 +48,9 @@ class Command(BaseCommand):
                 clear(one.pk)
             catch_up(one.pk, note=lambda pages: self.stdout.write(f"{pages:,} pages read"))
             behind = pages_behind(one)
+            more = "+" if behind == MOST_BEHIND else ""
             self.stdout.write(
-                f"Run {one.number}: {behind:,} pages are not in the dataset."
+                f"Run {one.number}: {behind:,}{more} pages are not in the dataset."
                 if behind
                 else f"Run {one.number}: all pages are in the dataset."
             )

@@ -21,7 +21,7 @@ FINE = {200, 202, 302, 403, 404, 405, 422}
 @pytest.fixture
 def filled(transactional_db):
     call_command("set_up")
-    return fill(Size(crawls=20, live=2, pages=400, hosts=200, rows=100))
+    return fill(Size(crawls=20, live=2, pages=400, hosts=200, rows=100, links=300))
 
 
 def test_none_is_forgotten(filled):

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from benchmarks.dashboard import lists
+from benchmarks.dashboard.links import fill_links
 
 HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds)
@@ -72,11 +73,11 @@ FROM place WHERE run_id = %(run)s ON CONFLICT DO NOTHING
 """
 PAGES = """
 INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, bytes,
-    fingerprint, digest, address, fetch_seconds, fetched_at)
+    fingerprint, digest, address, fetch_seconds, fetched_at, links_part)
 SELECT id, run_id, status, url, 'text/html', 'utf-8',
     'Article ' || fingerprint || ' of ' || substr(md5(fingerprint::text), 1, 6), 20000, fingerprint,
         sha256(fingerprint::text::bytea), '192.0.2.1', 0.2,
-        now() - make_interval(secs => fingerprint %% 86400)
+        now() - make_interval(secs => fingerprint %% 86400), %(part)s
 FROM crawling_url WHERE run_id = ANY(%(runs)s)
     AND fingerprint BETWEEN %(first)s AND %(last)s ON CONFLICT DO NOTHING
 """
@@ -109,6 +110,7 @@ class Size:
     pages: int
     hosts: int
     rows: int
+    links: int
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ def fill(size: Size) -> Filled:
 
     live = _live_crawls(size.live)
     runs = [run.pk for run in live]
+    part_of_all = _part_without_links(runs[0])
     with connection.cursor() as cursor:
         cursor.execute(HOSTS, {"hosts": size.hosts})
         cursor.execute(CRAWLS, {"crawls": size.crawls})
@@ -146,6 +149,7 @@ def fill(size: Size) -> Filled:
                 "first": first,
                 "last": min(first + SLICE - 1, size.pages),
                 "runs": runs,
+                "part": part_of_all,
             }
             cursor.execute(URLS, part)
             cursor.execute(PAGES, part)
@@ -157,7 +161,20 @@ def fill(size: Size) -> Filled:
         pool = lists.long_ledger(size.rows)
         cursor.execute(lists.USE, {"minutes": KEPT // timedelta(minutes=1)})
         cursor.execute("VACUUM ANALYZE")
+    fill_links(runs[0], size.links)
     return Filled(live[0].crawl_id, twice, often, pool)
+
+
+def _part_without_links(run_id: int) -> int:
+    """The id of a part that is written, for all pages to name."""
+    from django.utils import timezone
+
+    from crawling.links.parts import new_part
+
+    part = new_part(run_id, None)
+    part.collected_at = part.written_at = timezone.now()
+    part.save()
+    return part.pk
 
 
 def _live_crawls(count: int) -> list[Any]:

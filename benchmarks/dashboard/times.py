@@ -2,9 +2,11 @@
 names.
 
 python -m benchmarks.dashboard.times [--crawls 300000 --live 100 --pages 1000000 --hosts 100000
---rows 100000] [--beside-crawls]
+--rows 100000 --links 1000000] [--keep] [--beside-crawls] [--only TEXT…]
 
-With --beside-crawls all is measured a second time while two workers crawl at full rate.
+With --keep the scene stays in a database, and the next time a copy of it is measured. With
+--beside-crawls all is measured while two workers crawl at full rate, with --only what has one of
+the texts in its address.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from django.test.utils import CaptureQueriesContext
 
 import crawlsite.settings
 from benchmarks.dashboard.crawls_beside import crawls_beside, fetched
+from benchmarks.dashboard.kept_scene import copy_of_scene
+from benchmarks.dashboard.links import forget_links
 from benchmarks.dashboard.load import Filled, Size, fill
 from benchmarks.dashboard.places import places
 
@@ -54,8 +59,6 @@ def main() -> None:
     from django.core.management import call_command
     from django.test.utils import setup_test_environment
 
-    from benchmarks.database import empty_database
-
     setup_test_environment()
     reader = argparse.ArgumentParser(description=__doc__)
     for name, usual in (
@@ -64,30 +67,44 @@ def main() -> None:
         ("pages", 1_000_000),
         ("hosts", 100_000),
         ("rows", 100_000),
+        ("links", 1_000_000),
     ):
         reader.add_argument(f"--{name}", type=int, default=usual)
-    reader.add_argument("--beside-crawls", action="store_true")
+    for name in ("keep", "beside-crawls"):
+        reader.add_argument(f"--{name}", action="store_true")
+    reader.add_argument("--only", nargs="+", default=[""])
     asked = vars(reader.parse_args())
-    is_beside = asked.pop("beside_crawls")
+    keeps, is_beside, only = (asked.pop(name) for name in ("keep", "beside_crawls", "only"))
+    call_command("collectstatic", interactive=False, verbosity=0)
+    with (copy_of_scene if keeps else scene)(Size(**asked)) as filled:
+        found = [place for _, place in places(filled) if any(text in place for text in only)]
+        (show_beside if is_beside else show)(found)
+
+
+@contextmanager
+def scene(size: Size) -> Iterator[Filled]:
+    from django.core.management import call_command
+
+    from benchmarks.database import empty_database
+
     with empty_database():
-        call_command("collectstatic", interactive=False, verbosity=0)
         call_command("set_up")
-        filled = fill(Size(**asked))
-        show(filled)
-        if is_beside:
-            show_beside(filled)
+        try:
+            yield fill(size)
+        finally:
+            forget_links()
 
 
-def show_beside(filled: Filled) -> None:
+def show_beside(found: Sequence[str]) -> None:
     """The same beside crawls, with their pages a second."""
     with crawls_beside() as runs:
         before, began = fetched(runs), time.monotonic()
-        show(filled, most_by_clock=MOST_MS_BESIDE)
+        show(found, most_by_clock=MOST_MS_BESIDE)
         rate = (fetched(runs) - before) / (time.monotonic() - began)
     print(f"beside two crawls that fetched {rate:.0f} pages/s")
 
 
-def show(filled: Filled, *, most_by_clock: float | None = None) -> None:
+def show(found: Sequence[str], *, most_by_clock: float | None = None) -> None:
     """Print the quickest of three answers of each place, since a busy machine only ever adds, the
     slowest first; if the clock counts, the median.
 
@@ -102,7 +119,7 @@ def show(filled: Filled, *, most_by_clock: float | None = None) -> None:
     client = Client()
     client.force_login(user)
     middle = statistics.median_low if most_by_clock else min
-    timed = [(place, _answer(client, place, connection, middle)) for _, place in places(filled)]
+    timed = [(place, _answer(client, place, connection, middle)) for place in found]
     rows = [(place, told) for place, told in timed if told is not None]
     print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
     for place, told in sorted(rows, key=lambda row: -row[1].worked):

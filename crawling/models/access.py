@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -95,11 +97,34 @@ def check_network(text: str) -> None:
         ) from error
 
 
-class AllowedNetwork(models.Model):
+class AccessRow(models.Model):
+    """A row that allows something; there is one of each."""
+
+    #: what no two rows have in common
+    KEY: ClassVar[tuple[str, ...]] = ("network",)
+
+    class Meta:
+        abstract = True
+
+    def validate_unique(self, exclude: Collection[str] | None = None) -> None:
+        """Say it of the row, at a field: Django would name columns, at none."""
+        if {*self.KEY} & {*(exclude or ())}:
+            return
+        same = type(self)._default_manager.filter(
+            **{name: getattr(self, name) for name in self.KEY}
+        )
+        if same.exclude(pk=self.pk).exists():
+            sentence = f"{self} has a rule already. Remove that one first, to change its note."
+            raise ValidationError({self.KEY[0]: sentence})
+
+
+class AllowedNetwork(AccessRow):
     """Addresses and ports that may be fetched although they are not public.
 
     Only administrators add rows.
     """
+
+    KEY = ("network", "port_from", "port_to")
 
     network = models.CharField(
         max_length=50, validators=[check_network], help_text="like 10.1.0.0/16 or 127.0.0.1"
@@ -131,18 +156,21 @@ class AllowedNetwork(models.Model):
         return f"{self.network} port {ports}"
 
     def clean(self) -> None:
-        if self.port_from and self.port_to and self.port_from > self.port_to:
+        are_numbers = isinstance(self.port_from, int) and isinstance(self.port_to, int)
+        if are_numbers and self.port_from > self.port_to:
             sentence = (
                 f"Enter a port of {self.port_from} or more, as *Port from* is {self.port_from}."
             )
             raise ValidationError({"port_to": sentence})
 
 
-class TrustedProxy(models.Model):
+class TrustedProxy(AccessRow):
     """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself.
 
     Only administrators add rows.
     """
+
+    KEY = ("host", "port")
 
     host = models.CharField(max_length=253, help_text="as crawls name it: a name or an address")
     port = models.PositiveIntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)])
@@ -158,7 +186,7 @@ class TrustedProxy(models.Model):
         return f"{self.host}:{self.port}"
 
 
-class SharedNetwork(models.Model):
+class SharedNetwork(AccessRow):
     """Addresses that serve very many sites, like a CDN's: these keep no clock.
 
     Only administrators add rows.
@@ -205,11 +233,13 @@ def check_directory(text: str) -> None:
         )
 
 
-class AllowedDirectory(models.Model):
+class AllowedDirectory(AccessRow):
     """A directory whose files `file:` URLs may name, on every machine with workers.
 
     Only administrators add rows.
     """
+
+    KEY = ("path",)
 
     path = models.CharField(
         max_length=500, unique=True, validators=[check_directory], help_text="like /srv/papers"

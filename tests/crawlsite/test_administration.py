@@ -124,6 +124,24 @@ def test_programs_allow_and_remove(administrator):
     assert (gone.status_code, [one for one in left if one["kind"] == "shared"]) == (204, [])
 
 
+def test_a_rule_that_exists_is_named_and_ports_must_be_numbers(administrator):
+    row = {"network": "10.1.0.0/16", "port_from": 80, "port_to": 90}
+    administrator.post(ACCESS, {"kind": "networks", **row})
+    page = soup(administrator.post(ACCESS, {"kind": "networks", **row}))
+    assert "10.1.0.0/16 port 80-90 has a rule already." in page.find(id="id_network_error").string
+
+    answers = [
+        administrator.post(
+            "/api/v1/access-rules/networks", {**row, **other}, content_type="application/json"
+        )
+        for other in ({}, {"port_from": "abc"})
+    ]
+    assert [(one.status_code, list(one.json()["errors"])) for one in answers] == [
+        (422, ["network"]),
+        (422, ["port_from"]),
+    ]
+
+
 def test_an_operator_without_the_permission_sees_no_access(roles):
     assert browser("operator").get(ACCESS).status_code == 403
 

@@ -6,6 +6,7 @@ Every door (page, JSON, command) reads orders here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -300,11 +301,12 @@ _IN_PARTS = {*FetchingPart.model_fields}.union(*(part.model_fields for part in P
 #: and Max as the whole that the claim was completed to
 COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "order", "claim"})
 
+#: of so many unknown fields similar names are looked for: that takes a millisecond each
+MOST_SUGGESTIONS = 10
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context
 SENTENCES = {
     "missing": "is required",
-    "extra_forbidden": "is not a field of a crawl order; these are: "
-    + ", ".join(CrawlOrder.model_fields),
+    "extra_forbidden": "is not a field of a crawl order; docs/orders.md lists all",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be {ge} or more",
     "less_than_equal": "must be {le} or less",
@@ -331,6 +333,12 @@ SENTENCES = {
 }
 
 
+def _suggestion(field: str) -> str:
+    """The fields whose names are most like that of an unknown one."""
+    near = get_close_matches(field, CrawlOrder.model_fields)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
     """Return the order, or None and a sentence by field. All mistakes are reported at once."""
     try:
@@ -339,9 +347,10 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"])
-            errors.setdefault(
-                field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
-            )
+            sentence = sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+            if mistake["type"] == "extra_forbidden" and len(errors) < MOST_SUGGESTIONS:
+                sentence += _suggestion(field)
+            errors.setdefault(field, sentence)
         return None, errors
     mistakes = order.mistakes()
     return (None, mistakes) if mistakes else (order, {})

@@ -88,7 +88,7 @@ def set_identity(
         Identity.objects.get_or_create(pk=1)
         row = Identity.objects.select_for_update().get(pk=1)
         before = {"user_agent": row.user_agent, "purpose": row.purpose, "addresses": row.addresses}
-        row.product_token, row.contact_url = product_token, contact_url
+        row.product_token, row.contact_url = product_token, _full_contact(contact_url)
         row.purpose = row.purpose if purpose is None else purpose
         row.addresses = row.addresses if addresses is None else addresses
         row.clean_fields()
@@ -97,6 +97,12 @@ def set_identity(
         after = {name: getattr(row, name) for name in before}
         note(by, row, "changed", {name: (before[name], after[name]) for name in before})
     return row
+
+
+def _full_contact(text: str) -> str:
+    """An e-mail address as the URL that requests carry; everything else as it is."""
+    is_mailbox = "@" in text and "://" not in text and not text.lower().startswith("mailto:")
+    return f"mailto:{text}" if is_mailbox else text
 
 
 def allow(row: AccessRule, *, by: User) -> None:

@@ -29,8 +29,7 @@
     const closed = document.getElementById("closed-addresses");
     if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
     trySeeds(found);
-    const list = document.getElementById("estimate"), none = list.dataset.none ? [list.dataset.none] : [];
-    list.replaceChildren(...(found.estimate.length ? found.estimate : none).map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    document.getElementById("estimate").replaceChildren(...found.estimate.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   }
 
   // Once we have said who we are, seeds that are fit to be fetched are tried as soon as they are typed.

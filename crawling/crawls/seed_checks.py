@@ -18,7 +18,7 @@ from dnscache.protocol.names import DnsCacheError, read_host
 
 NO_CONTACT = (
     "is required before the first crawl of a public site, so that its owner can reach you: "
-    "a page about the crawl (https://…) or a mailbox (mailto:…). "
+    "a page about the crawl (https://…) or an e-mail address. "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
 

@@ -158,11 +158,18 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     """
     form = form_of(request)
     foreseen: list[str] = []
-    try:
-        order, _ = check_order(form.as_order(), by=request.user)
-        foreseen = [*estimate(order), _reserved(order)]
-    except BadOrder as error:
-        form.blame(error.errors)
+    with transaction.atomic():  # a contact counts as it is typed, and is not saved yet
+        mistakes = _say_who(form, request.user)
+        try:
+            order, _ = check_order(form.as_order(), by=request.user)
+            foreseen = [*estimate(order), _reserved(order)]
+        except BadOrder as error:
+            mistakes = error.errors | mistakes
+        transaction.set_rollback(True)
+    form.blame(mistakes)
+    if not foreseen:
+        wrong = [str(form.fields[name].label) for name in form.fields if name in form.errors]
+        foreseen = [f"No estimate yet. To fill in or correct: {listed(wrong) or 'an answer'}."]
     closed = {"closed": closed_addresses(form.seeds_in_order())}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
     return checked(form, foreseen, closed=part.strip())

@@ -80,7 +80,7 @@ class CrawlForm(OrderForm):
     contact_url = forms.CharField(
         label="Contact",
         required=False,
-        help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request "
+        help_text="A page about your crawls (https://…) or an e-mail address; every request "
         "carries it.",
     )
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)

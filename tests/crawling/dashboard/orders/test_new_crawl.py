@@ -18,6 +18,7 @@ from crawling.orders.claims import preset_claims
 from tests.crawling.pages import browser, soup
 
 NEW = "crawling:new"
+CHECK = "crawling:check"
 CAPACITY = {
     "worker": 4,
     "fetch_slots": 64,
@@ -284,7 +285,11 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
     assert "Letters, - and _ only" in complaint(wrong, "product_token")
     assert "Give a page" in complaint(wrong, "contact_url")
 
-    said = {"product_token": "mybot", "contact_url": "mailto:me@example.org"}
+    said = {"product_token": "mybot", "contact_url": "me@example.org"}
+    check = {"seeds": real, "scope": "host", "preset": "normal"}
+    unsure, sure = (operator.post(reverse(CHECK), check | one).json() for one in ({}, said))
+    assert unsure["estimate"] == ["No estimate yet. To fill in or correct: Contact."]
+    assert (sure["errors"], identity().contact_url) == ({}, "")
     send(seeds=real, max_pages="x", **said)
     assert not identity().contact_url
 

@@ -86,9 +86,9 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
             yield DiffLine("skipped", f"{skipped:,} equal line{'s' if skipped != 1 else ''}")
         for kind, old_from, old_to, new_from, new_to in group:
             if kind == "equal":
-                yield from (DiffLine("same", line) for line in old[old_from:old_to])
+                yield from (DiffLine("unchanged", line) for line in old[old_from:old_to])
             else:
-                yield from (DiffLine("gone", line) for line in old[old_from:old_to])
+                yield from (DiffLine("removed", line) for line in old[old_from:old_to])
                 yield from (DiffLine("added", line) for line in new[new_from:new_to])
         at = group[-1][2]
     if at and (rest := len(old) - at):

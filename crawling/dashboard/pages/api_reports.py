@@ -45,13 +45,13 @@ cache = Router()
 
 
 class ChangeCounts(Schema):
-    """flipped: another status; changed: other content."""
+    """changed: other content; status_changed: another status."""
 
     added: int
-    gone: int
+    removed: int
     changed: int
-    flipped: int
-    same: int
+    status_changed: int
+    unchanged: int
 
 
 class HostChanges(Schema):
@@ -84,7 +84,7 @@ class ChangeOut(Schema):
 
 class LineOut(Schema):
     kind: str = Field(
-        description="same, gone, added; or skipped, for equal lines that are not listed"
+        description="unchanged, removed, added; or skipped, for equal lines that are not listed"
     )
     text: str
 

@@ -1,5 +1,5 @@
-"""Two runs of a crawl compared: pages added, gone and changed, and statuses that flipped; in all,
-by host, and one by one.
+"""Two runs of a crawl compared: pages added, removed and changed, and those whose status
+changed; in all, by host, and one by one.
 
 Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as
 not there.
@@ -27,7 +27,7 @@ from serving.paging import cut
 MOST_SECONDS = 20
 HOSTS = 50
 REMEMBERED_SECONDS = 3600
-KINDS = ("added", "gone", "changed", "flipped")
+KINDS = ("added", "removed", "changed", "status_changed")
 
 #: Same content: the digest where both have one; else the fingerprint. A redirect has its target for
 #: content. Only what that needs is read of every page: with all columns, two runs of 100,000 pages
@@ -43,12 +43,12 @@ SIDE = """
 PAIRS = f"""
     SELECT old.url_id AS old_id, new.url_id AS new_id, coalesce(new.url, old.url) AS url,
         coalesce(new.queue_id, old.queue_id) AS queue_id,
-        CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'gone'
-            WHEN old.status <> new.status THEN 'flipped'
+        CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'removed'
+            WHEN old.status <> new.status THEN 'status_changed'
             WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint)
                 THEN 'changed'
             WHEN old.target IS DISTINCT FROM new.target THEN 'changed'
-            ELSE 'same' END AS kind
+            ELSE 'unchanged' END AS kind
     FROM ({SIDE} WHERE p.run_id = %(old)s AND u.run_id = %(old)s) old
     FULL JOIN ({SIDE} WHERE p.run_id = %(new)s AND u.run_id = %(new)s) new ON old.key = new.key
         AND old.url = new.url
@@ -85,15 +85,15 @@ class ChangeTotals:
     """Pages of two runs by what became of them."""
 
     added: int = 0
-    gone: int = 0
+    removed: int = 0
     changed: int = 0
-    flipped: int = 0
+    status_changed: int = 0
     #: in both, with the same status and content
-    same: int = 0
+    unchanged: int = 0
 
     @property
     def different(self) -> int:
-        return self.added + self.gone + self.changed + self.flipped
+        return self.added + self.removed + self.changed + self.status_changed
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,9 @@ def summary_of(old: Run, new: Run) -> ComparisonSummary:
     Raises ComparingTookTooLong.
     """
     if old == new:
-        return ComparisonSummary(ChangeTotals(same=Page.objects.filter(run=new).count()), [], 0)
+        return ComparisonSummary(
+            ChangeTotals(unchanged=Page.objects.filter(run=new).count()), [], 0
+        )
     return _remembered(SUMMARIES, (old, new), "", lambda: _count(old, new))
 
 
@@ -159,7 +161,7 @@ def _remembered(
     if any(run.state not in ENDED_STATES for run in runs):
         return find()
     told = [*(f"{run.pk} {run.finished_at}" for run in runs), wanted]
-    name = f"compared-{sha256(json.dumps(told).encode()).hexdigest()}"
+    name = f"changes-{sha256(json.dumps(told).encode()).hexdigest()}"
     if (remembered := cache.get(name)) is not None:
         return adapter.validate_python(remembered)
     found = find()
@@ -174,7 +176,7 @@ def _count(old: Run, new: Run) -> ComparisonSummary:
     hosts = [HostCounts(host, ChangeTotals(**kinds)) for host, kinds in by_host.items()]
     hosts.sort(key=lambda one: (-one.counts.different, one.host))
     total = ChangeTotals(
-        **{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")}
+        **{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "unchanged")}
     )
     return ComparisonSummary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
 

@@ -45,8 +45,8 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert rows == {
         "/": "changed",
         "/changes": "changed",
-        "/flips": "flipped",
-        "/gone": "gone",
+        "/flips": "status changed",
+        "/gone": "removed",
         "/new": "added",
     }
     assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == [
@@ -73,8 +73,8 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert Inquiry.objects.count() == 1
     assert (text["old_run"], text["new_run"]) == (1, 2)
     assert [(line["kind"], line["text"]) for line in text["lines"]] == [
-        ("same", "one"),
-        ("gone", "two"),
+        ("unchanged", "one"),
+        ("removed", "two"),
         ("added", "three"),
     ]
     assert viewer.get(f"{address}/1/9999999").status_code == 404
@@ -83,10 +83,10 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert [item["url"] for item in told["items"]] == [f"{site.url}/new"]
     assert told["summary"]["counts"] == {
         "added": 1,
-        "gone": 1,
+        "removed": 1,
         "changed": 2,
-        "flipped": 1,
-        "same": 1,
+        "status_changed": 1,
+        "unchanged": 1,
     }
     Run.objects.filter(number=2).update(state="stopped")
     warned = (
@@ -96,7 +96,7 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     )
     assert (page.select_one(".warning"), warned) == (
         None,
-        "Run 2 ended early (stopped): what it has not fetched counts as gone.",
+        "Run 2 ended early (stopped): what it has not fetched counts as removed.",
     )
     part = viewer.get(address, {"against": 1, "limit": 2}).json()
     rest = viewer.get(address, {"against": 1, "cursor": part["next"]}).json()
@@ -112,10 +112,10 @@ def test_a_run_is_the_same_as_itself(crawl_to_the_end, make_site):
     assert (told["items"], told["next"]) == ([], None)
     assert told["summary"]["counts"] == {
         "added": 0,
-        "gone": 0,
+        "removed": 0,
         "changed": 0,
-        "flipped": 0,
-        "same": 2,
+        "status_changed": 0,
+        "unchanged": 2,
     }
 
 
@@ -136,9 +136,9 @@ def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():
 
     lines = diff(old, new)
 
-    assert [(line.kind, line.text) for line in lines if line.kind != "same"] == [
+    assert [(line.kind, line.text) for line in lines if line.kind != "unchanged"] == [
         ("skipped", "47 equal lines"),
-        ("gone", "50"),
+        ("removed", "50"),
         ("added", "new"),
         ("skipped", "46 equal lines"),
     ]
@@ -155,7 +155,7 @@ def test_both_texts_can_be_read_off_a_diff(old, new):
 
     if lines and not any(line.kind == "skipped" for line in lines):
         assert [line.text for line in lines if line.kind != "added"] == old
-        assert [line.text for line in lines if line.kind != "gone"] == new
+        assert [line.text for line in lines if line.kind != "removed"] == new
     assert bool(lines) == (old != new)
 
 

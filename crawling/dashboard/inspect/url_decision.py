@@ -134,11 +134,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     else:
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
-    facts = [
-        DecisionFact(
-            "rule", f"{_describe_rule(ruling)} So say the rules of revision {crawl.revision}."
-        )
-    ]
+    facts = [DecisionFact("rule", _describe_rule(ruling, f"revision {crawl.revision}"))]
     facts += _of_verdict(run, verdict) if verdict and not row else ()
     facts += _of_row(run, row) if row else ()
     facts += common.robots
@@ -146,15 +142,15 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
         facts.append(
             DecisionFact(
                 "robots",
-                f"An administrator has excepted {address.host_key}: for this crawl its "
-                "robots.txt does not bind.",
+                f"An administrator has excepted {address.host_key}: this crawl ignores its "
+                "robots.txt.",
             )
         )
     facts += _of_budget(run, row)
     return _describe_decision(
         crawl,
         run,
-        UrlState(row.state).label if row else "excluded by a rule" if verdict else "never met",
+        UrlState(row.state).label if row else "excluded by a rule" if verdict else "not found",
         ruling,
         facts,
     )
@@ -166,7 +162,7 @@ def _answer_before_start(
     ruling = filters_of(crawl, blocklist=common.blocklist).judge(
         address, depth=1, is_seed=address.url in crawl.seeds
     )
-    sentence = _describe_rule(ruling) + " That is so one link away from a seed."
+    sentence = _describe_rule(ruling, "as a link on a start page")
     return _describe_decision(crawl, None, "not started", ruling, [DecisionFact("rule", sentence)])
 
 
@@ -187,10 +183,10 @@ def _describe_decision(
     return UrlDecision(crawl, run, met, ruling.rule.value, ruling.rule.number, ruling.admits, facts)
 
 
-def _describe_rule(ruling: Ruling) -> str:
+def _describe_rule(ruling: Ruling, case: str) -> str:
     said = (
-        f"Rule {ruling.rule.number}, {ruling.rule.words}, "
-        f"{'lets it in' if ruling.admits else 'keeps it out'}"
+        f"{'Allowed' if ruling.admits else 'Excluded'} by rule {ruling.rule.number} "
+        f"({ruling.rule.words}), {case}"
     )
     return f"{said}: {ruling.sentence}." if ruling.sentence else f"{said}."
 
@@ -198,13 +194,13 @@ def _describe_rule(ruling: Ruling) -> str:
 def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     rule = Rule(verdict.rule)
     pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
-    sentence = f"Rule {rule.number}, {rule.words}, kept it out when it was met on {pages}"
     yield DecisionFact(
         "verdict",
-        f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.",
+        f"Found on {pages} and excluded by rule {rule.number} ({rule.words}), revision "
+        f"{revision_in(verdict.revision)}: {verdict.sentence}.",
     )
     if via := _url(verdict.via):
-        yield DecisionFact("verdict", "It was met first on:", via)
+        yield DecisionFact("verdict", "First found on:", via)
 
 
 def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
@@ -213,9 +209,7 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
     if via := _url(row.via):
         yield DecisionFact(
             "frontier",
-            "A redirect led there from:"
-            if row.redirects
-            else f"It was found at depth {row.depth} on:",
+            "Redirected from:" if row.redirects else f"Found at depth {row.depth} on:",
             via,
         )
     pattern = (
@@ -226,14 +220,14 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
     if row.state == UrlState.QUARANTINED and pattern:
         yield DecisionFact(
             "quarantine",
-            f"It waits for an operator's word on {pattern.pattern}: "
+            f"It waits for an operator's decision on {pattern.pattern}: "
             f"{REASONS[pattern.rule or 'yield']}.",
         )
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):
         yield DecisionFact(
             "duplicate",
-            "Its content is that of a page fetched before, whose copies are not kept twice:",
+            "Its content equals that of a page fetched before:",
             original,
         )
     if page and is_redirect(page.status):
@@ -241,7 +235,7 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
 
 
 def _of_frontier(row: Url) -> Iterator[DecisionFact]:
-    tries = f"{row.attempts:,} {'try' if row.attempts == 1 else 'tries'}"
+    tries = f"{row.attempts:,} attempt{'s' * (row.attempts != 1)}"
     said = row.error or (explain(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:
         queue = row.queue
@@ -250,14 +244,14 @@ def _of_frontier(row: Url) -> Iterator[DecisionFact]:
         until = " It is fetched at the earliest:" if at else ""
         yield DecisionFact(
             "frontier",
-            f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}",
+            f"Queued, with {queue.queued:,} in all on {queue.host.name}.{after}{until}",
             at=at,
         )
     elif row.state == UrlState.IN_PROCESS:
-        yield DecisionFact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
+        yield DecisionFact("frontier", f"A shift is fetching it, attempt {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
-        became = "was excluded" if row.state == UrlState.EXCLUDED else UrlState(row.state).label
-        yield DecisionFact("frontier", f"It {became} after {tries}{f': {said}' if said else '.'}")
+        became = UrlState(row.state).label.capitalize()
+        yield DecisionFact("frontier", f"{became} after {tries}{f': {said}' if said else '.'}")
 
 
 def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
@@ -268,7 +262,7 @@ def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
         met = _row(run, target)
         became = UrlState(met.state).label if met else "not queued"
         yield DecisionFact(
-            "redirect", f"It leads on ({page.status}), to an address that is {became}:", target
+            "redirect", f"It redirects ({page.status}) to a URL that is {became}:", target
         )
         following: Page | None = getattr(met, "page", None) if met else None
         if following is None or not is_redirect(following.status) or target in seen:
@@ -283,12 +277,14 @@ def _of_robots(address: Address) -> Iterator[DecisionFact]:
     file = files.values("status", "fetched_at").first()
     if file is None:
         yield DecisionFact(
-            "robots", f"The robots.txt of {address.origin} has not been asked for yet."
+            "robots", f"The robots.txt of {address.origin} has not been fetched yet."
         )
         return
     name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
     if not is_answer(status):
-        said = f"could not be had ({explain(status).rstrip('.')}), so nothing may be fetched yet"
+        said = (
+            f"could not be fetched ({explain(status).rstrip('.')}), so nothing may be fetched yet"
+        )
     elif status // 100 == 4:
         said = f"allows it, since there is none ({explain(status)})"
     else:
@@ -296,13 +292,11 @@ def _of_robots(address: Address) -> Iterator[DecisionFact]:
         inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)
         if inquiry.is_open:
             said = "is being read in the background, which takes a moment"
-            yield DecisionFact(
-                "robots", f"{name} {said}. It was asked for:", at=at, is_pending=True
-            )
+            yield DecisionFact("robots", f"{name} {said}. It was fetched:", at=at, is_pending=True)
             return
         trouble = f"could not be explained: {inquiry.why_failed.rstrip('.')}"
         said = inquiry.answer["said"] if inquiry.answer else trouble
-    yield DecisionFact("robots", f"{name} {said}. It was asked for:", at=at)
+    yield DecisionFact("robots", f"{name} {said}. It was fetched:", at=at)
 
 
 def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
@@ -320,6 +314,6 @@ def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
         limits = ", ".join(f"{name} {most:,}" for name, most in budget.items())
         yield DecisionFact(
             "budget",
-            f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were had; "
+            f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were fetched; "
             f"limits on each host: {limits}.",
         )

@@ -86,10 +86,10 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     assert "/x.zip" not in site.paths
     met, facts = told(run, f"{site.url}/x.zip")
     assert met == "excluded by a rule"
-    assert "Rule 5, exclude, keeps it out: expression 1" in facts["rule"]
+    assert "Excluded by rule 5 (exclude), revision 1: expression 1" in facts["rule"]
     assert (
-        f"met on 1 page, under revision 1: expression 1, \\.zip$. It was met first on: {site.url}/"
-        in facts["verdict"]
+        "excluded by rule 5 (exclude), revision 1: expression 1, \\.zip$. First found on: "
+        f"{site.url}/" in facts["verdict"]
     )
     assert "is no host of a seed" in told(run, "http://b.test/")[1]["rule"]
     assert "Rule 8, type" in told(run, f"{site.url}/film")[1]["frontier"]
@@ -97,7 +97,7 @@ def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_hea
     copies = [told(run, f"{site.url}{path}")[1].get("duplicate") for path in ("/a", "/copy")]
     assert sorted(copy is None for copy in copies) == [False, True]
     assert told(run, f"{site.url}/moved")[1]["redirect"].endswith(f"{site.url}/a")
-    assert told(run, f"{site.url}/unknown")[0] == "never met"
+    assert told(run, f"{site.url}/unknown")[0] == "not found"
 
 
 def test_a_blocklist_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(
@@ -268,7 +268,7 @@ def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_sa
     )
 
     row = except_host(run.crawl, f"{site.address}:{site.port}", "agreed with its owner", 1)
-    assert "does not bind" in told(run, f"{site.url}/private/x")[1]["robots"]
+    assert "ignores its robots.txt" in told(run, f"{site.url}/private/x")[1]["robots"]
     again = start_run(run.crawl)
     work_off(again)
 
@@ -277,7 +277,7 @@ def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_sa
         ArchiveFile.objects.get(run=again).path.read_bytes()
     )
     end_exception(run.crawl, row.pk)
-    assert "does not bind" not in told(run, f"{site.url}/private/x")[1]["robots"]
+    assert "ignores its robots.txt" not in told(run, f"{site.url}/private/x")[1]["robots"]
 
 
 def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):

@@ -97,8 +97,8 @@ def test_the_blocklist_is_kept_on_a_page_with_reasons(boss, crawl):
     entry = BlocklistEntry.objects.get()
     page = boss.get("/crawls/url/?u=http://www.example.net/").content.decode()
     assert (
-        f"Rule 1, blocklist, keeps it out: entry {entry.pk} of the blocklist, domain "
-        "example.net: its owner asked" in page
+        "Excluded by rule 1 (blocklist), revision 1: entry "
+        f"{entry.pk} of the blocklist, domain example.net: its owner asked" in page
     )
 
     boss.post(f"/crawls/blocklist/{entry.pk}/remove/")
@@ -170,8 +170,8 @@ def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
             page.find("dt", string="DNS").find_next("dd").get_text(" ", strip=True).split()
         )
 
-    assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; asked")
-    assert dns("www.a.test").endswith("of 192.0.2.53:53")
+    assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; resolved")
+    assert dns("www.a.test").endswith("by 192.0.2.53:53")
     assert dns("other.test").startswith("Not looked up yet: other.test")
 
 

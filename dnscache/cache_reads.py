@@ -106,7 +106,7 @@ def ask_caches(**question: str | int) -> list[dict[str, Any]]:
 
 def _domain(memory: AnswerCache, first: str) -> dict[str, Any]:
     """The tree under a registered name, the registered name itself before its second level; and its
-    names in the reverse region, the heaviest first.
+    names in the negative region, the heaviest first.
     """
     branches, hard = memory.tree_of(first)
     branches.sort(key=lambda branch: (branch[0].name != first, branch[0].name))

@@ -147,7 +147,7 @@ class DnsFlush(models.Model):
 
         NAME = "name", "one name"
         DOMAIN = "domain", "a registered name with all below it"
-        REVERSE = "reverse", "the whole reverse region"
+        REVERSE = "reverse", "the whole negative region"
         ALL = "all", "everything"
 
     at = models.DateTimeField(db_default=Now(), db_index=True)

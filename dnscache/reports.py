@@ -164,8 +164,8 @@ class CacheViewOut(Schema):
 
 
 class DomainTreeOut(CacheViewOut):
-    """The tree of a registered name in the forward region, its failing or slow names in the reverse
-    region, and how many names of a large domain are not listed.
+    """The tree of a registered name in the positive region, its failing or slow names in the
+    negative region, and how many names of a large domain are not listed.
     """
 
     branches: list[NameBranchOut]

@@ -225,8 +225,8 @@ SORTS = {
 def hard_names(
     *, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100
 ) -> list[ConflictName]:
-    """Return the reverse region, the conflict area's order being that by weight: what its rows cost
-    or save.
+    """Return the negative region, the conflict area's order being that by weight: what its rows
+    cost or save.
 
     after: the name that the page before ended with; the next begins behind it, wherever it stands
     by now.
@@ -260,7 +260,7 @@ def _behind(last: DnsEntry, sort: str) -> Q:
 
 
 def hard_counts() -> dict[str, int]:
-    """Return how many names are in the reverse region, by status."""
+    """Return how many names are in the negative region, by status."""
     return dict(
         DnsEntry.objects.filter(region=Region.REVERSE)
         .order_by("status")
@@ -288,7 +288,7 @@ class CacheView:
 @dataclass(frozen=True)
 class DomainCount:
     registrable: str
-    #: with an answer in the forward region
+    #: with an answer in the positive region
     names: int
 
 

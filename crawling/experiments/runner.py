@@ -131,14 +131,14 @@ class ExperimentForm(forms.Form):
         min_value=1,
         max_value=MOST_REQUESTS,
         initial=DEFAULT_REQUESTS,
-        help_text="The paper made 100 for each policy.",
+        help_text="The paper had 100 for each policy.",
     )
     bound_seconds = forms.FloatField(
-        label="Bound in seconds",
+        label="Time limit in seconds",
         min_value=LEAST_BOUND_SECONDS,
         max_value=MOST_BOUND_SECONDS,
         initial=DEFAULT_BOUND_SECONDS,
-        help_text="A request that waits longer is locked. The paper's was 120; pages here "
+        help_text="A request that waits longer is locked. The paper had 120; pages here "
         "answer in a fifth of a second.",
     )
     seed = forms.IntegerField(

@@ -33,9 +33,8 @@ PAPER_ROWS = (
 PAPER_RATIO = PAPER_ROWS[1].waited_seconds / PAPER_ROWS[0].waited_seconds
 ERRATA = (
     "Table 3 prints 20 deadlocks for the Banker's algorithm; the text and the rate of 2 % say 2.",
-    "Table 1 logs Request5 as Completed with a wait of 0:02:00, which is the bound itself. Here "
-    "such a request was granted in the "
-    "moment in which its bound passed, and is Completed too.",
+    "Table 1 logs Request5 as Completed with a wait of 0:02:00, the time limit itself. Here such a "
+    "request was granted in the moment in which its limit passed, and is Completed too.",
 )
 
 
@@ -43,11 +42,11 @@ def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Ta
     """Table 1 or 2: every request under one policy."""
     title = f"Table {number}. {column.policy.label}"
     table = Table("request", "started", title=title, title_justify="left", box=None, pad_edge=False)
-    for heading in ("waited s", "bound s", "tries"):
+    for heading in ("wait s", "limit s", "attempts"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for entry in column.entries:
-        remark = "truly deadlocked" if entry.deadlocked else entry.detail
+        remark = "deadlocked" if entry.deadlocked else entry.detail
         started = f"{entry.started_at.astimezone(UTC):%H:%M:%S}"
         table.add_row(
             entry.label,
@@ -64,21 +63,21 @@ def policy_table(view: ExperimentView) -> Table:
     """Table 3: the policies beside each other."""
     table = Table(
         "policy",
-        title="Table 3. The policies compared",
+        title="Table 3. Policies compared",
         title_justify="left",
         box=None,
         pad_edge=False,
     )
     headings = (
-        "waited s",
+        "wait s",
         "with retries s",
-        "deciding s",
-        "over the bound",
+        "decisions s",
+        "over the limit",
         "%",
-        "truly deadlocked",
-        "breaches",
+        "deadlocked",
+        "over Max",
         "crashes",
-        "took s",
+        "duration s",
     )
     for heading in headings:
         table.add_column(heading, justify="right")

@@ -77,8 +77,10 @@ def test_the_three_tables_are_those_of_the_paper_beside_its_own(experiment):
 def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experiment):
     figure = soup(browser("viewer").get(experiment.get_absolute_url())).find("svg", class_="plot")
 
-    assert "Waiting time" in figure.title.get_text()
-    assert "plain requests, 1 of 2 over the bound of 5 seconds" in figure.find("desc").get_text()
+    assert "Wait of each request" in figure.title.get_text()
+    assert (
+        "plain requests, 1 of 2 over the time limit of 5 seconds" in figure.find("desc").get_text()
+    )
     assert len(figure.find_all("circle")) == 4
     times = [text.get_text() for text in figure.find_all("text", class_=["line-0", "line-1"])]
     first = experiment.tries.order_by("started_at").first().started_at

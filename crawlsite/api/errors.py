@@ -166,8 +166,7 @@ def _problem(path: str, response: HttpResponse) -> dict[str, str]:
         return {"detail": detail}
     number = current_id()
     return {
-        "detail": f"{detail} Quote {number} when you ask for help: the log's lines about it "
-        "have it, too.",
+        "detail": f"{detail} Search the server's log for {number}, the ID of this request.",
         "request_id": number,
     }
 

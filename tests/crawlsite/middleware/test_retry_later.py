@@ -24,6 +24,4 @@ def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(
 
     run.refresh_from_db()
     assert (answer.status_code, answer["Retry-After"], run.state) == (503, "5", "queued")
-    assert (
-        "busy" if "api" in door else "Something else is changing this"
-    ) in answer.content.decode()
+    assert ("busy" if "api" in door else "Another write holds a row") in answer.content.decode()

@@ -206,11 +206,11 @@ class ShareForm(LimitsForm):
         for one in classes:
             of = f"of {share.pool.capacity[one.ordinal]:,} {one.unit}"
             words = UnitWords(one.key, one.unit).name
-            self._add(self.RESERVE + one.key, f"{words}: reserve", f"Left to its processes, {of}.")
+            self._add(self.RESERVE + one.key, f"{words}: reserve", f"Set aside for the team, {of}.")
             self._add(
                 self.LIMIT + one.key,
                 f"{words}: limit",
-                f"What its running processes may claim together, {of}. Empty: no limit.",
+                f"At most for all its running processes together, {of}. Empty: no limit.",
             )
 
     def limits(self) -> ShareLimits:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from crawling.models import Run, RunStatusCount, UrlState
-from crawling.web.statuses import explain
+from crawling.web.statuses import FetchStatus, explain
 
 SAMPLES = 3
 #: the states whose URLs have a cause
@@ -53,6 +53,11 @@ class FailureCause:
     @property
     def may_retry(self) -> bool:
         return self.state == UrlState.FAILED
+
+    @property
+    def is_closed_address(self) -> bool:
+        """Whether an administrator may end it by allowing an address."""
+        return self.status == FetchStatus.ADDRESS_REFUSED
 
     @property
     def reason(self) -> str:

@@ -106,7 +106,7 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
 
     card = text(page.find("ol", class_="waits").find("li"))
     assert "beta waiting, unsafe number 1 in line · growth request · asked" in card
-    assert "requests 2 a" in card
+    assert "Requests 2 a." in card
     assert "After this grant not sure to finish: alpha , stuck on a; beta , stuck on a." in card
     assert "No estimate: no holder has finished a shift yet." in card
     assert "Overtaken 0 of at most 10 times." in card

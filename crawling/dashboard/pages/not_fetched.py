@@ -23,7 +23,7 @@ from crawling.models import (
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
 from crawling.scope.filters import Rule
 from crawling.scope.trap_patterns import REASONS
-from crawling.web.statuses import explain
+from crawling.web.statuses import FetchStatus, explain
 from serving.paging import cut
 
 CHUNK = 500
@@ -43,6 +43,11 @@ class NotFetchedReason:
     unlisted: int = 0
     #: of those that another try may change
     status: int | None = None
+
+    @property
+    def is_closed_address(self) -> bool:
+        """Whether an administrator may end it by allowing an address."""
+        return self.status == FetchStatus.ADDRESS_REFUSED
 
 
 @dataclass(frozen=True, slots=True)

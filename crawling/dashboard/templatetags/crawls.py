@@ -62,6 +62,16 @@ def seconds(span: float) -> str:
     return f"{1000 * span:.0f} ms" if span >= 0.001 else "< 1 ms"
 
 
+@register.filter
+def period(span: float) -> str:
+    """A time as it was set, in the largest unit of which it is a whole number: `1 day`, `90 s`."""
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if span and span % size == 0:
+            count = round(span / size)
+            return f"{count:,} {unit}{'s' * (count != 1)}"
+    return f"{span:,.15g} s"
+
+
 @register.simple_tag
 def crawl_link(crawl: CrawlJob) -> SafeString:
     """The crawl's name, leading to its page, with its state while it is paused. One query."""

@@ -151,7 +151,7 @@ def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_a
     with pytest.raises(WrongState, match="run 1 of d"):
         remove_run(first, by=None, for_good=True)
     shown = soup(browser("viewer").get(reverse("crawling:page", args=[second.crawl_id, page.pk])))
-    assert "of the crawl a, and stored once" in " ".join(shown.get_text().split())
+    assert "of the crawl a; stored once" in " ".join(shown.get_text().split())
 
     delete_crawl(second.crawl, by=None)
     with pytest.raises(WrongState, match="run 1 of d"):  # it can be restored

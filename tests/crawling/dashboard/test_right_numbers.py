@@ -51,9 +51,9 @@ def test_pages_that_the_server_confirms_are_the_same_in_a_comparison(
         counts = viewer.get(address, query).json()["summary"]["counts"]
         return {kind: count for kind, count in counts.items() if count}
 
-    assert compared(1, 2) == {"same": 2}
-    assert compared(2, 1) == {"same": 2}
-    assert compared(2, 3) == {"same": 1, "changed": 1}
+    assert compared(1, 2) == {"unchanged": 2}
+    assert compared(2, 1) == {"unchanged": 2}
+    assert compared(2, 3) == {"unchanged": 1, "changed": 1}
     page = text_of(viewer, "crawling:compare", first.crawl_id, run=3, against=2)
     assert "200 (not modified) → 200" in page
 

@@ -159,11 +159,11 @@ def test_counts_on_the_crawls_page_lead_here_and_failures_can_be_tried_again(vie
     assert paths(soup(viewer.get(link["href"]))) == ["gone"]
     operators = soup(browser("operator").get(link["href"]))
 
-    button = operators.find("button", string="Try these 1 again")
+    button = operators.find("button", string="Retry 1 URL")
 
     assert (button["formaction"], button["name"], button["value"]) == (
         reverse("crawling:retry", args=[run.crawl_id]),
         "status",
         "404",
     )
-    assert soup(viewer.get(link["href"])).find("button", string="Try these 1 again") is None
+    assert soup(viewer.get(link["href"])).find("button", string="Retry 1 URL") is None

@@ -205,7 +205,7 @@ def test_json_pages_and_command_tell_the_same(site, run, capsys, monkeypatch):
 
     page = viewer.get(f"/crawls/{run.crawl_id}/links/")
     row = soup(page).select_one("tbody tr").get_text(" ", strip=True)
-    assert row.startswith(f"{site.url}/gone 404 Not Found 1 {site.url}/ “=gone”")
+    assert row.startswith(f"{site.url}/gone 404 Not Found 1 {site.url}/ <a> “=gone”")
     table = viewer.get(f"/crawls/{run.crawl_id}/broken-links.csv")
     lines = b"".join(table.streaming_content).decode().splitlines()
     assert lines[1] == f"{site.url}/gone,404,404 Not Found,{site.url}/,,a,href,,'=gone,"

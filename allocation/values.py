@@ -172,3 +172,4 @@ class OutboxMessage:
     process: int | None
     run_ref: str
     epoch: int | None
+    is_experiment: bool

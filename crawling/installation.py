@@ -105,7 +105,7 @@ def _full_contact(text: str) -> str:
     return f"mailto:{text}" if is_mailbox else text
 
 
-def allow(row: AccessRule, *, by: User) -> None:
+def allow(row: AccessRule, *, by: User | None) -> None:
     """Add a rule of access. Raises ValidationError with messages by field."""
     with transaction.atomic():
         row.full_clean()
@@ -113,7 +113,7 @@ def allow(row: AccessRule, *, by: User) -> None:
         note(by, row, "allowed")
 
 
-def disallow(row: AccessRule, *, by: User) -> None:
+def disallow(row: AccessRule, *, by: User | None) -> None:
     """Remove a rule of access: from the next fetch on it holds no more."""
     with transaction.atomic():
         note(by, row, "no longer allowed")

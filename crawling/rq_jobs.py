@@ -18,8 +18,10 @@ from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.worker_registration import clean_worker_registry
 
-#: the queue of shifts, and that of background jobs
+#: the queue of shifts, that of the shifts of experiments, which start workers of their own for
+#: them, and that of background jobs
 SHIFTS = "shifts"
+EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
 RUN_SHIFT = "crawling.worker.jobs.run_shift"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost

@@ -172,6 +172,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "capacity-planner/": {"GET": VIEWER},
     "experiments/": {"GET": VIEWER, "POST": OPERATOR},
     "experiments/<int:pk>/": {"GET": VIEWER},
+    "experiments/<int:pk>/stop/": {"POST": OPERATOR},
     "resources/<int:pool>/history.csv": {"GET": VIEWER},
     "experiments/<int:pk>/tries.csv": {"GET": VIEWER},
     "resources/<int:pool>/history/": {"GET": VIEWER},
@@ -282,6 +283,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/capacity-plan": {"GET": VIEWER},
     "api/v1/experiments": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/experiments/<experiment_id>": {"GET": VIEWER},
+    "api/v1/experiments/<experiment_id>/stop": {"POST": OPERATOR},
     "api/v1/alerts": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "api/v1/alerts/<alert_id>": {
         "GET": ADMINISTRATOR,
@@ -374,6 +376,7 @@ IN_JSON = {
     "dns/limit/": "PATCH api/v1/dns/servers/<name>",
     "dns/^(?P<deed>retry|pin|unpin)/$": "POST api/v1/dns/names/<name>/<action>",
     "experiments/": "POST api/v1/experiments",
+    "experiments/<int:pk>/stop/": "POST api/v1/experiments/<experiment_id>/stop",
 }
 ORDER = {"name": "another", "seeds": ["http://127.0.0.1:8900/"]}
 LISTENER = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}

@@ -21,7 +21,7 @@ def unsent_outbox(
     rows = (
         Outbox.objects.filter(sent_at=None, kind__in=kinds)
         .order_by("pk")
-        .select_related("process")[:limit]
+        .select_related("process", "pool")[:limit]
     )
     return [
         OutboxMessage(
@@ -31,6 +31,7 @@ def unsent_outbox(
             process=row.process_id,
             run_ref=row.process.run_ref if row.process else "",
             epoch=row.epoch,
+            is_experiment=row.pool.is_experiment,
         )
         for row in rows
     ]

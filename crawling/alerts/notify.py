@@ -31,7 +31,7 @@ from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from allocation.alarms import alarms
-from allocation.models import Request, RequestState
+from allocation.models import Pool, Request, RequestState
 from allocation.selectors import waits_of
 from crawling.alerts.wording import TEST_EVENT, AlertEvent
 from crawling.models import CrawlJob, Delivery, Level, Listener, Notice, Run
@@ -60,11 +60,14 @@ ALLOWED_MINUTES = Case(
 
 
 def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
-    """Add a delivery for each listener of the run's events.
+    """Add a delivery for each listener of the run's events, unless an experiment has ordered the
+    crawl.
 
     Call it in the event's transaction.
     """
     crawl = run.crawl
+    if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
+        return
     page = CRAWL_PAGE.format(crawl.pk)
     _leave(
         event,

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pydantic import BaseModel
 
+from allocation.models import Pool
 from crawling.alerts.notify import notify_listeners
 from crawling.alerts.wording import AlertEvent
 from crawling.audit import note
@@ -49,17 +50,18 @@ LONGEST_NAME = 100
 
 
 def check_order(
-    fields: Mapping[str, Any], *, by: User | None = None
+    fields: Mapping[str, Any], *, by: User | None = None, own_pool: Pool | None = None
 ) -> tuple[CrawlOrder, dict[str, int]]:
     """The order and its whole claim, if a crawl could be made of them now by this user.
 
-    Raises BadOrder with a sentence for every wrong field.
+    own_pool: instead of the pool that the order names. Raises BadOrder with a sentence for every
+    wrong field.
     """
     order, errors = read_order(fields)
     wanted = order.claim if order else read_claim(fields.get("claim"))
     team = order.team if order else ""
     try:
-        pool = pool_named(order.pool if order else "")
+        pool = own_pool or pool_named(order.pool if order else "")
     except BadOrder as error:
         pool, errors = default_pool(), errors | error.errors
     claim, claim_errors = complete_claim(wanted, capacity_of(pool), share_limits(pool, team))
@@ -76,14 +78,20 @@ def check_order(
 
 
 def create_crawl(
-    fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = ""
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    idempotency_key: str = "",
+    own_pool: Pool | None = None,
 ) -> CrawlJob:
     """Create a crawl from an order's fields.
 
-    Raises BadOrder as `check_order` does; then nothing is made.
+    own_pool: that of an experiment, which no order can name. Raises BadOrder as `check_order` does;
+    then nothing is made.
     """
-    order, claim = check_order(fields, by=by)
+    order, claim = check_order(fields, by=by, own_pool=own_pool)
     crawl = row_of(order, claim)
+    crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
     crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
     try:

@@ -15,14 +15,17 @@ from crawling.experiments.report import as_dict, experiment_view, experiment_vie
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
+    DEFAULT_CRAWLS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
     LEAST_BOUND_SECONDS,
     MOST_BOUND_SECONDS,
+    MOST_CRAWLS,
     MOST_REQUESTS,
     MOST_SEED,
     start_experiment,
 )
+from crawling.experiments.store import ask_to_stop
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
@@ -41,12 +44,23 @@ class NewExperiment(Schema):
             "examples": [{"policy": "both", "requests": 100, "bound_seconds": 8.0, "seed": 1}]
         },
     )
+    kind: Literal["threads", "shifts"] = Field(
+        "threads",
+        description="threads: of the experiment itself; shifts: of crawls that it orders, by "
+        "workers that it starts, which needs a scheduler",
+    )
     policy: Literal[*CHOICES] = Field(  # type: ignore[valid-type]
         "both",
         description="both: plain requests (naive), then the Banker's algorithm; searches: the "
         "Banker's algorithm with each search (reduced scope, full scope, both recursions)",
     )
-    requests: int = Field(DEFAULT_REQUESTS, ge=1, le=MOST_REQUESTS)
+    requests: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_REQUESTS,
+        description=f"of each policy; null: {DEFAULT_REQUESTS} for threads, {DEFAULT_CRAWLS} "
+        f"crawls for shifts, of which there are {MOST_CRAWLS} at most",
+    )
     bound_seconds: float = Field(
         DEFAULT_BOUND_SECONDS,
         ge=LEAST_BOUND_SECONDS,
@@ -90,6 +104,9 @@ class ResultOut(Schema):
     deciding_seconds: float = Field(
         description="from asking the pool to its answers, with retries; the searches differ here"
     )
+    unsafe_grants: int | None = Field(
+        description="grants that left the pool in an unsafe state; null: not counted for threads"
+    )
     locked: int
     locked_percent: float
     deadlocked: int
@@ -104,6 +121,7 @@ class ResultWithRequests(ResultOut):
 
 class ExperimentHead(Schema):
     id: int
+    kind: str = Field(description="threads, or shifts of crawls")
     requests: int
     bound_seconds: float
     seed: int
@@ -167,3 +185,12 @@ def get_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -
         ),
         with_requests=True,
     )
+
+
+@experiments.post("/{experiment_id}/stop", response=ExperimentDetail, summary="Stop an experiment")
+@may_add
+def stop_experiment(request: AuthenticatedRequest, experiment_id: ExperimentId) -> dict[str, Any]:
+    """Its units are released and its crawls deleted; the requests tried so far are kept."""
+    experiment = get_object_or_404(Experiment.objects.select_related("by"), pk=experiment_id)
+    ask_to_stop(experiment, by=request.user)
+    return as_dict(experiment_view(experiment), with_requests=True)

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from django.conf import settings
 from django.db import OperationalError, connections
-from django.db.models import OuterRef, Q, Subquery
 
-from allocation.models import Policy, Process, ProcessState, Request, RequestState
+from allocation.models import Policy
 from allocation.services import NewClass, create_pool, renew_lease
 from crawling.experiments import store
 from crawling.experiments.attempt import (
@@ -21,7 +20,7 @@ from crawling.experiments.attempt import (
     RequestAttempt,
     WaitRegistry,
 )
-from crawling.experiments.deadlock_detection import deadlocked
+from crawling.experiments.pool_state import deadlocked_in
 from crawling.experiments.synthetic_web import HOST
 from crawling.experiments.workload import CLASSES, Workload, WorkloadJob
 from crawling.models.experiments import Experiment, ExperimentOutcome, ExperimentPolicy
@@ -61,13 +60,15 @@ class PolicyRun:
         #: process and epoch of every shift that is alive
         self.leases: dict[int, int] = {}
         self.stopping = threading.Event()
+        self._is_told_to_stop = False
         self._web = web
         self._to_do = deque((job, 1) for job in self._workload.jobs)
 
     def run(self) -> None:
         """Work everything off.
 
-        Raises a thread's exception, after all threads have released their units.
+        Raises a thread's exception, and ExperimentStopped, after all threads have released their
+        units.
         """
         over = threading.Event()
         keeping = threading.Thread(
@@ -82,6 +83,8 @@ class PolicyRun:
         finally:
             over.set()
             keeping.join()
+        if self._is_told_to_stop:
+            raise ExperimentStopped
 
     def fetch(self, session: PinnedSession, page: int) -> None:
         """Fetch a page of the experiment's web. Raises Lost."""
@@ -95,26 +98,8 @@ class PolicyRun:
             raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 
     def deadlocked_now(self) -> frozenset[int]:
-        """The processes that are truly deadlocked.
-
-        One statement reads the pool, so it sees one moment.
-        """
-        wanted = Request.objects.filter(process=OuterRef("pk"), state=RequestState.WAITING).values(
-            "amounts"
-        )[:1]
-        rows = Process.objects.filter(pool=self.pool, state=ProcessState.ACTIVE).annotate(
-            wanted=Subquery(wanted)
-        )
-        found = list(
-            rows.filter(Q(holding=True) | Q(wanted__isnull=False)).values_list(
-                "pk", "allocated", "wanted", "pool__available"
-            )
-        )
-        if not found:
-            return frozenset()
-        allocation = {pk: tuple(allocated) for pk, allocated, _, _ in found}
-        waiting = {pk: tuple(amounts) for pk, _, amounts, _ in found if amounts}
-        return deadlocked(tuple(found[0][3]), allocation, waiting)
+        """The processes that are truly deadlocked."""
+        return deadlocked_in(self.pool)
 
     def _await(self, futures: list[Future[None]]) -> None:
         try:
@@ -161,7 +146,10 @@ class PolicyRun:
         try:
             while not over.wait(min(SIGN_OF_LIFE_SECONDS, every)):
                 try:
-                    store.sign_of_life(self.experiment)
+                    if not store.sign_of_life(self.experiment):
+                        self._is_told_to_stop = True
+                        self.stopping.set()
+                        self.waits.wake_all()
                     if time.monotonic() - renewed_at >= every:
                         renewed_at = time.monotonic()
                         self._renew()

@@ -13,6 +13,7 @@ from django.utils import timezone
 from allocation.models import Pool
 from crawling.models.experiments import (
     Experiment,
+    ExperimentKind,
     ExperimentOutcome,
     ExperimentPolicy,
     ExperimentRequest,
@@ -27,6 +28,7 @@ NUMBERS = {
     "waited_seconds": Sum("waited_seconds", filter=FIRST),
     "waited_with_retries_seconds": Sum("waited_seconds"),
     "deciding_seconds": Sum("deciding_seconds"),
+    "unsafe_grants": Sum("unsafe_grants"),
     "locked": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.LOCKED)),
     "deadlocked": Count("pk", filter=FIRST & Q(deadlocked=True)),
     "breaches": Count("pk", filter=FIRST & Q(outcome=ExperimentOutcome.BREACH)),
@@ -75,6 +77,8 @@ class PolicyResult:
     waited_seconds: float = 0.0
     waited_with_retries_seconds: float = 0.0
     deciding_seconds: float = 0.0
+    #: None: they were not counted
+    unsafe_grants: int | None = None
     locked: int = 0
     deadlocked: int = 0
     breaches: int = 0
@@ -113,6 +117,10 @@ class ExperimentView:
         ):
             return None
         return waited[ExperimentPolicy.BANKER] / plain
+
+    @property
+    def is_on_shifts(self) -> bool:
+        return self.experiment.kind == ExperimentKind.SHIFTS
 
     @property
     def is_over(self) -> bool:
@@ -192,8 +200,11 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
     ):
         return (
             ExperimentState.BROKEN_OFF,
-            "Its process has ended unexpectedly; its units are released when its leases expire.",
+            "Its process has ended unexpectedly; its units are released when its leases expire, "
+            "and the background worker deletes crawls that it left.",
         )
+    if experiment.state == ExperimentState.RUNNING and experiment.stop_asked_at:
+        return ExperimentState.RUNNING, "It is being stopped."
     reasons = {
         ExperimentState.QUEUED: "It waits for the background worker.",
         ExperimentState.RUNNING: "Its requests are running.",
@@ -224,6 +235,7 @@ def as_dict(view: ExperimentView, *, with_requests: bool) -> dict[str, Any]:
     experiment = view.experiment
     return {
         "id": experiment.pk,
+        "kind": str(experiment.kind),
         "requests": experiment.requests,
         "bound_seconds": experiment.bound_seconds,
         "seed": experiment.seed,

@@ -9,19 +9,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
+from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
 from django.db import connections, transaction
+from django.utils import timezone
 from redis.exceptions import RedisError
 
-from crawling.errors import CrawlError
+from crawling.errors import BadOrder, CrawlError
 from crawling.experiments import store
+from crawling.experiments.attempt import ExperimentStopped
+from crawling.experiments.crawl_workload import WORKERS, plan_crawls
 from crawling.experiments.policy_run import PolicyRun
+from crawling.experiments.report import state_of
+from crawling.experiments.shift_run import ShiftPolicyRun, clear_up
+from crawling.experiments.shift_workers import running_workers
 from crawling.experiments.synthetic_web import serve_web
 from crawling.experiments.workload import Workload, make_workload
-from crawling.models.experiments import Experiment, ExperimentPolicy, ExperimentState
+from crawling.models.experiments import (
+    Experiment,
+    ExperimentKind,
+    ExperimentPolicy,
+    ExperimentState,
+)
 from crawling.rq_jobs import EXPERIMENT
+from crawling.scheduler.leader import is_somebody_leading
 
 #: what a door may be asked for, and the policies that means, in the order in which they are tried
 CHOICES = {
@@ -38,6 +51,8 @@ MOST_REQUESTS = 500
 LEAST_BOUND_SECONDS, MOST_BOUND_SECONDS = 0.1, 120.0
 MOST_SEED = 2**31 - 1
 DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
+#: of an experiment on shifts
+DEFAULT_CRAWLS, MOST_CRAWLS = 8, 40
 
 
 @contextmanager
@@ -58,21 +73,44 @@ def interrupted_by_sigterm() -> Iterator[None]:
 
 def run_experiment(experiment: Experiment, workload: Workload | None = None) -> bool:
     """Run an experiment that is queued, with its own workload unless another is given; False if
-    another worker has it.
+    another worker has it, or if it was stopped.
 
-    However this ends, the experiment is marked finished or broken off, and nothing stays held.
+    However this ends, the experiment is marked finished or broken off, and nothing stays held. What
+    cannot be removed in time the scheduler has removed later.
     """
     if not store.start_experiment_row(experiment):
         return False
-    workload = workload or make_workload(requests=experiment.requests, seed=experiment.seed)
+    end = store.break_off
     try:
-        with serve_web() as web:
-            for policy in experiment.policies:
-                PolicyRun(experiment, policy, workload, web).run()
-        store.finish(experiment)
+        if experiment.kind == ExperimentKind.SHIFTS:
+            _run_shifts(experiment)
+        else:
+            _run_threads(experiment, workload)
+        end = store.finish
+    except ExperimentStopped:
+        pass
     finally:
-        store.break_off(experiment)
+        if clear_up(experiment):
+            end(experiment)
     return experiment.state == ExperimentState.FINISHED
+
+
+def _run_threads(experiment: Experiment, workload: Workload | None) -> None:
+    workload = workload or make_workload(requests=experiment.requests, seed=experiment.seed)
+    with serve_web() as web:
+        for policy in experiment.policies:
+            PolicyRun(experiment, policy, workload, web).run()
+
+
+def _run_shifts(experiment: Experiment) -> None:
+    """The crawls are aborted and removed while their workers can end the shifts."""
+    workload = plan_crawls(crawls=experiment.requests, seed=experiment.seed)
+    with running_workers(WORKERS) as workers:
+        try:
+            for policy in experiment.policies:
+                ShiftPolicyRun(experiment, policy, workload, workers).run()
+        finally:
+            clear_up(experiment)
 
 
 class NoBackgroundWorker(CrawlError):
@@ -80,13 +118,59 @@ class NoBackgroundWorker(CrawlError):
     back."""
 
 
-def start_experiment(
-    *, policy: str, requests: int, bound_seconds: float, seed: int, by: User
+class NoScheduler(CrawlError):
+    """No scheduler runs, so no shift would begin; start it (`make run` does), and try again."""
+
+
+def make_checked(
+    *,
+    policy: str,
+    requests: int | None,
+    bound_seconds: float,
+    seed: int,
+    kind: str = ExperimentKind.THREADS,
+    by: User | None = None,
 ) -> Experiment:
-    """Make an experiment and queue it. Raises NoBackgroundWorker."""
-    experiment = store.make_experiment(
-        requests=requests, bound_seconds=bound_seconds, seed=seed, policies=CHOICES[policy], by=by
+    """Make an experiment; requests: None is the usual number of its kind.
+
+    Raises BadOrder, NoScheduler.
+    """
+    if mistakes := shift_mistakes(kind, policy, requests):
+        raise BadOrder(mistakes)
+    if kind == ExperimentKind.SHIFTS and not is_somebody_leading():
+        raise NoScheduler
+    usual = DEFAULT_CRAWLS if kind == ExperimentKind.SHIFTS else DEFAULT_REQUESTS
+    return store.make_experiment(
+        kind=kind,
+        requests=usual if requests is None else requests,
+        bound_seconds=bound_seconds,
+        seed=seed,
+        policies=CHOICES[policy],
+        by=by,
     )
+
+
+def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, str]:
+    """What shifts cannot do, in a sentence for each field."""
+    if kind != ExperimentKind.SHIFTS:
+        return {}
+    mistakes = {}
+    if policy == ExperimentPolicy.ALL_AT_ONCE:
+        mistakes["policy"] = (
+            "A shift begins with less than its claim, so shifts cannot request all at once. "
+            "Choose another policy, or threads."
+        )
+    if requests is not None and requests > MOST_CRAWLS:
+        mistakes["requests"] = f"Each is a crawl. Enter {MOST_CRAWLS} or fewer, or choose threads."
+    return mistakes
+
+
+def start_experiment(*, by: User, **asked: Any) -> Experiment:
+    """Make an experiment of what `make_checked` takes, and queue it.
+
+    Raises what that does, and NoBackgroundWorker.
+    """
+    experiment = make_checked(by=by, **asked)
     transaction.on_commit(partial(_enqueue, experiment))
     return experiment
 
@@ -100,9 +184,15 @@ def _enqueue(experiment: Experiment) -> None:
 
 
 def run_queued(experiment_id: int) -> str:
-    """What RQ runs. Harmless when run twice: only the first takes the experiment up."""
+    """What RQ runs. Harmless when run twice: only the first takes the experiment up, and what a
+    killed one has left is removed.
+    """
     connections.close_all()  # a connection from before the fork belongs to the parent
     experiment = Experiment.objects.get(pk=experiment_id)
+    if state_of(experiment, timezone.now())[0] != experiment.state:
+        if clear_up(experiment):
+            store.break_off(experiment)
+        return f"{experiment} had lost its process; what it left is removed"
     try:
         with interrupted_by_sigterm():
             return (
@@ -117,6 +207,14 @@ def run_queued(experiment_id: int) -> str:
 class ExperimentForm(forms.Form):
     """How the experiment is to be."""
 
+    kind = forms.ChoiceField(
+        label="Made by",
+        choices=ExperimentKind.choices,
+        initial=ExperimentKind.THREADS,
+        required=False,
+        help_text="Shifts are those of real crawls on sites of this machine. The experiment starts "
+        "workers for them, and deletes the crawls at its end.",
+    )
     policy = forms.ChoiceField(
         label="Policy",
         choices=[
@@ -130,8 +228,9 @@ class ExperimentForm(forms.Form):
         label="Requests",
         min_value=1,
         max_value=MOST_REQUESTS,
-        initial=DEFAULT_REQUESTS,
-        help_text="The paper had 100 for each policy.",
+        required=False,
+        help_text=f"Empty: {DEFAULT_REQUESTS} for each policy as in the paper, or "
+        f"{DEFAULT_CRAWLS} crawls, of which there are {MOST_CRAWLS} at most.",
     )
     bound_seconds = forms.FloatField(
         label="Time limit in seconds",
@@ -148,3 +247,12 @@ class ExperimentForm(forms.Form):
         initial=DEFAULT_SEED,
         help_text="The same seed makes the same requests.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Also what shifts cannot do."""
+        asked: dict[str, Any] = super().clean() or {}
+        asked["kind"] = asked.get("kind") or ExperimentKind.THREADS
+        mistakes = shift_mistakes(asked["kind"], asked.get("policy", ""), asked.get("requests"))
+        for field, sentence in mistakes.items():
+            self.add_error(field, sentence)
+        return asked

@@ -8,16 +8,19 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from crawling.audit import note
+from crawling.errors import WrongState
 from crawling.models.experiments import (
     Experiment,
+    ExperimentKind,
     ExperimentOutcome,
     ExperimentRequest,
     ExperimentState,
 )
+
+GOING_ON = (ExperimentState.QUEUED, ExperimentState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class AttemptResult:
     deadlocked: bool = False
     pages: int = 0
     deciding_seconds: float = 0.0
+    unsafe_grants: int | None = None
     detail: str = ""
 
 
@@ -42,10 +46,12 @@ def make_experiment(
     bound_seconds: float,
     seed: int,
     policies: Sequence[str],
+    kind: str = ExperimentKind.THREADS,
     by: User | None = None,
 ) -> Experiment:
     with transaction.atomic():
         experiment = Experiment.objects.create(
+            kind=kind,
             requests=requests,
             bound_seconds=bound_seconds,
             seed=seed,
@@ -67,10 +73,25 @@ def start_experiment_row(experiment: Experiment) -> bool:
     )
 
 
-def sign_of_life(experiment: Experiment) -> None:
-    Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.RUNNING).update(
-        seen_at=timezone.now()
+def sign_of_life(experiment: Experiment) -> bool:
+    """Say that it goes on; whether it may: no user has stopped it."""
+    going_on = Experiment.objects.filter(
+        pk=experiment.pk, state=ExperimentState.RUNNING, stop_asked_at=None
     )
+    return going_on.update(seen_at=timezone.now()) == 1
+
+
+@transaction.atomic
+def ask_to_stop(experiment: Experiment, *, by: User | None) -> None:
+    """Let its process stop it; one that is queued ends at once. Raises WrongState."""
+    going_on = Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON, stop_asked_at=None)
+    if not going_on.update(stop_asked_at=timezone.now()):
+        raise WrongState(f"{experiment} has ended or is being stopped already.")
+    Experiment.objects.filter(pk=experiment.pk, state=ExperimentState.QUEUED).update(
+        state=ExperimentState.BROKEN_OFF, finished_at=timezone.now()
+    )
+    note(by, experiment, "stop")
+    experiment.refresh_from_db()
 
 
 def record(experiment: Experiment, policy: str, tried: AttemptResult) -> None:
@@ -87,8 +108,7 @@ def break_off(experiment: Experiment) -> None:
 
 
 def _end(experiment: Experiment, state: ExperimentState) -> None:
-    going_on = Q(state__in=[ExperimentState.QUEUED, ExperimentState.RUNNING])
-    Experiment.objects.filter(going_on, pk=experiment.pk).update(
+    Experiment.objects.filter(pk=experiment.pk, state__in=GOING_ON).update(
         state=state, finished_at=timezone.now()
     )
     experiment.refresh_from_db()

@@ -75,6 +75,7 @@ def policy_table(view: ExperimentView) -> Table:
         "over the limit",
         "%",
         "deadlocked",
+        "unsafe grants",
         "over Max",
         "crashes",
         "duration s",
@@ -86,6 +87,7 @@ def policy_table(view: ExperimentView) -> Table:
             one.locked,
             f"{one.locked_percent:.0f}",
             one.deadlocked,
+            "–" if one.unsafe_grants is None else one.unsafe_grants,
             one.breaches,
             one.crashes,
         )

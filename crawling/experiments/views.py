@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
+from crawling.experiments.crawl_workload import WORKERS
 from crawling.experiments.figure import WaitingFigure, draw
 from crawling.experiments.report import (
     ExperimentView,
@@ -21,6 +22,7 @@ from crawling.experiments.report import (
     experiment_views,
 )
 from crawling.experiments.runner import ExperimentForm, start_experiment
+from crawling.experiments.store import ask_to_stop
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome
 from serving.access import AuthenticatedRequest, authenticated, needs
@@ -38,6 +40,7 @@ TRIED = (
     "ended_at",
     "waited_seconds",
     "deciding_seconds",
+    "unsafe_grants",
     "outcome",
     "deadlocked",
     "pages",
@@ -63,6 +66,7 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "paper": PAPER_ROWS,
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
+        "workers": WORKERS,
     }
     return render_live(
         request, "experiments/experiment.html", "experiments/_experiment.html", context
@@ -79,6 +83,17 @@ def _start(request: AuthenticatedRequest) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
         return redirect("experiments:experiments")
+
+
+@authenticated(needs="crawling.add_crawljob", methods=("POST",))
+def stop(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Stop an experiment that goes on."""
+    found = get_object_or_404(Experiment, pk=pk)
+    try:
+        ask_to_stop(found, by=request.user)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    return redirect(found)
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -25,6 +25,15 @@ class ExperimentPolicy(models.TextChoices):
     UNCOVERED = "uncovered", "Banker's, recursion over uncovered"
 
 
+class ExperimentKind(models.TextChoices):
+    """What makes the requests: threads of the experiment, by agreement, or shifts of crawls that
+    the experiment orders, which the pool's classes bind as any other.
+    """
+
+    THREADS = "threads", "threads of the experiment"
+    SHIFTS = "shifts", "shifts of crawls"
+
+
 class ExperimentState(models.TextChoices):
     """Broken off: it was stopped, or its operating-system process died; then nothing more comes."""
 
@@ -39,7 +48,13 @@ class Experiment(models.Model):
     each with a pool of its own.
     """
 
-    requests = models.PositiveIntegerField()
+    kind = models.CharField(
+        max_length=20,
+        choices=ExperimentKind,
+        default=ExperimentKind.THREADS,
+        db_default=ExperimentKind.THREADS,
+    )
+    requests = models.PositiveIntegerField(help_text="of each policy; of shifts: crawls")
     bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
     seed = models.PositiveBigIntegerField(help_text="the same seed makes the same requests")
     policies = ArrayField(models.CharField(max_length=20, choices=ExperimentPolicy))
@@ -47,6 +62,7 @@ class Experiment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True, help_text="last heartbeat of its process")
+    stop_asked_at = models.DateTimeField(null=True, help_text="when a user stopped it")
     finished_at = models.DateTimeField(null=True)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -103,6 +119,10 @@ class ExperimentRequest(models.Model):
     outcome = models.CharField(max_length=20, choices=ExperimentOutcome)
     deadlocked = models.BooleanField(
         help_text="when the bound passed, no process that could finish held what it needed"
+    )
+    unsafe_grants = models.PositiveIntegerField(
+        null=True,
+        help_text="grants to it that left the pool unsafe; empty: not counted",
     )
     pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")
     detail = models.TextField(

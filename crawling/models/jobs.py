@@ -382,6 +382,11 @@ class Shift(models.Model):
         blank=True,
         help_text="what it uses of each resource class, as it was last measured",
     )
+    deciding_seconds = models.FloatField(
+        default=0.0,
+        db_default=0.0,
+        help_text="from asking the pool to its answer, all requests of the shift added up",
+    )
 
     class Meta:
         constraints = [

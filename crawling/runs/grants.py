@@ -87,8 +87,10 @@ def pool_named(name: str) -> Pool:
 
 
 def pool_of(crawl: CrawlJob) -> Pool:
-    """The pool that a crawl's processes are registered in. Raises NoPool."""
-    return pool_named(crawl.pool)
+    """The pool that a crawl's processes are registered in. Raises NoPool, BadOrder."""
+    # no order can name the pool of an experiment, but the experiment's own crawls have it
+    found = Pool.objects.filter(name=crawl.pool).first() if crawl.pool else None
+    return found or pool_named(crawl.pool)
 
 
 def capacity_of(pool: Pool) -> dict[str, int]:

@@ -134,7 +134,11 @@ def lose_shift(
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
-        ended_at=Now(), ending=ending[:200], fetch_threads=[], used={}
+        ended_at=Now(),
+        ending=ending[:200],
+        fetch_threads=[],
+        used={},
+        deciding_seconds=shift.deciding_seconds,
     ):
         write(
             shift.process.run_id,

@@ -26,6 +26,7 @@ from crawling.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
     EXPERIMENT,
+    EXPERIMENT_SHIFTS,
     INQUIRY,
     LINKS,
     RUN_SHIFT,
@@ -94,18 +95,24 @@ def _deliver(message: OutboxMessage) -> None:
         pump_pool(pool=message.pool)
         return
     if not message.run_ref.startswith(RUN_REF):
-        return  # an experiment, a pre-resolver or a test fetch, which looks for itself
+        return  # a thread of an experiment, a pre-resolver or a test fetch, which looks for itself
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:
-        enqueue_shift(message.process, message.epoch)
+        enqueue_shift(message.process, message.epoch, is_experiment=message.is_experiment)
     else:
         shift_was_reaped(message.process, message.epoch)
 
 
-def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> None:
-    """Wake a worker for a shift. A job for it that waits, or that was started, will do."""
-    queue, job_id = django_rq.get_queue(SHIFTS), f"shift-{process}-{epoch}"
+def enqueue_shift(
+    process: int, epoch: int, *, is_experiment: bool = False, leave_started: bool = True
+) -> None:
+    """Wake a worker for a shift. A job for it that waits, or that was started, will do.
+
+    is_experiment: one of the workers that the experiment has started; the others are for crawls.
+    """
+    queue = django_rq.get_queue(EXPERIMENT_SHIFTS if is_experiment else SHIFTS)
+    job_id = f"shift-{process}-{epoch}"
     try:
         _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:
@@ -142,17 +149,22 @@ def resend() -> None:
         granted_at__lt=timezone.now() - RESEND_AFTER,
         process__run_ref__startswith=RUN_REF,
     )
-    for process, epoch in forgotten.values_list("process", "epoch").distinct():
+    for process, epoch, is_experiment in forgotten.values_list(
+        "process", "epoch", "process__pool__is_experiment"
+    ).distinct():
         # a worker that had started it would have taken it up by now
-        enqueue_shift(process, epoch, leave_started=False)
+        enqueue_shift(process, epoch, is_experiment=is_experiment, leave_started=False)
 
 
 def resend_background() -> None:
-    """Queue again the background jobs whose rows no worker took up."""
+    """Queue again the background jobs whose rows no worker took up, and those that end what a
+    killed experiment left.
+    """
     now = timezone.now()
     late = now - RESEND_AFTER
     for job, rows in (
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
+        (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
         (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
         (
             CHECKPOINT,

@@ -11,6 +11,7 @@ from allocation.errors import AllocationError, BankBusy, StaleEpoch
 from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import outcome_of, terms_of
 from allocation.services import (
+    RequestOutcome,
     cancel_request,
     change_claim,
     is_holder,
@@ -39,6 +40,8 @@ class ShiftGrants:
         self._max: dict[str, int] = {}
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
+        #: from asking the pool to its answers
+        self.deciding_seconds = 0.0
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
@@ -97,13 +100,7 @@ class ShiftGrants:
             return
         self._check_holder()
         request_id = uuid4()
-        outcome = request_resources(
-            process=self._process,
-            amounts=amounts,
-            request_id=request_id,
-            kind=RequestKind.GROWTH,
-            epoch=self._shift.epoch,
-        )
+        outcome = self._request(amounts, request_id, RequestKind.GROWTH)
         if outcome.granted:
             self.held = self._read()
         else:
@@ -128,15 +125,28 @@ class ShiftGrants:
         """
         self._check_holder()
         self._stage = uuid4()
-        outcome = request_resources(
-            process=self._process,
-            amounts=amounts,
-            request_id=self._stage,
-            kind=RequestKind.STAGE,
-            epoch=self._shift.epoch,
-            deadline_seconds=deadline_seconds,
-        )
+        outcome = self._request(amounts, self._stage, RequestKind.STAGE, deadline_seconds)
         return self._noticed(outcome.state)
+
+    def _request(
+        self,
+        amounts: Mapping[str, int],
+        request_id: UUID,
+        kind: RequestKind,
+        deadline_seconds: float | None = None,
+    ) -> RequestOutcome:
+        began = time.monotonic()
+        try:
+            return request_resources(
+                process=self._process,
+                amounts=amounts,
+                request_id=request_id,
+                kind=kind,
+                epoch=self._shift.epoch,
+                deadline_seconds=deadline_seconds,
+            )
+        finally:
+            self.deciding_seconds += time.monotonic() - began
 
     @property
     def has_stage(self) -> bool:

@@ -330,6 +330,7 @@ class ShiftWork:
         self._hosts.close(still_fetching=not all_ended)
         self._port.close()
         self._memory.end()
+        self._shift.deciding_seconds = self._buyer.deciding_seconds
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:

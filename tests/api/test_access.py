@@ -36,6 +36,7 @@ SPECIAL = {
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
     ("post", "/api/v1/experiments"): "crawling.add_crawljob",
+    ("post", "/api/v1/experiments/{experiment_id}/stop"): "crawling.add_crawljob",
     ("get", "/api/v1/hosts/{host_id}/name-wait"): "dnscache.view_dnsentry",
     ("get", "/api/v1/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
     ("post", "/api/v1/drafts/test-scope"): "crawling.add_crawljob",

@@ -30,7 +30,15 @@ def test_an_experiment_is_started_with_what_is_left_out_as_the_paper_had_it(oper
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"requests": 0}, {"policy": "best"}, {"bound_seconds": 0}, {"seed": -1}, {"sed": 1}]
+    "wrong",
+    [
+        {"kind": "runs"},
+        {"requests": 0},
+        {"policy": "best"},
+        {"bound_seconds": 0},
+        {"seed": -1},
+        {"sed": 1},
+    ],
 )
 def test_what_is_wrong_is_told_by_field_and_starts_nothing(operator, wrong):
     status, told = operator("POST", "experiments", wrong)
@@ -68,6 +76,26 @@ def test_the_list_comes_in_pages_from_the_newest_on(viewer):
 
     assert [one["id"] for one in first["items"] + rest["items"]] == experiments[::-1]
     assert rest["next"] is None
+
+
+def test_an_experiment_on_shifts_is_refused_by_field_or_without_a_scheduler(operator):
+    status, told = operator(
+        "POST", "experiments", {"kind": "shifts", "policy": "all_at_once", "requests": 41}
+    )
+    assert (status, list(told["errors"])) == (422, ["policy", "requests"])
+
+    status, told = operator("POST", "experiments", {"kind": "shifts"})
+    assert status == 409
+    assert "No scheduler runs" in told["detail"]
+    assert not Experiment.objects.exists()
+
+
+def test_an_experiment_is_stopped_once(operator):
+    pk = operator("POST", "experiments", {"kind": "threads"})[1]["id"]
+
+    status, told = operator("POST", f"experiments/{pk}/stop")
+    assert (status, told["state"], told["kind"]) == (200, "broken_off", "threads")
+    assert operator("POST", f"experiments/{pk}/stop")[0] == 409
 
 
 def test_an_experiment_that_never_was_is_not_found(viewer):

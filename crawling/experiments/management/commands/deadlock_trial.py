@@ -13,18 +13,20 @@ from django.core.serializers.json import DjangoJSONEncoder
 from rich.console import Console
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.experiments import store
 from crawling.experiments.report import ExperimentView, as_dict, experiment_view
 from crawling.experiments.runner import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
+    DEFAULT_CRAWLS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
     ExperimentForm,
     interrupted_by_sigterm,
+    make_checked,
     run_experiment,
 )
 from crawling.experiments.tables import PAPER_RATIO, policy_table, request_table
+from crawling.models.experiments import ExperimentKind
 
 
 class Command(BaseCommand):
@@ -42,9 +44,16 @@ class Command(BaseCommand):
             "safety check",
         )
         parser.add_argument(
+            "--kind",
+            choices=ExperimentKind.values,
+            default=ExperimentKind.THREADS,
+            help="threads of the experiment (default), or shifts of crawls that it orders, by "
+            "workers that it starts; shifts need a scheduler that runs",
+        )
+        parser.add_argument(
             "--requests",
-            default=DEFAULT_REQUESTS,
-            help=f"how many, for each policy (default: {DEFAULT_REQUESTS})",
+            help=f"how many, for each policy (default: {DEFAULT_REQUESTS}, or {DEFAULT_CRAWLS} "
+            "crawls)",
         )
         parser.add_argument(
             "--bound-seconds",
@@ -79,11 +88,11 @@ class Command(BaseCommand):
             self._run(form.cleaned_data, as_json=options["json"])
 
     def _run(self, asked: dict[str, Any], *, as_json: bool) -> None:
-        policies = CHOICES[asked.pop("policy")]
-        experiment = store.make_experiment(policies=policies, **asked)
+        experiment = make_checked(**asked)
+        what = "crawls" if experiment.kind == ExperimentKind.SHIFTS else "requests"
         self.stderr.write(
-            f"{experiment}: {experiment.requests} requests under {', '.join(policies)}, bound "
-            f"{experiment.bound_seconds:g} s …"
+            f"{experiment}: {experiment.requests} {what} under {', '.join(experiment.policies)}, "
+            f"bound {experiment.bound_seconds:g} s …"
         )
         try:
             with interrupted_by_sigterm():

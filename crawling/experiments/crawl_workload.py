@@ -1,0 +1,76 @@
+"""What the crawls of an experiment on shifts claim, and what is on the site of each.
+
+Pure: a seed in, the same crawls out, for every policy.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: workers that the experiment starts, and shifts at work at the same time
+WORKERS = 3
+#: MiB that the program needs which reads a PDF; a shift asks for them when one is in hand
+PDF_MEMORY = 64
+LEAST_THREADS, MOST_THREADS = 2, 4
+LEAST_PAGES, MOST_PAGES = 4, 8
+MOST_PDFS = 2
+#: of each crawl, in KiB/s: more than its site sends
+BANDWIDTH = 1024
+
+
+@dataclass(frozen=True)
+class PlannedSite:
+    """The site of one crawl, and how many fetch threads the crawl claims."""
+
+    number: int
+    threads: int
+    pages: int
+    #: numbers of the pages that are PDF: in the latter half, so that a crawl works for a while
+    #: before it asks for memory
+    pdfs: frozenset[int]
+
+    @property
+    def claim(self) -> dict[str, int]:
+        """Max; of memory a shift begins with 1 MiB for each fetch thread."""
+        return {
+            "worker": 1,
+            "fetch_slots": self.threads,
+            "bandwidth": BANDWIDTH,
+            "memory": self.threads + PDF_MEMORY,
+            "dns_slots": 1,
+            "archive_writers": 1,
+        }
+
+
+@dataclass(frozen=True)
+class CrawlWorkload:
+    """The crawls of an experiment in the order of their starts, and what they share, by class."""
+
+    capacity: Mapping[str, int]
+    sites: tuple[PlannedSite, ...]
+
+
+def plan_crawls(*, crawls: int, seed: int) -> CrawlWorkload:
+    """Draw the crawls.
+
+    Memory is enough for any two of them, and one PDF; three that have begun and ask for a PDF's at
+    the same time may each hold what another lacks.
+    """
+    draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    capacity = {
+        "worker": WORKERS,
+        "fetch_slots": WORKERS * MOST_THREADS,
+        "bandwidth": WORKERS * BANDWIDTH,
+        "memory": PDF_MEMORY + 2 * MOST_THREADS,
+        "dns_slots": WORKERS,
+        "archive_writers": WORKERS - 1,
+    }
+    return CrawlWorkload(capacity, tuple(_site(draw, number) for number in range(1, crawls + 1)))
+
+
+def _site(draw: random.Random, number: int) -> PlannedSite:
+    pages = draw.randint(LEAST_PAGES, MOST_PAGES)
+    pdfs = draw.sample(range(pages // 2 + 1, pages + 1), draw.randint(1, MOST_PDFS))
+    return PlannedSite(number, draw.randint(LEAST_THREADS, MOST_THREADS), pages, frozenset(pdfs))

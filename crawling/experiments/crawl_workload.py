@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 #: workers that the experiment starts, and shifts at work at the same time
 WORKERS = 3
+#: crawls at work or waiting at the same time; the next begins when one has ended
+AT_A_TIME = 5
 #: MiB that the program needs which reads a PDF; a shift asks for them when one is in hand
 PDF_MEMORY = 64
 LEAST_THREADS, MOST_THREADS = 2, 4

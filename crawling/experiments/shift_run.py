@@ -5,7 +5,7 @@ decided meanwhile, and the removal of all but the pool.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +22,12 @@ from crawling.default_pool import default_classes
 from crawling.errors import CrawlError, WrongState
 from crawling.experiments import store
 from crawling.experiments.attempt import ExperimentStopped
-from crawling.experiments.crawl_workload import WORKERS, CrawlWorkload, PlannedSite
+from crawling.experiments.crawl_workload import (
+    AT_A_TIME,
+    WORKERS,
+    CrawlWorkload,
+    PlannedSite,
+)
 from crawling.experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
 from crawling.experiments.synthetic_web import HOST, serve_sites
 from crawling.frontier.run_counts import counts_of
@@ -79,9 +84,11 @@ class ShiftPolicyRun:
         with serve_sites(self._workload.sites) as addresses:
             for address in addresses.values():
                 self._allow(urlsplit(address).port or 0)
-            for site in self._workload.sites:
-                self._runs[site.number] = self._start(site, addresses[site.number])
-            while not self._are_over():
+            to_do = deque(self._workload.sites)
+            while (going_on := self._going_on()) or to_do:
+                for _ in range(min(AT_A_TIME - going_on, len(to_do))):
+                    site = to_do.popleft()
+                    self._runs[site.number] = self._start(site, addresses[site.number])
                 time.sleep(LOOK_SECONDS)
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
@@ -104,15 +111,15 @@ class ShiftPolicyRun:
         by = self._experiment.by
         return start_run(create_crawl(order, by=by, own_pool=self.pool), by=by)
 
-    def _are_over(self) -> bool:
-        """Whether all crawls have ended; judges the waits meanwhile."""
+    def _going_on(self) -> int:
+        """How many crawls have not ended; judges the waits meanwhile."""
         if not store.sign_of_life(self._experiment):
             raise ExperimentStopped
         if not all(worker.is_alive() for worker in self._workers):
             raise WorkersLost
         self._judge_waits()
         runs = Run.objects.filter(pk__in=[run.pk for run in self._runs.values()])
-        return not runs.exclude(state__in=ENDED_STATES).exists()
+        return runs.exclude(state__in=ENDED_STATES).count()
 
     def _judge_waits(self) -> None:
         """Find out who is truly deadlocked, once for each wait that passes the bound."""

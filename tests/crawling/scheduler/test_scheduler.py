@@ -104,7 +104,7 @@ def test_a_job_may_last_as_long_as_the_longest_shift(run, queue, settings):
 
 
 def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monkeypatch):
-    def fail(process, epoch):
+    def fail(process, epoch, *, is_experiment):
         raise ConnectionError
 
     with monkeypatch.context() as patch:

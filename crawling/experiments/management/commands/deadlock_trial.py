@@ -31,8 +31,8 @@ from crawling.models.experiments import ExperimentKind
 
 class Command(BaseCommand):
     help = (
-        "Try the same requests under each policy, with real threads that fetch real pages of a "
-        "web on loopback, and compare."
+        "Make the same requests under each policy, with real threads or real shifts that fetch "
+        "pages of a web on loopback, and compare."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

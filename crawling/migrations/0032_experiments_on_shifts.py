@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0030_list_indexes"),
+        ("crawling", "0031_links_by_part"),
     ]
 
     operations = [

@@ -28,6 +28,8 @@ class Step(NamedTuple):
     sql: str
     before: bool = False
     is_quick: bool = False
+    #: in one that ends at its first look and is followed by another
+    in_short_shift: bool = True
 
 
 #: the release at the end of a shift that another follows, by the services step by step and in one
@@ -41,13 +43,19 @@ STEPS = {
     "before the write": Step("", "allocation_write_release(", before=True),
     "before the commit": Step("", "allocation_write_release("),
     "after the commit": Step("allocation_write_release(", 'FROM "crawling_run"', before=True),
-    "before the run leaves": Step('"finished_at" = ', 'FROM "allocation_pool"', before=True),
-    "while the run leaves": Step('"finished_at" = ', "allocation_write_release(", before=True),
-    "after the run has left": Step('"finished_at" = ', 'FROM "crawling_archivefile"', before=True),
-    "between two batches of pages": Step(
-        "INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True
+    "before the run leaves": Step(
+        '"finished_at" = ', 'FROM "allocation_pool"', before=True, in_short_shift=False
     ),
-    "while it records pages": Step("", "INSERT INTO crawling_runcount"),
+    "while the run leaves": Step(
+        '"finished_at" = ', "allocation_write_release(", before=True, in_short_shift=False
+    ),
+    "after the run has left": Step(
+        '"finished_at" = ', 'FROM "crawling_archivefile"', before=True, in_short_shift=False
+    ),
+    "between two batches of pages": Step(
+        "INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True, in_short_shift=False
+    ),
+    "while it records pages": Step("", "INSERT INTO crawling_runcount", in_short_shift=False),
 }
 
 
@@ -59,10 +67,9 @@ class HaltingWorker(ShiftWorker):
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         halt = Halt(STEPS[os.environ["HALT_AT"]], Path(os.environ["HALTED"]))
         step = STEPS[os.environ["HALT_AT"]]
-        # A shift before the halt ends at its first look, and has to be followed by another. Those
-        # after it take their time: sixty pages by shifts of a hundredth of a second take minutes on
-        # a busy machine.
-        if "run" not in os.environ["HALT_AT"] and not halt.is_over:
+        # Shifts after the halt take their time: sixty pages by shifts of a hundredth of a second
+        # take minutes on a busy machine.
+        if step.in_short_shift and not halt.is_over:
             settings.CRAWL_SLICE_SECONDS = 0.01
         with (
             nullcontext() if step.is_quick else planted(NEVER_QUICK),

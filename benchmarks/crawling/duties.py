@@ -180,7 +180,8 @@ def time_pages() -> None:
     program ask.
     """
     from crawling.crawls.creation import create_crawl, free_name, start_run
-    from crawling.dashboard.crawls.listing import CrawlFilter, list_crawls
+    from crawling.dashboard.crawls.filter import CrawlFilter
+    from crawling.dashboard.crawls.listing import list_crawls
     from crawling.dashboard.crawls.overview import crawls_now
     from crawling.frontier.waiting_names import names_due
     from crawling.runs.wait_reason import waiting_runs

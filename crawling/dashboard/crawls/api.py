@@ -34,7 +34,8 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlListOut, RunPage
 from crawling.dashboard.base.recently_deleted import deleted_rows, remove_for_good, restore
 from crawling.dashboard.base.time_range import TimeRange
-from crawling.dashboard.crawls.listing import ORDERS, STATES, CrawlFilter, page_of, sortable
+from crawling.dashboard.crawls.filter import ORDERS, STATES, CrawlFilter
+from crawling.dashboard.crawls.listing import page_of, sortable
 from crawling.dashboard.run.api.detail import detail
 from crawling.dashboard.run.run_list import list_runs
 from crawling.housekeeping import deletion

@@ -26,7 +26,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
-from crawling.dashboard.crawls.listing import STATES, CrawlFilter
+from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
 from crawling.dryrun.seed_fetches import request_test_fetch
 from crawling.errors import BadOrder, NotFound

@@ -16,8 +16,8 @@ from pydantic import ConfigDict, Field
 from crawling import installation
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.requests import get_run
-from crawling.dashboard.crawls.listing import state_counts
 from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.crawls.state_counts import state_counts
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.diagnostics_bundle import evidence_of

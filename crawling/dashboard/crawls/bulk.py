@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.contrib.auth.models import User
 
 from crawling.crawls.tags import tag_crawls
-from crawling.dashboard.crawls.listing import CrawlFilter, found_crawls
+from crawling.dashboard.crawls.filter import CrawlFilter, found_crawls
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from crawling.dashboard.base.columns import ColumnHead, column
-from crawling.dashboard.crawls.listing import BY_COUNTS, CrawlFilter, Listing
+from crawling.dashboard.crawls.filter import BY_COUNTS, CrawlFilter
+from crawling.dashboard.crawls.listing import Listing
 
 
 class CrawlColumn(NamedTuple):

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
-from crawling.dashboard.crawls.listing import live_counts
+from crawling.dashboard.crawls.state_counts import live_counts
 from crawling.dashboard.run.rates import rates_now
 from crawling.models import CrawlJob, Run, RunCount, Shift
 from crawling.models.jobs import WORKING_STATES, RunState

@@ -29,9 +29,9 @@ from crawling.dashboard.base.recently_deleted import (
 from crawling.dashboard.base.requests import asked_ids, back, next_page
 from crawling.dashboard.crawls.bulk import ACTIONS, STEER, bulk_action, chosen
 from crawling.dashboard.crawls.columns import COLUMNS, heads
+from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import (
     CRAWLS_PER_PAGE,
-    CrawlFilter,
     Listing,
     crawls_file,
     list_crawls,

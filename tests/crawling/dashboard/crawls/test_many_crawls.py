@@ -10,7 +10,9 @@ from django.urls import reverse
 
 from crawling.crawls.creation import clone_crawl, create_crawl, start_run
 from crawling.crawls.tags import tag_crawls
-from crawling.dashboard.crawls.listing import MOST_SUMMED, CrawlCount, CrawlFilter, list_crawls
+from crawling.dashboard.crawls.filter import CrawlFilter
+from crawling.dashboard.crawls.listing import MOST_SUMMED, list_crawls
+from crawling.dashboard.crawls.state_counts import CrawlCount
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, Run
 from crawling.orders.seeds import BadTags, read_tags
@@ -83,7 +85,7 @@ def test_a_crawl_that_was_started_again_is_listed_once_by_its_latest_run(order, 
 def test_a_search_that_finds_too_many_counts_so_far_and_says_that_there_are_more(
     operator, rows, monkeypatch
 ):
-    monkeypatch.setattr("crawling.dashboard.crawls.listing.MOST_COUNTED", 4)
+    monkeypatch.setattr("crawling.dashboard.crawls.state_counts.MOST_COUNTED", 4)
     rows(15)
 
     page = soup(operator.get(LIST, {"q": "crawl"}))
@@ -101,7 +103,7 @@ def test_all_crawls_are_counted_by_state_up_to_a_bound_and_drafts_only_below_it(
 ):
     rows(15)
     exact = list_crawls(CrawlFilter()).states
-    monkeypatch.setattr("crawling.dashboard.crawls.listing.MOST_COUNTED", 4)
+    monkeypatch.setattr("crawling.dashboard.crawls.state_counts.MOST_COUNTED", 4)
 
     page = soup(operator.get(LIST))
     of_drafts = soup(operator.get(LIST, {"state": "draft"}))

@@ -1,0 +1,122 @@
+"""How many crawls there are, by the state that is shown of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+
+from crawling.dashboard.crawls.filter import STATES, CrawlFilter, any_of, found_crawls
+from crawling.models import CrawlJob, Run, RunState
+from crawling.models.jobs import ENDED_STATES
+
+#: what a search finds is counted so far: each count reads what it counts
+MOST_COUNTED = 10_000
+
+
+@dataclass(frozen=True)
+class CrawlCount:
+    """How many crawls there are: that number or, if they are too many to count, more."""
+
+    number: int
+    is_more: bool = False
+
+    @classmethod
+    def of(cls, counted: int) -> CrawlCount:
+        return cls(min(counted, MOST_COUNTED), counted > MOST_COUNTED)
+
+    def __str__(self) -> str:
+        return f"{self.number:,}{'+' if self.is_more else ''}"
+
+
+def found_counts(
+    wanted: CrawlFilter, waiting: Mapping[int, str]
+) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
+    """How many crawls search, tag and span leave, by state and in all."""
+    if wanted.narrows:
+        counts = _narrowed_counts(wanted, waiting)
+        found = CrawlCount.of(sum(counts.values()))
+        if found.is_more:
+            return dict.fromkeys(STATES), found
+        return {state: CrawlCount(count) for state, count in counts.items()}, found
+    states = _bounded_counts(waiting)
+    if None in states.values():
+        return states, CrawlCount(MOST_COUNTED, is_more=True)
+    return states, CrawlCount(sum(count.number for count in states.values() if count))
+
+
+def found_count(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlCount:
+    return CrawlCount.of(found_crawls(wanted, waiting).order_by()[: MOST_COUNTED + 1].count())
+
+
+def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:
+    """Of what a search finds no more than MOST_COUNTED + 1."""
+    found = found_crawls(replace(wanted, state=""), waiting)
+    shown = Case(
+        When(last=None, then=Value("draft")),
+        When(last__in=any_of(waiting), then=Value("waiting")),
+        default=F("last__state"),
+        output_field=CharField(),
+    )
+    some = found.annotate(shown=shown).order_by().values("shown")[: MOST_COUNTED + 1]
+    return _in_order(
+        some.aggregate(**{state: Count("shown", filter=Q(shown=state)) for state in STATES})
+    )
+
+
+def _bounded_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
+    """As `state_counts`, of the crawls that have ended no more than MOST_COUNTED + 1 a state.
+
+    Where that is less than there are, drafts are not counted: what is left of all would have to be.
+    """
+    counts: dict[str, CrawlCount | None] = {
+        state: CrawlCount(count) for state, count in live_counts(waiting).items()
+    }
+    for state in ENDED_STATES:
+        some = _latest_runs().filter(state=state)[: MOST_COUNTED + 1]
+        counts[state] = CrawlCount.of(some.count())
+    found = [count for count in counts.values() if count]
+    counts["draft"] = (
+        None
+        if any(count.is_more for count in found)
+        else CrawlCount(CrawlJob.objects.count() - sum(count.number for count in found))
+    )
+    return {
+        state: counts[state]
+        for state in STATES
+        if state in counts and counts[state] != CrawlCount(0)
+    }
+
+
+def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
+    """All crawls by the state that is shown of them; `waiting` are the runs that wait, with their
+    states: each is the latest of its crawl.
+
+    No crawl's row is read.
+    """
+    counts = live_counts(waiting)
+    ended = _latest_runs().filter(state__in=ENDED_STATES)
+    counts |= dict(ended.values_list("state").annotate(n=Count("*")))
+    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
+
+
+def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
+    """The same of crawls whose latest run has not ended."""
+    live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
+    counts = dict(live.values_list("state").annotate(n=Count("*")))
+    for state, count in Counter(waiting.values()).items():
+        counted = min(count, counts.get(state, 0))  # some may have ended since they were read
+        counts[state] = counts.get(state, 0) - counted
+        counts["waiting"] = counts.get("waiting", 0) + counted
+    return counts
+
+
+def _latest_runs() -> QuerySet[Run]:
+    # none that is being deleted is the latest; the index has only these columns
+    return Run.all_objects.filter(is_latest=True).order_by()
+
+
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    return {state: counts[state] for state in STATES if counts.get(state)}

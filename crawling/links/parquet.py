@@ -19,8 +19,9 @@ from crawling.storage import pieces_of, storage
 
 #: a part has a hundred thousand rows or so; a question reads many parts
 MEMORY = "192MB"
-#: of a link: the page's id and address, its number on the page, what the document says, and the
-#: fingerprint of its target, which is found and told apart much more quickly than the target
+#: of a link: the page's id and address, its number on the page (in the document's order among
+#: elements of the same name), what the document says, and the fingerprint of its target, which is
+#: found and told apart much more quickly than the target
 COLUMNS = (
     "page_id",
     "page",

@@ -60,7 +60,9 @@ class Vitals:
             yield
             return
         place = HEAD.size + number * SLOT.size
-        SLOT.pack_into(self._memory, place, threading.get_native_id(), url_id, time.thread_time())
+        SLOT.pack_into(
+            self._memory, place, threading.current_thread().native_id, url_id, time.thread_time()
+        )
         try:
             yield
         finally:

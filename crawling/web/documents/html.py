@@ -4,7 +4,7 @@ scripts make its content.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import turbohtml
 
@@ -12,7 +12,12 @@ from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
-from crawling.web.documents.written_links import collect
+from crawling.web.documents.written_links import (
+    ElementLink,
+    collect,
+    has_plain_links,
+    plain_links,
+)
 from crawling.web.links import Links
 
 TYPES = ("text/html", "application/xhtml+xml")
@@ -59,8 +64,8 @@ def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
     document, charset, unread = parse_html(source.body, source.charset)
     told = _meta_texts(document)
-    base = (document.base_url() if document.find("base") else "") or ""
-    links, written = Links(source.url, charset=charset, base=base), list(document.links())
+    base = (document.base_url() if document.find_all("base") else "") or ""
+    links, written = Links(source.url, charset=charset, base=base), _written(document, source, told)
     has_link = _take_links(written, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
@@ -89,8 +94,18 @@ def read(source: DocumentSource) -> Document:
     )
 
 
+def _written(
+    document: turbohtml.Document, source: DocumentSource, told: Mapping[str, str]
+) -> Sequence[ElementLink]:
+    """Its links; those that pages are seldom shown with only if they are asked for."""
+    has_refresh = "refresh" in told
+    if not source.reading.requisites and has_plain_links(document, has_refresh=has_refresh):
+        return plain_links(document)
+    return list(document.links())
+
+
 def _take_links(
-    written: Sequence[turbohtml.Link], source: DocumentSource, robots: str, links: Links
+    written: Sequence[ElementLink], source: DocumentSource, robots: str, links: Links
 ) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 

@@ -26,7 +26,8 @@ SMALL_BYTES = 8192
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
 MOST_MEMORY_BYTES = 60 * 1024 * 1024
-#: processor seconds between two looks at memory; most pages take less
+#: between two looks at processor time and memory, each of which takes as long as 10 KB of a page;
+#: most pages take less
 LOOK_SECONDS = 0.002
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024
@@ -69,20 +70,25 @@ class _Limits:
     """Of one document; others are not read meanwhile, so what memory grows by is its own."""
 
     def __init__(self) -> None:
-        self._began = self._looked = time.thread_time()
-        self._memory = resident_bytes()
+        self._began = time.thread_time()
+        self._looks_at = time.monotonic() + LOOK_SECONDS
+        #: at the first look, when a document may have taken a few MB
+        self._memory: int | None = None
 
     def reached(self, read: int) -> TruncationReason | None:
         """The limit that a document of so many read bytes has reached."""
         if read >= MOST_BYTES:
             return TruncationReason.SIZE
-        now = time.thread_time()
-        if now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
+        now = time.monotonic()
+        if now < self._looks_at:  # nor has a thread used more of the processor than passed
+            return None
+        self._looks_at = now + LOOK_SECONDS
+        if time.thread_time() - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
             return TruncationReason.TIME
-        if now - self._looked > LOOK_SECONDS:
-            self._looked = now
-            if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
-                return TruncationReason.MEMORY
+        if self._memory is None:
+            self._memory = resident_bytes()
+        if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
+            return TruncationReason.MEMORY
         return None
 
 

@@ -35,9 +35,9 @@ EXPECTED = [
     ("/", "/", "", "link", "href", "canonical", "", ""),
     ("/", "/a", "top", "a", "href", "nofollow next", "A page", "nav"),
     ("/", "/b", "", "a", "href", "", "B", "main"),
-    ("/", "/i.png", "", "img", "src", "", "An image", "main"),
     ("/", "/moved", "", "a", "href", "", "elsewhere", ""),
     ("/", "/gone", "", "a", "href", "", "=gone", ""),
+    ("/", "/i.png", "", "img", "src", "", "An image", "main"),
     ("/a", "/", "", "a", "href", "", "home", ""),
     ("/moved", "/a", "", "", "location", "", "", ""),
 ]

@@ -136,6 +136,7 @@ def test_what_it_took_is_free_before_its_failure_is_logged(monkeypatch, caplog):
 def test_what_takes_more_time_than_there_is_says_so(monkeypatch):
     for module in (tree, sitemap):
         monkeypatch.setattr(module, "MOST_SECONDS", -1)
+    monkeypatch.setattr(tree, "LOOK_SECONDS", 0)
     monkeypatch.setattr(pdf, "LONGEST_SECONDS", 0.001)
 
     assert why(b"<p>" * 10_000) == TruncationReason.TIME

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html import read
-from crawling.web.documents.written_links import MARK, WrittenLink, collect, links_in
+from crawling.web.documents.written_links import (
+    MARK,
+    WrittenLink,
+    collect,
+    has_plain_links,
+    links_in,
+    plain_links,
+)
 
 URL = "http://example.org/directory/page"
 
@@ -50,3 +57,29 @@ def test_links_within_each_other_cost_no_more_than_they_may():
     collect(document, links)
 
     assert time.thread_time() - began < 2
+
+
+PIECES = (
+    "<a href=' /a '>x</a>", "<a href='#part'>x</a>", "<a href=''>x</a>", "<a href=' '>x</a>",
+    "<a href>x</a>", "<a>x</a>", "<A HREF='/UP?q=1#p'>x</A>", "<svg><a href=/s>x</a></svg>",
+    "<svg><a xlink:href=/x>x</a></svg>", "<template><a href=/t>x</a></template>",
+    "<a ping='/p' href=/b>x</a>", "<noscript><a href=/n>x</a></noscript>", "<a href=/a>x</a>",
+    "<map><area href=/area></map>", "<iframe src=/frame></iframe>", "<p><link rel=next href=/l>",
+    "<link rel='next up' href=' /next '>", "<link rel=next href=''>", "<img src=/i alt=image>",
+    "<link rel=stylesheet href=/sheet>", "<style>p {}</style>", "<style>@import '/s'</style>",
+    "<p style='background:url(/i)'>x", "<img srcset='/1 1x, /2 2x'>", "<input type=text>",
+    "<input type=image src=/input alt=go>", "<form action=/send><button formaction=/no>",
+    "<nav>", "</nav>", "<main>", "</main>", "<article>", "</article>", "<script src=/js></script>",
+    "<blockquote cite=/cited>", "<div href=/none>", "<body background=/b>", "<td background=/td>",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_the_short_way_to_links_finds_what_the_general_one_does(html):
+    short, general = (turbohtml.parse(html, positions=False) for _ in range(2))
+    if has_plain_links(short, has_refresh=False):
+        found, expected = (
+            sorted(links_in(collect(document, links), URL, base="", charset="utf-8"))
+            for document, links in ((short, plain_links(short)), (general, list(general.links())))
+        )
+        assert found == expected

@@ -88,10 +88,15 @@ class ArchiveWriter:
         return self._volume is not None
 
     def put(self, captured: CapturedExchange, answer: ServerAnswer) -> None:
-        """Hand in an exchange; waits while too many are there."""
+        """Hand in an exchange; waits while too many are there. Raises MemoryError."""
         self._has_captured = True
         self._make_room(captured.exchange.size)
-        self._put((captured, answer))
+        try:
+            self._put((captured, answer))
+        except MemoryError:
+            with self._changed:
+                self._bytes -= captured.exchange.size
+            raise
         self.has_aside = self.has_aside or not captured.has_page
 
     def _make_room(self, size: int) -> None:

@@ -91,12 +91,12 @@ class FetchThreadPool:
         visit.penalise(time.monotonic() - began_at, threads=self._size)
         if isinstance(made, UnreadAnswer):
             self._bench.give_back(visit, is_unread=True)
-            self._hand_in(self._read(made, visit))
+            self._hand_in(self._read(made, visit), claimed)
             visit.penalise(time.monotonic() - began_at, threads=self._size)
             self._bench.has_read(visit)
             return
         if made:
-            self._hand_in(made)
+            self._hand_in(made, claimed)
         self._bench.give_back(visit)
 
     def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
@@ -106,12 +106,16 @@ class FetchThreadPool:
         except Exception as error:
             return _stumbled(catch.claimed, error)
 
-    def _hand_in(self, outcome: UrlOutcome) -> None:
+    def _hand_in(self, outcome: UrlOutcome, claimed: ClaimedUrl) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
         if outcome.captured and outcome.answer:
             report_step(FetchStep.ARCHIVING)
-            # before its outcome: an outcome implies that the archive has the document
-            self._context.port.archive(outcome.captured, outcome.answer)
+            try:
+                # before its outcome: an outcome implies that the archive has the document
+                self._context.port.archive(outcome.captured, outcome.answer)
+            except MemoryError as error:  # a document that is being read has it
+                outcome.captured.exchange.close()
+                outcome = _stumbled(claimed, error)
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:

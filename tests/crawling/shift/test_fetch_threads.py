@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 
 import pytest
 
@@ -262,13 +263,13 @@ def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(
         for name in ("slow", "other")
     )
     monkeypatch.setattr(
-        "crawling.pipeline.visit.penalty_seconds", lambda held, threads: 60.0 if held > 0.1 else 0.0
+        "crawling.pipeline.visit.penalty_seconds", lambda held, threads: 60.0 if held > 0.5 else 0.0
     )
     monkeypatch.setattr(
         fetch_threads,
         "read",
         lambda catch, *others: (
-            (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+            (catch.claimed.url.startswith(slow.url) and time.sleep(0.6)) or read(catch, *others)
         ),
     )
     bench.put(visit_of(slow, "/?1", "/?2"))
@@ -303,3 +304,28 @@ def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(
         False,
     )
     assert second.state == UrlState.SUCCEEDED
+
+
+def test_an_answer_for_which_the_archive_has_no_memory_is_asked_for_again(
+    bench, context, make_site, monkeypatch
+):
+    site = make_site({f"/{number}": "x" for number in range(2)})
+    pool = FetchThreadPool(bench, replace(context, archives=True))
+
+    def spend(captured, answer):
+        monkeypatch.undo()
+        raise MemoryError
+
+    monkeypatch.setattr(context.port, "archive", spend)
+    pool.set_size(1)
+    bench.put(visit_of(site, "/0", "/1"))
+    first, second = (pool.outcomes.get(timeout=10) for _ in range(2))
+
+    assert (first.url_id, first.state, first.status) == (
+        0,
+        UrlState.QUEUED,
+        FetchStatus.MEMORY_SPENT,
+    )
+    assert second.state == UrlState.SUCCEEDED
+    bench.close()
+    assert pool.join(10)

@@ -106,6 +106,22 @@ def give_back_free_memory() -> None:
         _libc.malloc_trim(0)
 
 
+class FreeMemory:
+    """What large documents have left free; for the thread that has READER_TURN."""
+
+    def __init__(self) -> None:
+        self._least = 0
+
+    def look(self, most: int) -> None:
+        """Give it back if this process has grown by more bytes than `most` since the last time."""
+        if resident_bytes() - self._least > most:
+            give_back_free_memory()
+            self._least = resident_bytes()
+
+
+FREE_MEMORY = FreeMemory()
+
+
 def await_free_memory() -> None:
     """Wait until the document that is being read is done, and what it took of memory is free."""
     if READER_TURN.acquire(timeout=LONGEST_WAIT_SECONDS):

@@ -67,13 +67,15 @@ def _slices(body: DocumentStream) -> Iterator[bytes]:
 
 
 class _Limits:
-    """Of one document; others are not read meanwhile, so what memory grows by is its own."""
+    """Of one document; others are not read meanwhile, so what memory grows by is its own.
+
+    Both are counted from the first look on, when it may have taken LOOK_SECONDS and a few MB.
+    """
 
     def __init__(self) -> None:
-        self._began = time.thread_time()
         self._looks_at = time.monotonic() + LOOK_SECONDS
-        #: at the first look, when a document may have taken a few MB
-        self._memory: int | None = None
+        self._began: float | None = None
+        self._memory = 0
 
     def reached(self, read: int) -> TruncationReason | None:
         """The limit that a document of so many read bytes has reached."""
@@ -83,10 +85,10 @@ class _Limits:
         if now < self._looks_at:  # nor has a thread used more of the processor than passed
             return None
         self._looks_at = now + LOOK_SECONDS
+        if self._began is None:
+            self._began, self._memory = time.thread_time(), resident_bytes()
         if time.thread_time() - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
             return TruncationReason.TIME
-        if self._memory is None:
-            self._memory = resident_bytes()
         if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
             return TruncationReason.MEMORY
         return None

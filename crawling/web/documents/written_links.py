@@ -156,16 +156,18 @@ def collect(document: turbohtml.Document, links: Sequence[ElementLink]) -> bytes
 
 
 class _Budget:
-    """Processor time for the links of a document."""
+    """Processor time for the links of a document; counted once as much has passed by the clock."""
 
     def __init__(self) -> None:
-        self._began, self._used = time.monotonic(), time.thread_time()
+        self._began, self._used = time.monotonic(), 0.0
 
     def is_spent(self, links: int) -> bool:
-        """Whether more is used than so many links may take."""
+        """Whether more is used than so many links may take, or twice that at the most."""
         most = MOST_SECONDS + links * LINK_SECONDS
-        # what the second says takes longer, and is never more than the first
-        return time.monotonic() - self._began > most and time.thread_time() - self._used > most
+        if time.monotonic() - self._began < most:
+            return False
+        self._used = self._used or time.thread_time()
+        return time.thread_time() - self._used > most
 
 
 def _anchors_in_places(

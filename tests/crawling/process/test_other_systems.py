@@ -115,7 +115,9 @@ def test_without_proc_memory_has_no_limit_of_the_kernel_and_no_figure(no_proc):
 
 def test_without_glibc_documents_are_read_all_the_same(monkeypatch):
     monkeypatch.setattr(memory_limit, "_libc", BARE)
-    monkeypatch.setattr(registry, "LARGE_BYTES", -1)  # every document gives its memory back
+    # every document gives its memory back
+    monkeypatch.setattr(registry, "LARGE_BYTES", -1)
+    monkeypatch.setattr(registry, "QUICK_SECONDS", -1)
     memory_limit.MemoryLimit().end()
     body = DocumentStream.of(b"<title>read</title>")
 

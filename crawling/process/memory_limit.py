@@ -106,7 +106,7 @@ def give_back_free_memory() -> None:
         _libc.malloc_trim(0)
 
 
-class FreeMemory:
+class ReleasedMemory:
     """What large documents have left free; for the thread that has READER_TURN."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class FreeMemory:
             self._least = resident_bytes()
 
 
-FREE_MEMORY = FreeMemory()
+RELEASED_MEMORY = ReleasedMemory()
 
 
 def await_free_memory() -> None:

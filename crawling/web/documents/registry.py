@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crawling.process.memory_limit import FREE_MEMORY, READER_TURN
+from crawling.process.memory_limit import READER_TURN, RELEASED_MEMORY
 from crawling.web.addresses import MAX_URL_LENGTH, Address
 from crawling.web.document_stream import GZIP_MAGIC
 from crawling.web.documents import archive, pdf
@@ -117,7 +117,7 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     with suppress(MemoryError):
         document = reader(source)
     if time.monotonic() - began > QUICK_SECONDS:
-        FREE_MEMORY.look(LARGE_BYTES)  # else the next such document's comes on top
+        RELEASED_MEMORY.look(LARGE_BYTES)  # else the next such document's comes on top
     if document is None:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)

@@ -34,11 +34,12 @@ MAX_FILE_BYTES = MIB
 #: seeds, name and Max are asked in ways of their own
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
 EDITED = ("filters", "budget", "thresholds", "politeness")
-#: an order's fields that the form asks for; weights are edited by the command line or the API
+#: an order's fields that the form asks for; weights are edited by the command line or the API, and
+#: a team is changed by a hand-over
 ASKED = tuple(
     one
     for one in ASKED_OF_NEW
-    if one.name in (*OF_THE_CRAWL, *ASKING)
+    if one.name in {*OF_THE_CRAWL, *ASKING} - {"team"}
     or any(one.name in PARTS[part].model_fields for part in EDITED)
 )
 

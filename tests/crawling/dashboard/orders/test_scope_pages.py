@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
-from crawling.models import BlocklistEntry, RobotsException
+from crawling.models import BlocklistEntry, CrawlJob, RobotsException
 from dnscache import store
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import soup
@@ -34,15 +34,25 @@ def boss(client, crawl, boss_login):
 
 
 def filled(page):
-    """What a browser would send back."""
-    form = page.context["form"]
-    return {field.html_name: field.value() or "" for field in form} | {
-        "revision": page.context["crawl"].revision
+    """What a browser would send back: of its fields only those that the page has."""
+    form = soup(page).find("input", attrs={"name": "revision"}).find_parent("form")
+    sent = {
+        box["name"]: box.get("value", "")
+        for box in form.select("input[name]")
+        if box.get("type") not in {"checkbox", "radio"} or box.has_attr("checked")
+    }
+    sent |= {
+        box["name"]: box.get_text().removeprefix("\n") for box in form.select("textarea[name]")
+    }
+    return sent | {
+        box["name"]: (box.find("option", selected=True) or box.option)["value"]
+        for box in form.select("select[name]")
     }
 
 
 def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss, crawl):
     here = f"/crawls/{crawl.pk}/scope/"
+    CrawlJob.objects.update(team="Press")
     data = filled(boss.get(here))
     assert (data["max_pages"], data["exclude"], data["host_soft_megabytes"]) == (
         "7",
@@ -63,7 +73,8 @@ def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss
         crawl.filters["exclude"],
         crawl.max_pages,
         crawl.budget["host_soft_bytes"],
-    ) == (2, [r"\.gz$"], 7, 2**21)
+        crawl.team,
+    ) == (2, [r"\.gz$"], 7, 2**21, "Press")
     assert "Revision 2: boss" in page.content.decode()
     assert "was edited meanwhile: revision 2 holds" in boss.post(here, data).content.decode()
     wrong = boss.post(here, {**data, "revision": "2", "include": "("}).content.decode()

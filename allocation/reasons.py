@@ -186,14 +186,13 @@ def _beyond_limit(
     short = beyond(plus(claimed, asker.claim), terms.limits)
     parts = [
         f"{measures[j].amount(terms.limits[j])} ({claimed[j]:,} claimed, {asker.claim[j]:,} more "
-        "wanted)"
+        "requested)"
         for j in short
     ]
     holders = some(use.holders(own), last="or") or "none of them holds units"
     return Explanation(
         QueueVerdict.WAIT_SHARE,
-        f"Enough is free, but the running processes of {terms.name} may claim at most "
-        f"{listed(parts)}.",
+        f"Enough is free, but the limit of {terms.name} is {listed(parts)}.",
         (),
         f"Ends when a process of {terms.name} releases all its units: {holders}.",
         short=_short(measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}),

@@ -218,8 +218,8 @@ def check_room() -> None:
     waiting = queued + begun.distinct().count()
     if waiting >= settings.CRAWLS_WAITING_MAX:
         raise TooManyWait(
-            f"Crawls that are queued or wait for resources: {waiting:,}, as many as "
-            "CRAWLS_WAITING_MAX allows. Start this one after some of them have run, or stop some."
+            f"{waiting:,} of at most {settings.CRAWLS_WAITING_MAX:,} crawls are queued or wait for "
+            "resources (CRAWLS_WAITING_MAX). Start this one later, or stop some of them."
         )
 
 

@@ -77,7 +77,7 @@ def test_limit_counts_the_claims_of_those_who_hold(team):
     outcome = ask(second, (1,))
 
     assert outcome.verdict is QueueVerdict.WAIT_SHARE
-    assert "of news may claim at most 6 a (4 claimed, 3 more wanted)" in outcome.reason
+    assert "the limit of news is 6 a (4 claimed, 3 more requested)" in outcome.reason
     (wait,) = bank_view(team.pool_id).waiting
     assert (wait.verdict, wait.kind_of_wait) == (QueueVerdict.WAIT_SHARE, "limit of its share")
     assert "first" in wait.what_ends_it

@@ -66,7 +66,7 @@ def test_crawl_waits_for_the_limit_of_its_team_and_says_so(order, pool, news):
 
     view = crawl_view(second)
     assert view.state == "waiting"
-    assert "news may claim at most 12 fetch slots" in view.reason
+    assert "the limit of news is 12 fetch slots" in view.reason
     assert not processes(second).holding
 
 
@@ -167,7 +167,7 @@ def test_no_run_starts_while_too_many_are_queued_or_wait(order, pool, settings):
     late, crowd = named(order, "late"), named(order, "crowd", processes=8)
     start_run(crowd)
 
-    with pytest.raises(TooManyWait, match="queued or wait for resources: 1"):
+    with pytest.raises(TooManyWait, match="1 of at most 1 crawls are queued or wait"):
         start_run(late)
     answer = browser("operator").post(f"/api/v1/crawls/{late.pk}/start")
     assert (answer.status_code, answer["Retry-After"]) == (429, "60")
@@ -175,4 +175,4 @@ def test_no_run_starts_while_too_many_are_queued_or_wait(order, pool, settings):
     set_schedule(late, {"every_minutes": 5})
     Schedule.objects.update(next_at="2026-01-01T00:00Z")
     start_scheduled()
-    assert ScheduledStart.objects.get().outcome.startswith("Skipped: Crawls that are")
+    assert ScheduledStart.objects.get().outcome.startswith("Skipped: 1 of at most 1 crawls")

@@ -1,5 +1,6 @@
 """The web server's way in."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -9,6 +10,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.template.loader import get_template
 
+from crawlsite.middleware.call_stack import with_room
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5
@@ -18,7 +20,7 @@ SWITCH_SECONDS = 0.001
 KEPT_SECONDS = 60
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
-application = RequestBufferMiddleware(get_wsgi_application())
+application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
 # every view and template: once, before web processes are forked, and not in the first requests of
 # each, behind which others would wait for a thread
 import_module(settings.ROOT_URLCONF)
@@ -27,3 +29,5 @@ for template in sorted(TEMPLATES.rglob("*.html")):
     get_template(str(template.relative_to(TEMPLATES)))
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)
+# What exists by now is no garbage: to look through it took every tenth page or so 130 ms longer.
+gc.freeze()

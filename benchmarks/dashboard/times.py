@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import django
 from django.conf import settings
-from django.test.utils import CaptureQueriesContext
 
 import crawlsite.settings
 from benchmarks.dashboard.crawls_beside import crawls_beside, fetched
@@ -30,6 +31,7 @@ from benchmarks.dashboard.kept_scene import copy_of_scene
 from benchmarks.dashboard.links import forget_links
 from benchmarks.dashboard.load import Filled, Size, fill
 from benchmarks.dashboard.places import places
+from crawlsite.middleware.call_stack import with_room
 
 #: what no page may take, of a processor here and in the database, and by the clock beside crawls
 MOST_MS, MOST_MS_BESIDE = 150, 300
@@ -57,9 +59,8 @@ class Told:
 def main() -> None:
     """Fill, then ask for each page."""
     from django.core.management import call_command
-    from django.test.utils import setup_test_environment
 
-    setup_test_environment()
+    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
     reader = argparse.ArgumentParser(description=__doc__)
     for name, usual in (
         ("crawls", 300_000),
@@ -154,9 +155,10 @@ def _answer(
 
 def _ask(client: Any, address: str, connection: Any) -> Told:
     """Of a long answer that is made while it is sent, up to its first piece."""
-    with CaptureQueriesContext(connection) as queries:
+    queries: list[str] = []
+    with connection.execute_wrapper(partial(_note, queries)):
         began, used, worked = time.perf_counter(), time.process_time(), _server_seconds(connection)
-        answer = client.get(address)
+        answer = with_room(client.get)(address)
         content = next(iter(answer.streaming_content), b"") if answer.streaming else answer.content
         times = (
             time.perf_counter() - began,
@@ -168,6 +170,11 @@ def _ask(client: Any, address: str, connection: Any) -> Told:
         raise RuntimeError(f"{address} is answered {answer.status_code}.")
     wall, here, there = (1000 * seconds for seconds in times)
     return Told(answer.status_code, wall, here, there, len(queries), len(content))
+
+
+def _note(queries: list[str], execute: Callable[..., Any], query: str, *rest: Any) -> Any:
+    queries.append(query)
+    return execute(query, *rest)
 
 
 def _server_seconds(connection: Any) -> float:
@@ -197,7 +204,8 @@ if __name__ == "__main__":
     # which need not be collected
     files = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     own["STORAGES"] = {**own["STORAGES"], "staticfiles": files}
-    # Further processes of the server would not be counted. Each answer has a connection of its own.
+    own["ALLOWED_HOSTS"] = ["testserver"]
+    # Further processes of the server would not be counted.
     alone = {"options": "-c max_parallel_workers_per_gather=0"}
     own["DATABASES"]["default"].setdefault("OPTIONS", {}).update(alone)
     settings.configure(**own)

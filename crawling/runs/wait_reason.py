@@ -83,6 +83,15 @@ class WaitReason(NamedTuple):
     reason: str
 
 
+class IdleProcess(NamedTuple):
+    """A process of a run that has no shift."""
+
+    run: int
+    #: its id in the pool
+    at_bank: int | None
+    is_granted: bool
+
+
 class NextHostQueue(NamedTuple):
     """The host queue of a run that is free first."""
 
@@ -114,19 +123,17 @@ def wait_reasons(
 
     processes: of those of the runs that have no live shift, each with its process of the pool.
     """
-    processes = _without_shift(runs) if processes is None else processes
-    idle = {process.run_id: process for process in processes}
+    idle = _without_shift(runs) if processes is None else list(map(_idle_process, processes))
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
     why = {
         run: WaitReason(states[run], "It is about to request resources for a shift.")
-        for run in idle
+        for run in {process.run for process in idle}
     }
-    at_bank = {run: WaitReason(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
-    run_of = {
-        process.bank_process_id: process.run_id for process in processes if process.bank_process_id
-    }
+    granted = {process.run: process.is_granted for process in idle}
+    at_bank = {run: WaitReason(states[run], GRANTED) for run, is_so in granted.items() if is_so}
+    run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence of each run's last is told
         last = {run_of[process]: process for process in waiting_in_turn(run_of)}
         waits = waits_of(last.values()) if last else {}
@@ -134,15 +141,22 @@ def wait_reasons(
         (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in waits.items()
     )
     # All queues of a run are looked through for this, so only where it matters.
-    resting = next_hosts(list(idle.keys() - at_bank.keys()))
+    resting = next_hosts(list(why.keys() - at_bank.keys()))
     why.update((host.run, _at_host(states[host.run], host)) for host in resting)
     return why | at_bank
 
 
-def _without_shift(runs: Sequence[Run]) -> list[RunProcess]:
+def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
+    """Their processes: of ten times as many as runs, so no objects are made of them."""
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
-    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working)
-    return list(processes.select_related("bank_process"))
+    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).order_by("pk")
+    rows = processes.values_list("run_id", "bank_process_id", "bank_process__lease_until")
+    return [IdleProcess(run, at_bank, lease is not None) for run, at_bank, lease in rows]
+
+
+def _idle_process(process: RunProcess) -> IdleProcess:
+    granted = process.bank_process is not None and process.bank_process.lease_until is not None
+    return IdleProcess(process.run_id, process.bank_process_id, granted)
 
 
 def waiting_runs() -> dict[int, str]:
@@ -191,7 +205,3 @@ def _at_host(state: str, host: NextHostQueue) -> WaitReason:
             state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s."
         )
     return WaitReason(state, "It is about to request resources for a shift.")
-
-
-def _is_granted(process: RunProcess) -> bool:
-    return process.bank_process is not None and process.bank_process.lease_until is not None

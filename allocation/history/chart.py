@@ -21,8 +21,9 @@ from allocation.wording import UnitWords
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
 SAMPLES = 60
 
-#: The last event of each interval, and by how much the number of waiting requests changed in it.
-#: Only an event that ends a wait lowers it: one that was granted at once never waited.
+#: The last event of each interval, by how much the number of waiting requests changed in it, and
+#: the first event of all. Only an event that ends a wait lowers that number: one that was granted
+#: at once never waited.
 SAMPLED = """
 WITH span AS (
     SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
@@ -36,7 +37,7 @@ WITH span AS (
       FROM allocation_event
      WHERE pool_id = %(pool)s AND at >= (SELECT begins FROM span)
 ), last AS (
-    SELECT sample, max(version) AS version,
+    SELECT sample, min(version) AS first_version, max(version) AS version,
            count(*) FILTER (WHERE kind = 'waiting')
            - count(*) FILTER (WHERE kind IN ('granted', 'cancelled', 'expired')
                                 AND EXISTS (SELECT FROM allocation_event AS wait
@@ -49,7 +50,8 @@ SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_a
        (SELECT amounts FROM allocation_event AS capacity
          WHERE capacity.pool_id = %(pool)s
              AND capacity.kind IN ('created', 'capacity_set', 'class_added')
-           AND capacity.version <= event.version ORDER BY version DESC LIMIT 1)
+           AND capacity.version <= event.version ORDER BY version DESC LIMIT 1),
+       (SELECT min(first_version) FROM last)
   FROM span
  CROSS JOIN generate_series(1, %(samples)s) AS sample (number)
   LEFT JOIN last ON last.sample = sample.number
@@ -129,11 +131,9 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
         rows = cursor.fetchall()
         waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).count()
-        before = (
-            Event.objects.filter(pool=pool, at__lt=rows[0][0] - (rows[1][0] - rows[0][0]))
-            .order_by("-version")
-            .first()
-        )
+        events, first_version = Event.objects.filter(pool=pool), rows[0][-1]
+        earlier = events.filter(version__lt=first_version) if first_version else events
+        before = earlier.order_by("-version").first()
         names = tuple(
             UnitWords(*one).name
             for one in ResourceClass.objects.filter(pool=pool)
@@ -184,9 +184,9 @@ def _samples(
 ) -> tuple[UtilisationSample, ...]:
     """What stood at the end of each interval: an interval without an event is as the one before
     it."""
-    changes = [change for _, _, change, _ in rows]
+    changes = [change for _, _, change, *_ in rows]
     found = []
-    for number, (at, available, _, capacity) in enumerate(rows, start=1):
+    for number, (at, available, _, capacity, _) in enumerate(rows, start=1):
         standing = standing if available is None else (available, capacity)
         use = used[number - 1]
         found.append(

@@ -30,6 +30,15 @@ PURE = {
     "freezes holders too once the first was passed often enough": Fault(
         "allocation.rules.fairness:refusal", "if asker.holds", "if False"
     ),
+    "starts a process beyond the limit of its share": Fault(
+        "allocation.rules.fairness:refusal", "if not asker.is_within_share", "if False"
+    ),
+    "leaves nothing to the reserves of other shares": Fault(
+        "allocation.rules.fairness:kept_back", "asker.set_aside or none", "none"
+    ),
+    "counts what a share holds instead of what it claims": Fault(
+        "allocation.rules.shares:ShareUse.claimed", "one.maximum for", "one.allocation for"
+    ),
 }
 
 #: in the services, found by the machine on PostgreSQL
@@ -54,6 +63,9 @@ SERVICES = {
     ),
     "lets a claim exceed capacity": Fault(
         "allocation.services.checks:check_claim_fits", "if units > capacity", "if False"
+    ),
+    "forgets the limits of shares": Fault(
+        "allocation.services.turns:asker_of", "use.room(process.share_id)", "None"
     ),
 }
 

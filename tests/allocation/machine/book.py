@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import NamedTuple
 from uuid import UUID
 
 Vector = tuple[int, ...]
+#: no bank has so many units
+NO_LIMIT = 2**31 - 1
+
+
+class ShareRow(NamedTuple):
+    """The reserve and the limit of a share."""
+
+    reserved: Vector
+    limits: Vector
 
 
 @dataclass
@@ -19,6 +30,7 @@ class Row:
     live: bool = False
     kept: bool = False
     finished: bool = False
+    share: int | None = None
 
     @property
     def need(self) -> Vector:
@@ -61,6 +73,7 @@ class Book:
     requests: dict[UUID, str] = field(default_factory=dict)
     waits: dict[UUID, Wait] = field(default_factory=dict)
     overridden: bool = False
+    shares: dict[int, ShareRow] = field(default_factory=dict)
 
     @property
     def available(self) -> Vector:
@@ -94,9 +107,46 @@ class Book:
             ((request, wait) for request, wait in self.waits.items() if wait.name == name), None
         )
 
-    def first_in_turn(self, order: Iterable[UUID]) -> UUID | None:
-        """The first who waits for what reservations do not hold off: for whose turn others may have
-        to wait.
+    def claimed(self, share: int) -> Vector:
+        """What those of a share claim that hold something."""
+        rows = [row.maximum for row in self.rows.values() if row.share == share and any(row.held)]
+        return reduce(more, rows, (0,) * len(self.capacity))
+
+    def is_beyond_limit(self, name: int) -> bool:
+        """Whether one that holds nothing may not start for the limit of its share."""
+        row = self.rows[name]
+        if row.share is None or any(row.held):
+            return False
+        return not fits(more(self.claimed(row.share), row.maximum), self.shares[row.share].limits)
+
+    def set_aside(self, share: int | None, amounts: Vector) -> Vector:
+        """What a start must leave free for other shares: what they do not hold of their reserves,
+        but never so much that the start could not be served at all.
+        """
+        kept = (0,) * len(self.capacity)
+        for other, terms in self.shares.items():
+            rows = [row.held for row in self.rows.values() if row.share == other]
+            held = reduce(more, rows, (0,) * len(self.capacity))
+            if other != share:
+                left = [max(0, units) for units in less(terms.reserved, held)]
+                kept = more(kept, tuple(left))
+        return tuple(
+            min(units, max(0, most - asked)) if asked else 0
+            for units, most, asked in zip(kept, self.capacity, amounts, strict=True)
+        )
+
+    def is_kept_back(self, name: int, amounts: Vector) -> bool:
+        """Whether shares keep a request back that is free and safe."""
+        row = self.rows[name]
+        if any(row.held):
+            return False
+        return self.is_beyond_limit(name) or not fits(
+            self.set_aside(row.share, amounts), less(self.available, amounts)
+        )
+
+    def first_in_turn(self, order: Iterable[UUID], share: int | None = None) -> UUID | None:
+        """The first who waits for what reservations do not hold off, or the limits of shares other
+        than that one: for whose turn others of it may have to wait.
         """
         reach = self.capacity
         for row in self.rows.values():
@@ -106,6 +156,10 @@ class Book:
                 request
                 for request in order
                 if fits(self.rows[self.waits[request].name].maximum, reach)
+                and (
+                    self.rows[self.waits[request].name].share == share
+                    or not self.is_beyond_limit(self.waits[request].name)
+                )
             ),
             None,
         )

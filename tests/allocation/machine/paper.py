@@ -9,6 +9,7 @@ from allocation.errors import AllocationError
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, State
 from allocation.rules.fairness import QueuedRequest, TurnRules
+from allocation.rules.shares import NO_LIMIT, Member, ShareTerms, ShareUse, beyond
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 
@@ -35,6 +36,7 @@ class PaperBank:
     passed: dict[UUID, int] = field(default_factory=dict)
     releases: set[UUID] = field(default_factory=set)
     taken: set[tuple[int, int]] = field(default_factory=set)
+    shares: dict[int, ShareTerms] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.available = self.capacity
@@ -49,10 +51,44 @@ class PaperBank:
             {request: self.passed[request] for request in self.waits},
         )
 
-    def register(self, claim: Vector) -> int:
+    def open_share(self) -> int:
+        number, nothing = len(self.shares) + 1, (0,) * len(self.capacity)
+        self.shares[number] = ShareTerms(str(number), nothing, (NO_LIMIT,) * len(nothing))
+        return number
+
+    def change_share(self, share: int, reserved: Vector, limits: Vector) -> None:
+        refuse_if(bool(beyond(reserved, limits)))
+        for row in self.rows.values():
+            refuse_if(row.share == share and not row.finished and bool(beyond(row.maximum, limits)))
+        every = reserved
+        for other, terms in self.shares.items():
+            every = every if other == share else banker.plus(every, terms.reserved)
+        refuse_if(reserved != self.shares[share].reserved and not banker.fits(every, self.capacity))
+        self.shares[share] = ShareTerms(str(share), reserved, limits)
+        self.pump()
+
+    def _use(self) -> ShareUse:
+        rows = self.rows.items()
+        return ShareUse(
+            self.shares,
+            tuple(
+                Member(row.share, str(n), row.maximum, row.held) for n, row in rows if any(row.held)
+            ),
+        )
+
+    def _refuse_beyond_share(self, row: Row, claim: Vector) -> None:
+        if row.share is None or banker.fits(claim, row.maximum):
+            return
+        others = (0,) * len(claim)
+        if any(row.held):
+            others = banker.minus(self._use().claimed(row.share), row.maximum)
+        refuse_if(bool(beyond(banker.plus(others, claim), self.shares[row.share].limits)))
+
+    def register(self, claim: Vector, share: int | None) -> int:
         refuse_if(not banker.fits(claim, self.capacity))
+        refuse_if(share is not None and bool(beyond(claim, self.shares[share].limits)))
         name = len(self.rows) + 1
-        self.rows[name] = Row(claim, (0,) * len(claim))
+        self.rows[name] = Row(claim, (0,) * len(claim), share=share)
         return name
 
     def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
@@ -171,6 +207,7 @@ class PaperBank:
         for wait in self.waits.values():
             bound = banker.plus(bound, wait.amounts) if wait.name == name else bound
         refuse_if(not banker.fits(bound, claim) or not banker.fits(claim, self.capacity))
+        self._refuse_beyond_share(row, claim)
         row.maximum = claim
         if not banker.fits(claim, before) and banker.find_safe_sequence(self._state()[0]) is None:
             row.maximum = before
@@ -178,7 +215,13 @@ class PaperBank:
         self.pump()
 
     def pump(self) -> int:
-        return sum(self._serve(request) for request in list(self.waits))
+        """Serve all in turn, again and again: a start may fill a share, and so make another the
+        first.
+        """
+        served = 0
+        while more := sum(self._serve(request) for request in list(self.waits)):
+            served += more
+        return served
 
     def _serve(self, request: UUID) -> bool:
         self.is_safe = self.is_safe or banker.find_safe_sequence(self._state()[0]) is not None
@@ -188,9 +231,16 @@ class PaperBank:
         decision = banker.examine(
             state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe
         )
-        first = self._first_in_turn()
+        use = self._use()
+        first = self._first_in_turn(row.share)
         asker, rules = (
-            QueuedRequest(wait.amounts, any(row.held)),
+            QueuedRequest(
+                wait.amounts,
+                any(row.held),
+                claim=row.maximum,
+                room=use.room(row.share),
+                set_aside=use.set_aside(row.share),
+            ),
             TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity)),
         )
         refused = fairness.refusal(
@@ -216,8 +266,8 @@ class PaperBank:
     def _ahead_of(self, request: UUID) -> list[UUID]:
         return list(self.waits)[: list(self.waits).index(request)]
 
-    def _first_in_turn(self) -> UUID | None:
-        reach = self.capacity
+    def _first_in_turn(self, share: int | None) -> UUID | None:
+        reach, use = self.capacity, self._use()
         for row in self.rows.values():
             reach = banker.minus(reach, row.held) if row.kept else reach
         return next(
@@ -225,6 +275,11 @@ class PaperBank:
                 request
                 for request, wait in self.waits.items()
                 if banker.fits(self.rows[wait.name].maximum, reach)
+                and (
+                    self.rows[wait.name].share == share
+                    or any(self.rows[wait.name].held)
+                    or not use.full_for(self.rows[wait.name].share, self.rows[wait.name].maximum)
+                )
             ),
             None,
         )

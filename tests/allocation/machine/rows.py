@@ -8,9 +8,9 @@ from uuid import UUID
 from allocation import services
 from allocation.fields import ClockTimestamp
 from allocation.models import Conservation, Pool, Process, ProcessState, Request, RequestState
-from allocation.values import Override
+from allocation.values import Override, ShareLimits
 from tests.allocation.conftest import KEYS, units
-from tests.allocation.machine.book import Row, Seen, Vector
+from tests.allocation.machine.book import NO_LIMIT, Row, Seen, Vector
 
 AT_ALL_COSTS = Override(by="the machine", reason="to see what comes of it")
 A_MOMENT_AGO = ClockTimestamp() - timedelta(seconds=1)
@@ -26,6 +26,7 @@ class RowBank:
         ]
         self.pool = services.create_pool(name="machine", classes=classes).pk
         Pool.objects.filter(pk=self.pool).update(bypass_limit=bypass_limit)
+        self.shares = 0
 
     def look(self) -> Seen:
         pool = Pool.objects.get(pk=self.pool)
@@ -46,9 +47,19 @@ class RowBank:
             tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests, passed
         )
 
-    def register(self, claim: Vector) -> int:
+    def open_share(self) -> int:
+        self.shares += 1
+        name = f"share {self.shares}"
+        return services.ensure_share(pool=self.pool, ref=name, name=name).pk
+
+    def change_share(self, share: int, reserved: Vector, limits: Vector) -> None:
+        bounds = (None if units == NO_LIMIT else units for units in limits)
+        terms = ShareLimits(units(*reserved), dict(zip(KEYS, bounds, strict=False)))
+        services.change_share(share=share, limits=terms)
+
+    def register(self, claim: Vector, share: int | None) -> int:
         return services.register_process(
-            pool=self.pool, label="p", run_ref="", maximum=units(*claim)
+            pool=self.pool, label="p", run_ref="", maximum=units(*claim), share=share
         ).pk
 
     def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
@@ -125,4 +136,5 @@ def _row(process: Process) -> Row:
         process.lease_until is not None,
         process.kept_until is not None,
         process.state == ProcessState.FINISHED,
+        process.share_id,
     )

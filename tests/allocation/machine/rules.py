@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from allocation.errors import AllocationError
-from tests.allocation.machine.book import Book, Row, Seen, Vector, fits, less, more
+from tests.allocation.machine.book import Book, Row, Vector, fits, less, more
+from tests.allocation.machine.share_rules import ShareRules
+from tests.allocation.machine.turn_promises import TurnPromises
 
 CLASSES = 2
 MOST_PROCESSES = 4
@@ -27,6 +29,8 @@ DEEDS = [
     "leave",
     "pause",
     "change_limits",
+    "change_share",
+    "change_share",
     "err",
 ]
 
@@ -41,7 +45,7 @@ def up_to(most: Sequence[int]) -> st.SearchStrategy[Vector]:
     return vectors((0,) * CLASSES, most)
 
 
-class BankMachine(RuleBasedStateMachine):
+class BankMachine(ShareRules, TurnPromises, RuleBasedStateMachine):
     """Rules for any bank; a subclass says with `open_bank` for which."""
 
     open_bank: Callable[[Vector, int], Any]
@@ -51,7 +55,8 @@ class BankMachine(RuleBasedStateMachine):
     )
     def begin(self, data: st.DataObject, capacity: Vector, limit: int) -> None:
         self.book, self.bank, self.limit = Book(capacity), self.open_bank(capacity, limit), limit
-        self.seen, self.first = self.bank.look(), None
+        self.open_shares(data)
+        self.seen, self.first = self.bank.look(), dict[int | None, UUID | None]()
         self.asked: list[tuple] = []
         self.released: list[tuple] = []
         self.taken: set[tuple[int, int]] = set()
@@ -64,9 +69,11 @@ class BankMachine(RuleBasedStateMachine):
         if len(self.book.who(kept=None)) == MOST_PROCESSES:
             return
         half = [units // 2 for units in self.book.capacity]
-        claim = data.draw(vectors(half, self.book.capacity))
-        name = self.does(lambda: self.bank.register(claim), unless=False)
-        self.book.rows[name] = Row(claim, (0,) * CLASSES)
+        claim, share = data.draw(vectors(half, self.book.capacity)), self.draw_share(data)
+        refused = share is not None and not fits(claim, self.book.shares[share].limits)
+        name = self.does(lambda: self.bank.register(claim, share), unless=refused)
+        if not refused:
+            self.book.rows[name] = Row(claim, (0,) * CLASSES, share=share)
 
     @rule(data=st.data(), deed=st.sampled_from(DEEDS))
     def something_happens(self, data: st.DataObject, deed: str) -> None:
@@ -97,8 +104,10 @@ class BankMachine(RuleBasedStateMachine):
         self.asked.append(args)
         self.does(lambda: self.bank.ask(*args), unless=not fits(amounts, row.need))
         self.book.asked(request, name, amounts, kind)
+        kept_back = self.book.is_kept_back(name, amounts)
         if self.bank.look().requests[request] == "granted":
             assert self.book.verdict(name, amounts) == "grant", "granted against the definition"
+            assert not kept_back, "granted what shares keep back"
 
     def give_back(self, data: st.DataObject) -> None:
         """Some of what is held, or all and with it the shift."""
@@ -220,6 +229,8 @@ class BankMachine(RuleBasedStateMachine):
         if holders := self.book.who(kept=None, holding=True):
             name = data.draw(st.sampled_from(holders))
             claim = data.draw(vectors(self.book.rows[name].maximum, self.book.capacity))
+            if self.claim_exceeds_share(name, claim):
+                return  # that nobody may override
             self.bank.override_claim(name, claim)
             self.book.rows[name].maximum = claim
             self.is_put_up_with()
@@ -235,7 +246,11 @@ class BankMachine(RuleBasedStateMachine):
         row, waits = self.book.rows[name], self.book.wait_of(name)
         old, bound = row.maximum, more(row.held, waits[1].amounts) if waits else row.held
         claim = data.draw(up_to([units + 1 for units in self.book.capacity]))
-        refused = not fits(bound, claim) or not fits(claim, self.book.capacity)
+        refused = (
+            not fits(bound, claim)
+            or not fits(claim, self.book.capacity)
+            or self.claim_exceeds_share(name, claim)
+        )
         if not refused:
             row.maximum = claim
             refused = not fits(claim, old) and not self.book.is_safe()
@@ -254,7 +269,7 @@ class BankMachine(RuleBasedStateMachine):
 
     def claim_too_much(self, data: st.DataObject) -> None:
         claim = more(self.book.capacity, data.draw(st.sampled_from([(0, 1), (1, 0), (1, 1)])))
-        self.does(lambda: self.bank.register(claim), unless=True)
+        self.does(lambda: self.bank.register(claim, None), unless=True)
 
     def ask_too_much(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.book.who(waiting=False)))
@@ -294,9 +309,12 @@ class BankMachine(RuleBasedStateMachine):
             request for request in self.book.waits if self.seen.requests[request] == "granted"
         ]
         self.everybody_counts_who_passes(before, granted)
-        self.nobody_jumps_the_queue(before, granted)
+        waits = {request: self.book.waits[request] for request in granted}
+        starts = {one: wait for one, wait in waits.items() if not any(self.row_of(wait).held)}
         for request in granted:
             self.book.granted(request)
+        self.nobody_jumps_the_queue(before, starts)
+        self.starts_keep_to_shares([*starts.values()], is_alone=len(granted) == 1)
         assert self.seen.requests == self.book.requests
         assert self.seen.rows == self.book.rows
         assert (self.seen.capacity, self.seen.available) == (
@@ -307,58 +325,12 @@ class BankMachine(RuleBasedStateMachine):
         self.nobody_is_in_danger(is_called_safe=self.seen.is_safe)
         self.nobody_waits_who_need_not()
 
-    def everybody_counts_who_passes(self, before: Seen, granted: list[UUID]) -> None:
-        order = list(before.passed)
-        for place, request in enumerate(order):
-            behind = [other for other in granted if other not in order[:place]]
-            if request in self.seen.passed:
-                times = min(
-                    before.passed[request] + len(behind),
-                    max(before.passed[request], self.limit + 1),
-                )
-                assert self.seen.passed[request] == times, "a bypass was not counted"
-
-    def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
-        """A process that holds nothing passes the first in turn only so often, as long as that one
-        is the first.
-        """
-        if self.first is None or self.first != self.book.first_in_turn(self.seen.passed):
-            return
-        ahead, times = list(before.passed), before.passed[self.first]
-        jumped = [
-            request
-            for request in granted
-            if request not in ahead[: ahead.index(self.first)]
-            and not any(self.book.rows[self.book.waits[request].name].held)
-        ]
-        assert not jumped or times + len(jumped) <= self.limit, (
-            "the first was passed beyond the limit"
-        )
-
     def nobody_is_in_danger(self, *, is_called_safe: bool) -> None:
         stuck = self.book.stuck()
         assert not (is_called_safe and stuck), "the bank calls an unsafe state safe"
         assert self.book.overridden or not stuck
         assert stuck <= self.stuck, "a step that nobody forced has put somebody in danger"
         self.stuck = stuck
-
-    def nobody_waits_who_need_not(self) -> None:
-        """No process waits for what is free and safe, except one that holds nothing while it is the
-        turn of the first.
-        """
-        self.first = self.book.first_in_turn(self.seen.passed)
-        ahead = set()
-        for request in self.seen.passed:
-            wait = self.book.waits[request]
-            is_anothers_turn = (
-                self.first in ahead
-                and self.seen.passed[self.first] >= self.limit
-                and not any(self.book.rows[wait.name].held)
-            )
-            assert is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", (
-                "somebody waits for what could be granted"
-            )
-            ahead.add(request)
 
     def teardown(self) -> None:
         """Let every process that does not wait request all its Need, then finish: none may be

@@ -61,6 +61,10 @@ class Storage(Protocol):
         """Cut off what is behind the first bytes."""
         ...
 
+    def path(self, name: str) -> Path:
+        """Where a program of this machine can open the file; a bucket makes a copy for that."""
+        ...
+
     def list(self, folder: str) -> dict[str, int]:
         """The names of the files of a folder, and their sizes."""
         ...
@@ -178,7 +182,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def storage() -> DirectoryStorage:
+def storage() -> Storage:
     """The storage of this installation."""
     return DirectoryStorage(Path(settings.ARCHIVE_DIR))
 

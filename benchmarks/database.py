@@ -1,4 +1,4 @@
-"""A database of a benchmark's own."""
+"""The settings of the product, and a database of a benchmark's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import django
+from django.conf import settings
 from django.db import connection
+
+import crawlsite.settings
+
+
+def set_up_django() -> None:
+    settings.configure(
+        **{
+            name: getattr(crawlsite.settings, name)
+            for name in dir(crawlsite.settings)
+            if name.isupper()
+        }
+    )
+    django.setup()
 
 
 @contextmanager

@@ -262,18 +262,7 @@ def _sentence(
 ) -> str:
     if not returned:
         return "Within seconds, if no other process requests the same first."
-    short = [
-        j
-        for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))
-        if asked > free
-    ]
-    # Where enough is free, and it is only not safe yet, any of those who gave back may have made it
-    # so.
-    wanted = [
-        tenant
-        for tenant in returned
-        if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))
-    ]
+    wanted = _holders_of_missing(waiter, available, returned)
     unique = {tenant.id: tenant for tenant in wanted or returned}
     terms = some([_term(tenant) for tenant in unique.values()])
     ahead = (
@@ -283,6 +272,24 @@ def _sentence(
         f"{'is' if passed == 1 else 'are'} served first"
     )
     return f"{_when(seconds)}, if {terms}{ahead}."
+
+
+def _holders_of_missing(
+    waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess]
+) -> list[HoldingProcess]:
+    """Those that hold units of the classes that fall short; where none does, and the grant is only
+    not safe yet, any may be the one that makes it so.
+    """
+    short = [
+        j
+        for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))
+        if asked > free
+    ]
+    return [
+        tenant
+        for tenant in tenants
+        if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))
+    ]
 
 
 def _term(tenant: HoldingProcess) -> str:
@@ -308,16 +315,7 @@ def _unknown(
     tenants: Sequence[HoldingProcess],
     ahead: Sequence[WaitingRequest],
 ) -> str:
-    short = [
-        j
-        for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True))
-        if asked > free
-    ]
-    holders = [
-        tenant
-        for tenant in tenants
-        if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))
-    ]
+    holders = _holders_of_missing(waiter, available, tenants)
     new = [tenant.label for tenant in holders if tenant.term is None]
     if not holders:
         return "No estimate: no process holds the missing units."

@@ -23,10 +23,7 @@ from os import getloadavg
 from statistics import median, quantiles
 from uuid import uuid4
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 Pair = Callable[[], None]
 
@@ -266,12 +263,5 @@ def main(*, is_quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main(is_quick="--quick" in sys.argv[1:])

@@ -15,7 +15,7 @@ from uuid import uuid4
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from benchmarks.crawling.speed import set_up
+from benchmarks.database import set_up_django
 
 CRAWLS = """
 INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes,
@@ -224,5 +224,5 @@ def timed(name: str, do: Callable[[], object], *, times: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    set_up()
+    set_up_django()
     main()

@@ -24,12 +24,11 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-import django
 import psutil
 from django.conf import settings
 from django.db.models import Max, Min
 
-import crawlsite.settings
+from benchmarks.database import set_up_django
 from crawlsite.env import BASE_DIR, for_child, read
 from crawlsite.supervisor.procfile import read_procfile, variables
 
@@ -62,9 +61,7 @@ def main() -> None:
 
 def make_ready() -> str:
     """Allow loopback, make a pool and an administrator; returns a token of the latter's."""
-    names = filter(str.isupper, dir(crawlsite.settings))
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in names})
-    django.setup()
+    set_up_django()
     from django.contrib.auth.models import User
 
     from benchmarks.crawling import local_crawls

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from benchmarks.crawling.speed import set_up
+from benchmarks.database import set_up_django
 
 if TYPE_CHECKING:
     from crawling.models import Run
@@ -132,5 +132,5 @@ def tell(looks: list[Look]) -> None:
 
 
 if __name__ == "__main__":
-    set_up()
+    set_up_django()
     main()

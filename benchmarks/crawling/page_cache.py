@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import time
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 
 def main() -> None:
@@ -37,12 +34,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main()

@@ -13,30 +13,16 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
 #: seldom, and each look costs the crawl some of the processor
 START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
 
 
-def set_up() -> None:
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
-
-
 def set_up_worker() -> None:
     """As a worker is when it forks a shift."""
-    set_up()
+    set_up_django()
     from benchmarks.crawling import shift_costs  # noqa: F401
     from crawling.worker.jobs import prepare_to_fork
 
@@ -145,5 +131,5 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
 
 
 if __name__ == "__main__":
-    set_up()
+    set_up_django()
     main()

@@ -11,10 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 #: of a page: entries of its host's menu, links to other pages of the run, images
 MENU, OTHERS, IMAGES = 60, 30, 10
@@ -123,12 +120,5 @@ def _tell(name: str, question: Callable[[], Any]) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main()

@@ -13,12 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import django
 import psutil
-from django.conf import settings
 
-import crawlsite.settings
 from benchmarks.dashboard.clients import Report, Scene, load
+from benchmarks.database import set_up_django
 
 WARM_SECONDS = 8
 #: kinds of programs, by what stands in their command lines
@@ -131,12 +129,5 @@ def fetched() -> int:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main()

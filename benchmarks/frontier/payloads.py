@@ -15,10 +15,9 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-import django
 from django.conf import settings
 
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 #: payloads that are asked for at a time, as many as a shift with eight threads has in a moment
 BATCH, ROUNDS = 40, 15
@@ -88,14 +87,7 @@ def main(pages: int, runs: int) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main(
         int(sys.argv[1]) if len(sys.argv) > 1 else 100_000,
         int(sys.argv[2]) if len(sys.argv) > 2 else 20,

@@ -12,10 +12,7 @@ from __future__ import annotations
 import sys
 import time
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 LINKS, ROUNDS = 2_000, 15
 
@@ -38,12 +35,5 @@ def main(urls: int) -> None:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

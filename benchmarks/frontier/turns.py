@@ -15,10 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 
-import django
-from django.conf import settings
-
-import crawlsite.settings
+from benchmarks.database import set_up_django
 
 #: what a shift of eight fetch threads leases when it begins, and when hosts leave it one by one
 ROUNDS, AT_A_TIME, A_HANDFUL = 15, 160, 8
@@ -102,12 +99,5 @@ def _best(step: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    settings.configure(
-        **{
-            name: getattr(crawlsite.settings, name)
-            for name in dir(crawlsite.settings)
-            if name.isupper()
-        }
-    )
-    django.setup()
+    set_up_django()
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

@@ -60,14 +60,13 @@ class OutcomeRecorder:
             port,
             threads,
         )
-        self._use = use
         self._links = PartWriter(shift.process.run_id, shift.pk)
         self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
         #: of the archive's files, which no row has yet
         self._lengths: dict[int, int] = {}
-        self._oldest = self._counted_at = time.monotonic()
-        self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
+        self._oldest = time.monotonic()
+        self.display = WorkDisplay(shift, threads, use)
         #: of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
 
@@ -153,7 +152,7 @@ class OutcomeRecorder:
         self._links.take(outcomes, settled)
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
-        is_late = time.monotonic() - self._counted_at > COUNT_AFTER_SECONDS
+        is_late = time.monotonic() - self._memory.links_counted_at > COUNT_AFTER_SECONDS
         if is_late or len(self._memory.links) > COUNT_AT:
             self._count_links()
 
@@ -166,7 +165,7 @@ class OutcomeRecorder:
         if links:
             with locked_run(self._shift.process.run_id) as run:
                 add_links(run.pk, links)
-        self._counted_at = time.monotonic()
+        self._memory.links_counted_at = time.monotonic()
 
     def _keep_what_hosts_said(self) -> None:
         if jars := self._port.taken_jars():
@@ -189,7 +188,15 @@ class OutcomeRecorder:
         """Store the links of recorded pages that are not stored yet."""
         self._links.write()
 
-    def show_work(self) -> None:
+
+class WorkDisplay:
+    """What pages show of a shift at work."""
+
+    def __init__(self, shift: Shift, threads: FetchThreadPool, use: ResourceUse) -> None:
+        self._shift, self._threads, self._use = shift, threads, use
+        self._shown: tuple[list[FetchThreadLine], dict[str, int]] = [], {}
+
+    def show(self) -> None:
         """Write down what fetch threads do, and what the shift uses, where that has changed."""
         threads = [
             FetchThreadLine(number, doing.step, doing.url, doing.since)

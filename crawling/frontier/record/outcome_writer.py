@@ -5,6 +5,7 @@ transaction.
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -152,6 +153,8 @@ class RecordingState:
     watch: PatternWatch = field(default_factory=PatternWatch)
     #: links to URLs that the run had already, by URL, which no row counts yet
     links: Counter[str] = field(default_factory=Counter)
+    #: monotonic seconds of the last time they were added up
+    links_counted_at: float = field(default_factory=time.monotonic)
     #: id of the part of the links dataset that will have the links of the pages
     links_part: int | None = None
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
@@ -103,6 +103,19 @@ class DocumentSource:
     room: ReaderMemory = field(default_factory=UnlimitedMemory)
 
 
+class DocumentMetadata(NamedTuple):
+    """What a document says about itself beside its title."""
+
+    author: str = ""
+    description: str = ""
+    language: str = ""
+    #: the address that it prefers
+    canonical: str = ""
+
+
+NO_METADATA = DocumentMetadata()
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a document says."""
@@ -112,11 +125,7 @@ class Document:
     links: list[Address] = field(default_factory=list)
     #: what a reader sees of it, up to MOST_TEXT characters
     text: str = ""
-    author: str = ""
-    description: str = ""
-    language: str = ""
-    #: the address that it prefers
-    canonical: str = ""
+    metadata: DocumentMetadata = NO_METADATA
     #: its content is made by scripts, which are not run here
     needs_browser: bool = False
     #: (name, value) in document order

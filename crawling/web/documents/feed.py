@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
+from crawling.web.documents.base import (
+    MOST_TEXT,
+    Document,
+    DocumentMetadata,
+    DocumentSource,
+    one_line,
+)
 from crawling.web.documents.markup import (
     attribute,
     elements,
@@ -50,7 +56,8 @@ def read(source: DocumentSource) -> Document:
         elif name == "language":
             language = language or one_line(text_of(element), 35)
     text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.unread
-    return Document(title, charset, links.found, text, author, description, language, unread=unread)
+    metadata = DocumentMetadata(author, description, language)
+    return Document(title, charset, links.found, text, metadata, unread=unread)
 
 
 def _add_link(links: Links, href: str, relation: str, text: str) -> None:

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 
 import turbohtml
 
-from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
+from crawling.web.documents.base import (
+    MOST_TEXT,
+    Document,
+    DocumentMetadata,
+    DocumentSource,
+    one_line,
+)
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
@@ -82,12 +88,12 @@ def read(source: DocumentSource) -> Document:
         written=collect(document, written),
         base=base,
         text=text,
-        author=one_line(told.get("author"), 200),
-        description=one_line(told.get("description") or told.get("og:description")),
-        language=one_line(attribute(root, "lang") or told.get("content-language"), 35)
-        if root
-        else "",
-        canonical=links.join(canonical) if canonical else "",
+        metadata=DocumentMetadata(
+            one_line(told.get("author"), 200),
+            one_line(told.get("description") or told.get("og:description")),
+            one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
+            links.join(canonical) if canonical else "",
+        ),
         needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
         extracted=extracted,
         unread=unread or links.unread,

@@ -19,6 +19,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
+    DocumentMetadata,
     DocumentSource,
     TruncationReason,
     one_line,
@@ -70,7 +71,8 @@ def read(source: DocumentSource) -> Document:
     text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
     title, author = one_line(told.get("title")), one_line(told.get("author"), 200)
     unread = TruncationReason(told["unread"]) if told.get("unread") else links.unread
-    return Document(title, links=links.found, author=author, text=text, unread=unread)
+    metadata = DocumentMetadata(author)
+    return Document(title, links=links.found, text=text, metadata=metadata, unread=unread)
 
 
 def _run(body: DocumentStream, memory: int) -> dict[str, str]:

@@ -21,6 +21,7 @@ from crawling.web.documents import archive, pdf
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
+    DocumentMetadata,
     DocumentSource,
     Reader,
     TruncationReason,
@@ -143,17 +144,19 @@ def _within_bounds(name: str, read: Reader) -> Reader:
 
 def _cut(document: Document) -> Document:
     """What the tables of a run can keep of a document."""
-    values = document.extracted[:MOST_VALUES]
+    about, values = document.metadata, document.extracted[:MOST_VALUES]
     too_many = TruncationReason.LINKS if len(document.links) > MOST_LINKS else None
     return Document(
         one_line(document.title),
         one_line(document.charset, MOST_WORD),
         [link for link in document.links[:MOST_LINKS] if isinstance(link, Address)],
         document.text[:MOST_TEXT].replace("\0", ""),
-        one_line(document.author, 200),
-        one_line(document.description),
-        one_line(document.language, MOST_WORD),
-        one_line(document.canonical, MAX_URL_LENGTH),
+        DocumentMetadata(
+            one_line(about.author, 200),
+            one_line(about.description),
+            one_line(about.language, MOST_WORD),
+            one_line(about.canonical, MAX_URL_LENGTH),
+        ),
         document.needs_browser is True,
         [(one_line(n), v[:MOST_VALUE_LENGTH].replace("\0", "")) for n, v in values],
         document.is_index is True,

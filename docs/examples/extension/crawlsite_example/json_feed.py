@@ -6,7 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crawling.web.documents.base import Document, DocumentSource, TruncationReason
+from crawling.web.documents.base import (
+    Document,
+    DocumentMetadata,
+    DocumentSource,
+    TruncationReason,
+)
 from crawling.web.links import Links
 
 TYPES = ("application/feed+json",)
@@ -38,8 +43,9 @@ def read(source: DocumentSource) -> Document:
         title=_text(feed, "title"),
         links=links.found,
         text=" ".join(filter(None, texts)),
-        description=_text(feed, "description"),
-        language=_text(feed, "language"),
+        metadata=DocumentMetadata(
+            description=_text(feed, "description"), language=_text(feed, "language")
+        ),
         unread=links.unread,
     )
 

@@ -101,10 +101,7 @@ def check(source):
         document.title,
         document.charset,
         document.text,
-        document.author,
-        document.description,
-        document.language,
-        document.canonical,
+        *document.metadata,
     ]
     texts += [text for row in document.extracted for text in row]
     "".join(texts).encode()

@@ -90,7 +90,12 @@ def test_a_page_tells_who_wrote_it_and_what_it_is_about():
         "href=./main?x#y><p>Text</p><script>no</script><style>no</style>"
     )
 
-    assert (page.author, page.description, page.language, page.canonical) == (
+    assert (
+        page.metadata.author,
+        page.metadata.description,
+        page.metadata.language,
+        page.metadata.canonical,
+    ) == (
         "A. Writer",
         "About it",
         "de",

@@ -46,7 +46,7 @@ def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
     document = read_document(DocumentSource(DocumentStream.of(ATOM), URL, content_type))
 
     assert links(ATOM, content_type) == ["/feed", "/f/?page=2", "/f/1", "/1.mp3"]
-    assert (document.title, document.author) == ("News", "Me")
+    assert (document.title, document.metadata.author) == ("News", "Me")
 
 
 @pytest.mark.parametrize("content_type", ["application/rss+xml", "application/xml"])
@@ -54,7 +54,7 @@ def test_rss_feeds_lead_to_their_items(content_type):
     document = read_document(DocumentSource(DocumentStream.of(RSS), URL, content_type))
 
     assert links(RSS, content_type) == ["/", "/1?a=1&b=2", "/g", "/1.mp3", "/2"]
-    assert (document.title, document.description) == ("News", "All of it")
+    assert (document.title, document.metadata.description) == ("News", "All of it")
 
 
 def test_a_broken_feed_is_read_as_far_as_it_goes():

@@ -49,7 +49,7 @@ def test_a_pdf_leads_to_what_its_pages_link_to():
     body = made("http://a.test/x", "y.html#part", "mailto:me@a.test", "http://a.test/x")
 
     assert urls(body) == ["http://a.test/x", "http://a.test/d/y.html"]
-    assert (document(body).title, document(body).author) == ("A report", "A. Writer")
+    assert (document(body).title, document(body).metadata.author) == ("A report", "A. Writer")
 
 
 def test_a_pdf_that_anyone_may_open_is_read_and_one_with_a_password_says_nothing():

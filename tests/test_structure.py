@@ -18,6 +18,10 @@ TESTS, MAKEFILE = BASE_DIR / "tests", BASE_DIR / "Makefile"
 MOST_FILES = 25
 MOST_AT_THE_TOP_OF_CRAWLING = 12
 MOST_SIBLINGS = 3
+MOST_LINES = 400
+#: of a class of the rooms that fetch; models, orders and schemas have those of their tables
+MOST_FIELDS = 12
+FETCHING = ("crawling/web", "crawling/pipeline", "crawling/shift")
 
 
 def contracts() -> list[dict[str, Any]]:
@@ -45,6 +49,47 @@ def test_no_folder_has_more_files_than_a_reader_keeps_in_mind(package):
     }
 
     assert {folder: count for folder, count in full.items() if count > MOST_FILES} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_is_longer_than_one_idea(package):
+    lines = {
+        path.relative_to(BASE_DIR): path.read_text().count("\n")
+        for path in (BASE_DIR / package).rglob("*.py")
+        if "migrations" not in path.parts
+    }
+
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
+
+
+@pytest.mark.parametrize("room", FETCHING)
+def test_no_class_of_those_that_fetch_has_more_fields_than_a_reader_keeps_in_mind(room):
+    fields = {
+        f"{path.stem}.{node.name}": len(fields_of(node))
+        for path in (BASE_DIR / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    assert {name: count for name, count in fields.items() if count > MOST_FIELDS} == {}
+
+
+def fields_of(node: ast.ClassDef) -> set[str]:
+    """The names that a class declares, and those that its methods assign to `self`."""
+    declared = {
+        field.target.id
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
+    assigned = {
+        field.attr
+        for field in ast.walk(node)
+        if isinstance(field, ast.Attribute)
+        and isinstance(field.ctx, ast.Store)
+        and isinstance(field.value, ast.Name)
+        and field.value.id == "self"
+    }
+    return declared | assigned
 
 
 def test_what_all_rooms_of_the_crawler_share_is_little():

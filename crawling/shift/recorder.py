@@ -66,7 +66,7 @@ class OutcomeRecorder:
         #: of the archive's files, which no row has yet
         self._lengths: dict[int, int] = {}
         self._oldest = time.monotonic()
-        self.display = WorkDisplay(shift, threads, use)
+        self.progress = ShiftProgress(shift, threads, use)
         #: of the run's processes that hosts are placed on
         self.numbers = serving_numbers(shift.process.run_id)
 
@@ -189,7 +189,7 @@ class OutcomeRecorder:
         self._links.write()
 
 
-class WorkDisplay:
+class ShiftProgress:
     """What pages show of a shift at work."""
 
     def __init__(self, shift: Shift, threads: FetchThreadPool, use: ResourceUse) -> None:

@@ -221,7 +221,7 @@ class ShiftWork:
             self._archive.is_alone = self._archive.is_alone and len(self._recorder.numbers) == 1
         self._hosts.tell()
         self._hosts.obey(run)
-        self._recorder.display.show()
+        self._recorder.progress.show()
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
@@ -252,7 +252,7 @@ class ShiftWork:
             self._memory.set_limit()
             if self._clock.is_time_to_look():
                 self._clock.note_look()
-                self._recorder.display.show()
+                self._recorder.progress.show()
                 self.stop(self._reason_to_hurry())
 
     def _reason_to_hurry(self) -> str:

@@ -109,7 +109,9 @@ def remaining(
     if not moving or not left:
         return ""
     shortest, longest = duration(left / max(moving)), duration(left / min(moving))
-    span = shortest if shortest == longest else f"{shortest} to {longest}"
+    count, unit = shortest.split()
+    least = count if longest.endswith(unit) else shortest
+    span = longest if shortest == longest else f"{least} to {longest}"
     what = (
         "to the limit on pages"
         if to_limit is not None and to_limit <= known

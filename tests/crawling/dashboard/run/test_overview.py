@@ -29,7 +29,7 @@ def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
             10,
             None,
             (2.0, 1.0),
-            "About 10 minutes to 20 minutes for the URLs found so far.",
+            "About 10 to 20 minutes for the URLs found so far.",
         ),
         (
             1200,
@@ -38,7 +38,7 @@ def test_durations_are_told_in_the_largest_unit_that_fits(seconds, words):
             (2.0, None),
             "About 10 minutes for the URLs found so far.",
         ),
-        (1200, 940, 1000, (2.0, 1.0), "About 30 seconds to 60 seconds to the limit on pages."),
+        (1200, 940, 1000, (2.0, 1.0), "About 30 to 60 seconds to the limit on pages."),
         (
             30,
             940,

@@ -42,7 +42,7 @@ def mark_sent(*, ids: Iterable[int]) -> int:
     return Outbox.objects.filter(pk__in=list(ids), sent_at=None).update(sent_at=ClockTimestamp())
 
 
-def forget_sent(*, older_than: timedelta, limit: int = 10_000) -> int:
+def forget_sent(*, older_than: timedelta, limit: int) -> int:
     """Delete messages that were delivered so long ago, some at a time; returns how many."""
     # The first are the oldest, near enough: however many there are, only so many are read.
     first = Outbox.objects.exclude(sent_at=None).order_by("pk").values("pk")[:limit]

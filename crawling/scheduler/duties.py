@@ -191,10 +191,13 @@ def count_workers() -> None:
 
 
 DELIVERED = timedelta(days=1)
+#: that takes a fifth of the time in which other duties may wait
+MESSAGES_AT_A_TIME = 2_000
 
 
-def delete_expired_rows() -> None:
-    """Delete it. Of many messages ten thousand at a time: other duties wait meanwhile."""
-    forget_sent(older_than=DELIVERED)
+def delete_expired_rows() -> Progress:
+    """Delete delivered messages, use of resources and sessions that are too old to be kept."""
+    deleted = forget_sent(older_than=DELIVERED, limit=MESSAGES_AT_A_TIME)
     forget_use()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    return Progress.DONE if deleted < MESSAGES_AT_A_TIME else Progress.UNFINISHED

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any
 
+from crawling.process.call_limit import CALLS, CallTookTooLong
 from crawling.web.expressions import read_expression
 from crawling.web.extensions import BadExtension, ExtensionPoint
 
@@ -81,7 +82,8 @@ def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOr
     label, rank = getattr(module, "LABEL", None), getattr(module, "rank", None)
     if not (isinstance(label, str) and 0 < len(label) <= MOST_LABEL and callable(rank)):
         raise BadExtension("it needs LABEL, one line of text, and rank, a function")
-    return VisitOrder(" ".join(label.split()), rank)
+    is_ours = isinstance(module, Order)
+    return VisitOrder(" ".join(label.split()), rank if is_ours else partial(CALLS.call, rank))
 
 
 VISIT_ORDERS = ExtensionPoint(
@@ -91,14 +93,20 @@ VISIT_ORDERS = ExtensionPoint(
 )
 
 
+#: orders of packages that have taken too long for a URL
+TOO_SLOW: set[str] = set()
+
+
 def rank_by(name: str, url: str, depth: int) -> float:
     """The rank by an order alone. Where that is not available, fails, or returns no number, it is
-    the depth.
+    the depth. An order that has taken too long once is not called again by this process.
     """
-    order = VISIT_ORDERS.get(name)
+    order = None if name in TOO_SLOW else VISIT_ORDERS.get(name)
     try:
         rank = float(order.rank(url, depth)) if order else float(depth)
     except Exception as error:
+        if isinstance(error, CallTookTooLong):
+            TOO_SLOW.add(name)
         _warn(name, f"{type(error).__name__}: {error}"[:200])
         return float(depth)
     return rank if isfinite(rank) else float(depth)

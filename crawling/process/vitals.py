@@ -20,7 +20,9 @@ from typing import NamedTuple
 import psutil
 
 #: monotonic seconds of the last beat; whether the thread that beats waits for PostgreSQL
-HEAD = struct.Struct("<d?7x")
+HEAD = struct.Struct("<d?")
+#: where it stands whether code of a package does not return, and where the slots begin
+STUCK_AT, SLOTS_AT = HEAD.size, 16
 #: native id of the thread, id of its URL (0: none), seconds of processor that the thread had used
 #: before it
 SLOT = struct.Struct("<qqd")
@@ -42,7 +44,7 @@ class Vitals:
     """Memory that a process shares with those it forks. Each thread writes its own slot."""
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, HEAD.size + MOST_SLOTS * SLOT.size)
+        self._memory = mmap.mmap(-1, SLOTS_AT + MOST_SLOTS * SLOT.size)
 
     def clear(self) -> None:
         """Before a fork: nothing is in hand, and the beat counts from now."""
@@ -53,13 +55,20 @@ class Vitals:
         """The interpreter runs. is_asking: the next beat comes once PostgreSQL has answered."""
         HEAD.pack_into(self._memory, 0, time.monotonic(), is_asking)
 
+    def set_stuck(self, is_stuck: bool) -> None:
+        """Whether code of a package does not return, and cannot be broken off."""
+        self._memory[STUCK_AT] = is_stuck
+
+    def is_stuck(self) -> bool:
+        return bool(self._memory[STUCK_AT])
+
     @contextmanager
     def in_hand(self, number: int, url_id: int) -> Iterator[None]:
         """Thread `number` of the shift has a URL in hand until the block ends."""
         if number >= MOST_SLOTS:
             yield
             return
-        place = HEAD.size + number * SLOT.size
+        place = SLOTS_AT + number * SLOT.size
         SLOT.pack_into(
             self._memory, place, threading.current_thread().native_id, url_id, time.thread_time()
         )
@@ -76,7 +85,7 @@ class Vitals:
     def hands(self) -> list[UrlInHand]:
         """What the threads have in hand, or had when the process ended."""
         found = (
-            UrlInHand(*SLOT.unpack_from(self._memory, HEAD.size + number * SLOT.size))
+            UrlInHand(*SLOT.unpack_from(self._memory, SLOTS_AT + number * SLOT.size))
             for number in range(MOST_SLOTS)
         )
         return [hand for hand in found if hand.url_id]
@@ -95,6 +104,8 @@ class KillReason:
     culprit: int | None = None
     #: it waits for PostgreSQL, which no page can bring about
     is_explained: bool = False
+    #: the next shift would come to the same, so the run has to be paused
+    comes_again: bool = False
 
 
 def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
@@ -104,6 +115,10 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
     of a lease is enough for the one that uses the processor: the lease, which was renewed at most a
     third before, has not run out yet.
     """
+    if vitals.is_stuck():
+        return KillReason(
+            "the order of visits of a package did not return", is_explained=True, comes_again=True
+        )
     beat_at, is_asking = vitals.last_beat()
     silence = time.monotonic() - beat_at
     hand, cost = _costliest(pid, vitals.hands())

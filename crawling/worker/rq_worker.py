@@ -23,10 +23,12 @@ from rq.worker_registration import register
 import crawling.worker.jobs  # noqa: F401
 from allocation.errors import StaleEpoch
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
+from crawling.models import RunProcess
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
 from crawling.process.vitals import VITALS, KillReason, examine
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
+from crawling.runs.steering import pause_by_itself
 from crawling.worker.jobs import prepare_to_fork
 
 #: of a work process: people who look at a page are served first
@@ -167,6 +169,8 @@ class ShiftWorker(Worker):
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
+                if self._finding and self._finding.comes_again:
+                    _pause_run_of(process_id)
                 shift_was_lost(process_id, epoch, ending, worker=self.name, blame=blame)
                 return
             except DatabaseError as error:
@@ -176,3 +180,14 @@ class ShiftWorker(Worker):
             finally:
                 # a connection opened here must not be shared with the next work process
                 connections.close_all()
+
+
+def _pause_run_of(bank_process: int) -> None:
+    """The order of visits of the run did not return; it would stop each further shift."""
+    process = RunProcess.objects.select_related("run__crawl").get(bank_process=bank_process)
+    order = process.run.crawl.visit_order
+    pause_by_itself(
+        process.run_id,
+        f"Paused because the order of visits {order} did not return from a URL, a fault of its "
+        "package. Repair the package on all workers, start them again, and resume the crawl.",
+    )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socketserver
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -15,11 +17,16 @@ import pytest
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run
+from crawling.orders import ranking
 from crawling.orders.ranking import rank_by
+from crawling.process import call_limit
+from crawling.process.vitals import VITALS, examine
 from crawling.runs.extensions import POINTS, warnings
 from crawling.web.addresses import BadUrl, read_address
+from crawling.web.documents.base import MAX_TITLE_LENGTH, TruncationReason
 from crawling.web.documents.registry import readers
 from tests.crawling.pages import browser
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 EXAMPLE = Path("docs/examples/extension")
 #: modules that cannot be imported, a name that is ours, and one that fails when it is called
@@ -29,10 +36,58 @@ gemini = faulty_package:PROTOCOL
 ftp = faulty_package.nothing
 [crawlsite.content_types]
 broken = faulty_package:PROTOCOL
+raises = faulty_readers.raises
+floods = faulty_readers.floods
 [crawlsite.visit_orders]
 newest_first = faulty_order:ORDER
 by_chance = faulty_rank
+endless = faulty_ranks.endless
+asleep = faulty_ranks.asleep
 """
+#: modules of it, by path
+MODULES = {
+    "faulty_package.py": "raise RuntimeError('its library is missing')",
+    "faulty_rank.py": """
+LABEL = 'By chance'
+def rank(url, depth):
+    raise OverflowError('no luck')
+""",
+    "faulty_ranks/__init__.py": "",
+    "faulty_ranks/endless.py": """
+LABEL = 'Never'
+calls = []
+def rank(url, depth):
+    calls.append(url)
+    while 'x' not in url:
+        try:
+            depth += 1
+        except Exception:
+            pass
+    return -depth
+""",
+    "faulty_ranks/asleep.py": """
+import threading
+LABEL = 'In a long while'
+woken = threading.Event()
+def rank(url, depth):
+    return -depth if depth == 0 else woken.wait()
+""",
+    "faulty_readers/__init__.py": "",
+    "faulty_readers/raises.py": """
+TYPES = ('text/x-raises',)
+def read(source):
+    raise LookupError(source.url)
+""",
+    "faulty_readers/floods.py": """
+from crawling.web.documents.base import Document
+from crawling.web.links import Links
+TYPES = ('text/x-floods',)
+def read(source):
+    links = Links(source.url, charset='UTF-8')
+    links.add('/found')
+    return Document('t' * 10**6, links=links.found * 60_000, text='\\0w' * 10**6)
+""",
+}
 
 
 def look_again() -> None:
@@ -47,23 +102,29 @@ def on_the_path(place: Path, monkeypatch):
     before = set(sys.modules)
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(place))
+        patch.setattr(ranking, "TOO_SLOW", set())
         look_again()
         yield
     for name in sys.modules.keys() - before:
-        if name.partition(".")[0] in ("crawlsite_example", "faulty_rank", "faulty_package"):
+        if name.startswith(("crawlsite_example", "faulty_")):
             del sys.modules[name]
     look_again()
 
 
-@pytest.fixture
-def example(tmp_path, monkeypatch):
-    """The package of the documentation, installed by pip without a network."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Where pip has installed the package of the documentation, without a network."""
+    site = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     subprocess.run(
-        [*pip, "--no-build-isolation", "--no-compile", "--target", tmp_path / "site", EXAMPLE],
-        check=True,
+        [*pip, "--no-build-isolation", "--no-compile", "--target", site, EXAMPLE], check=True
     )
-    with on_the_path(tmp_path / "site", monkeypatch):
+    return site
+
+
+@pytest.fixture
+def example(installed, monkeypatch):
+    with on_the_path(installed, monkeypatch):
         yield
 
 
@@ -73,10 +134,9 @@ def faulty(tmp_path, monkeypatch):
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 0.1\n")
     (about / "entry_points.txt").write_text(FAULTY)
-    (tmp_path / "faulty_package.py").write_text("raise RuntimeError('its library is missing')")
-    (tmp_path / "faulty_rank.py").write_text(
-        "LABEL = 'By chance'\ndef rank(url, depth):\n    raise OverflowError('no luck')\n"
-    )
+    for name, text in MODULES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     with on_the_path(tmp_path, monkeypatch):
         yield
 
@@ -201,3 +261,75 @@ def test_a_crawl_whose_package_is_gone_neither_starts_nor_harms_a_worker(
     Run.objects.update(state="stopped")
     with pytest.raises(WrongState, match="no installed package adds it"):
         start_run(CrawlJob.objects.get())
+
+
+def test_a_rank_that_never_returns_is_broken_off_once_and_the_crawl_goes_on_by_depth(
+    faulty, monkeypatch, crawl_to_the_end, make_site
+):
+    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.05)
+    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "a", "/b": "b"})
+
+    run = crawl_to_the_end(f"{site.url}/", order="endless")
+
+    assert run.state == "finished"
+    assert site.paths == ["/", "/a", "/b"]
+    assert len(sys.modules["faulty_ranks.endless"].calls) == 1
+    assert rank_by("endless", "x", 7) == 7.0  # it is called no more, though this would return
+
+
+def test_a_rank_that_cannot_be_broken_off_is_shown_to_the_worker(faulty, monkeypatch):
+    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.01)
+    monkeypatch.setattr(call_limit, "STUCK_SECONDS", 0.01)
+    VITALS.clear()
+    assert (rank_by("asleep", "x", 0), examine(os.getpid(), VITALS, 60)) == (0.0, None)
+
+    with ThreadPoolExecutor(1) as thread:
+        rank = thread.submit(rank_by, "asleep", "x", 1)
+        wait_until(lambda: examine(os.getpid(), VITALS, 60))
+        reason = examine(os.getpid(), VITALS, 60)
+        sys.modules["faulty_ranks.asleep"].woken.set()
+        assert rank.result() == 1.0  # it comes too late
+
+    assert (reason.comes_again, reason.culprit) == (True, None)
+    wait_until(lambda: not examine(os.getpid(), VITALS, 60))
+
+
+@pytest.mark.drill
+def test_a_worker_kills_a_shift_whose_rank_waits_for_ever_and_the_run_is_paused(
+    faulty, tmp_path, order, make_site
+):
+    site = make_site({"/": '<a href="/a">a</a>'})
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    with running_stack(tmp_path, PYTHONPATH=path) as stack:
+        stack.start(SCHEDULER)
+        stack.start(WORKER)
+        run = start_run(create_crawl(order(f"{site.url}/", order="asleep")))
+        wait_until(lambda: Run.objects.get().state == "paused", seconds=60)
+
+    assert "asleep did not return" in Run.objects.get().trouble
+    assert not run.urls.filter(losses__gt=0).exists()
+
+
+def test_a_reader_that_raises_or_returns_too_much_costs_its_own_document_alone(
+    faulty, crawl_to_the_end, make_site
+):
+    site = make_site(
+        {
+            "/": '<a href="/raises">r</a><a href="/floods">f</a>',
+            "/raises": (200, {"Content-Type": "text/x-raises"}, "r"),
+            "/floods": (200, {"Content-Type": "text/x-floods"}, "f"),
+            "/found": "found",
+        }
+    )
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    pages = {url.rpartition("/")[2]: page for url, page in pages_of(run).items()}
+    assert {name: page.status for name, page in pages.items()} == dict.fromkeys(
+        ("", "raises", "floods", "found"), 200
+    )
+    assert {name: page.unread for name, page in pages.items() if page.unread} == {
+        "raises": TruncationReason.BROKEN,
+        "floods": TruncationReason.LINKS,
+    }
+    assert (len(pages["floods"].title), pages["floods"].links) == (MAX_TITLE_LENGTH, 50_000)

@@ -105,7 +105,10 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
     """The ids of what is found, in the order in which it is shown. Raises SearchTookTooLong."""
     with time_limit() as cursor:
         if wanted.place != WAITING:
-            return list(_others(run, wanted).order_by("pk").values_list("pk", flat=True)[:most])
+            # With the bare id PostgreSQL may look for them along the primary key, through the URLs
+            # of all runs.
+            order = "pk" if wanted.place == TAKEN_OUT else F("pk") + 0
+            return list(_others(run, wanted).order_by(order).values_list("pk", flat=True)[:most])
         last = (
             Url.objects.filter(pk=wanted.after, run=run)
             .values("queue_id", "lane", "rank", "id")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from django.db.models import F, QuerySet
 
 from crawling.errors import BadOrder
 from crawling.links.parts import links_written
@@ -176,9 +177,8 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
 
     The second is the id behind which more follow.
     """
-    failed = list(
-        Url.objects.filter(run=run, state=UrlState.FAILED, pk__gt=after).order_by("pk")[: most + 1]
-    )
+    ids = list(_failed(run, after).values_list("pk", flat=True)[: most + 1])
+    failed = list(Url.objects.filter(pk__in=ids).order_by("pk"))
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
     prints = [fingerprint(url.url) for url in failed]
     rows = ask(run, SOURCES, {"fingerprints": prints, "sources": MOST_SOURCES}) if failed else []
@@ -199,15 +199,20 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
     ], following
 
 
+def _failed(run: Run, after: int) -> QuerySet[Url]:
+    """In the order of finding. By the bare id PostgreSQL may look for them along the primary key,
+    through the URLs of all runs.
+    """
+    failed = Url.objects.filter(run=run, state=UrlState.FAILED, pk__gt=after)
+    return failed.order_by(F("pk") + 0)
+
+
 def each_broken(run: Run) -> Iterator[dict[str, Any]]:
     """All links to all broken addresses, a row each, as the parts have them; for so many addresses
     at a time.
     """
-    failed = Url.objects.filter(run=run, state=UrlState.FAILED).order_by("pk")
     after = 0
-    while broken := list(
-        failed.filter(pk__gt=after).values("pk", "url", "status")[:BROKEN_AT_ONCE]
-    ):
+    while broken := list(_failed(run, after).values("pk", "url", "status")[:BROKEN_AT_ONCE]):
         after = broken[-1]["pk"]
         urls = [one["url"] for one in broken]
         wanted = {

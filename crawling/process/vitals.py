@@ -129,7 +129,7 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
             f"one page kept everything else from running for {silence:.0f} s", hand.url_id
         )
     if silence > lease_seconds and not _is_stopped(pid):
-        return KillReason(f"it gave no sign of life for {silence:.0f} s", is_explained=is_asking)
+        return KillReason(f"it sent no heartbeat for {silence:.0f} s", is_explained=is_asking)
     return None
 
 

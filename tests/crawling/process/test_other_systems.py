@@ -139,7 +139,7 @@ def test_without_processor_times_of_threads_a_silent_process_is_still_killed(mon
         found = examine(os.getpid(), vitals, lease_seconds=0.01)
 
     assert found.culprit is None
-    assert "no sign of life" in found.why
+    assert "no heartbeat" in found.why
 
 
 def test_without_fdatasync_archives_are_synced_by_fsync(monkeypatch):

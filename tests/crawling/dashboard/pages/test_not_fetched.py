@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from crawling.web.statuses import FetchStatus
 from tests.crawling.pages import browser, soup
 
 LINKS = ("/private/x", "/gone", "/copy", "/image", "/a.zip", "/b.zip", "http://elsewhere.test/")
@@ -167,3 +168,13 @@ def test_counts_on_the_crawls_page_lead_here_and_failures_can_be_tried_again(vie
         "404",
     )
     assert soup(viewer.get(link["href"])).find("button", string="Retry 1 URL") is None
+
+
+def test_who_can_allow_an_address_that_is_not_public_is_told_where_it_failed(crawl_to_the_end):
+    run = crawl_to_the_end("http://10.1.2.3/")
+    places = (f"/crawls/{run.crawl_id}/", f"{address_of(run)}?why=f{FetchStatus.ADDRESS_REFUSED}")
+    boss, operator = browser("administrator"), browser("operator")
+
+    for place in places:
+        assert soup(boss.get(place)).find("a", string="Allow the address")
+        assert "Ask an administrator to allow the address" in operator.get(place).content.decode()

@@ -4,11 +4,11 @@ payloads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
@@ -39,6 +39,15 @@ def files_here(run: Run) -> list[ArchiveFile]:
     for file in files:
         opened(file).close()
     return files
+
+
+def referring_runs(runs: Collection[int]) -> set[int]:
+    """Those of these runs whose records refer to payloads in archives of other runs: their files
+    are not complete by themselves.
+    """
+    references = Page.objects.filter(run=OuterRef("pk"), payload_from__isnull=False)
+    found = Run.all_objects.filter(Exists(references), pk__in=runs)
+    return set(found.values_list("pk", flat=True))
 
 
 def foreign_payloads(run: Run) -> QuerySet[Page]:

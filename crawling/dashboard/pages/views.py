@@ -18,6 +18,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from crawling.archive.reader import original_of, packed_pieces
+from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
@@ -169,7 +170,9 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         .order_by("-run", "pk")
     )
     shown = Paginator(rows, FILES_SHOWN).get_page(request.GET.get("page"))
-    return render(request, "crawling/archive.html", {"crawl": crawl, "files": shown})
+    referring = referring_runs({file.run_id for file in shown if file.run_id})
+    context = {"crawl": crawl, "files": shown, "referring": referring}
+    return render(request, "crawling/archive.html", context)
 
 
 def _shown_as(found: Page) -> str:

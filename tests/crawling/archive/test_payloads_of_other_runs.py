@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from random import Random
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.urls import reverse
 from django.utils.timezone import now
@@ -101,6 +103,18 @@ def test_a_later_run_refers_to_the_record_and_can_be_had_whole(
         "Saved in the archive"
         in soup(operator.get(reverse("crawling:crawl", args=[first.crawl_id]))).get_text()
     )
+    said = StringIO()
+    call_command("crawl", "show", str(first.crawl_id), stdout=said)
+    assert "saved in the archive by payloads that were stored before" in said.getvalue()
+    call_command("archive", "list", str(first.crawl_id), stdout=said)
+    assert said.getvalue().count("complete, refers to run 1\n") == 1
+    listed = soup(operator.get(reverse("crawling:archive", args=[first.crawl_id])))
+    assert listed.find("a", string="Run 2 as one complete file")["href"].endswith("?run=2")
+    files = operator.get(f"/api/v1/crawls/{first.crawl_id}/archive-files").json()["items"]
+    assert [(file["run"], file["refers_to_other_runs"]) for file in files] == [
+        (2, True),
+        (1, False),
+    ]
     whole = reverse("crawling:pages-records", args=[first.crawl_id]) + "?run=2"
     for place in (whole, f"{whole}&q=b", reverse("crawling:page-record", args=where)):
         file = tmp_path / "had.warc.gz"

@@ -7,10 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from allocation.wording import listed
 from crawling.archive.reader import index_lines, records_of
+from crawling.archive.selection import referring_runs
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.errors import ArchiveTrouble
+from crawling.housekeeping.retention_view import references
 from crawling.models import ArchiveFile, CrawlJob, Page
 
 
@@ -30,8 +33,14 @@ class Command(BaseCommand):
             {"list": self._list, "index": self._index, "check": self._check}[verb](job)
 
     def _list(self, crawl: CrawlJob) -> None:
-        for row in _files(crawl):
+        files = _files(crawl)
+        referring = referring_runs({row.run_id for row in files if row.run_id})
+        runs = references(crawl, only=referring)
+        for row in files:
             state = "complete" if row.sealed_at else "being written"
+            if row.run and row.run_id in referring:
+                needed = [f"run {number}" for number, by in runs.items() if row.run.number in by]
+                state += f", refers to {listed(needed) or 'another crawl'}"
             self.stdout.write(
                 f"{row.path}  run {row.run.number if row.run else '-'}  "
                 f"{row.committed_length:,} bytes  {state}"

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from ninja import Path, Router, Schema
 from pydantic import Field
 
+from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import head_of
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
 from crawling.dashboard.base.requests import get_crawl, get_page
@@ -44,6 +45,10 @@ class ArchiveFileOut(Schema):
     bytes: int = Field(description="bytes of its records; the file may still grow")
     opened_at: datetime
     sealed_at: datetime | None = Field(description="null: the file may still grow")
+    refers_to_other_runs: bool = Field(
+        description="records of its run refer to payloads in archives of other runs; the WARC file "
+        "of all pages of the run is complete"
+    )
 
 
 class ArchiveFilePage(Schema):
@@ -90,7 +95,9 @@ def list_archive_files(
         .order_by("-pk")
     )
     rows, following = page_of(files, limit)
-    return {"items": [_file(row) for row in rows], "next": following}
+    referring = referring_runs({row.run_id for row in rows if row.run_id})
+    items = [_file(row) | {"refers_to_other_runs": row.run_id in referring} for row in rows]
+    return {"items": items, "next": following}
 
 
 def _file(row: ArchiveFile) -> dict[str, Any]:

@@ -78,8 +78,8 @@ def main() -> None:
     keeps, is_beside, only = (asked.pop(name) for name in ("keep", "beside_crawls", "only"))
     call_command("collectstatic", interactive=False, verbosity=0)
     with (copy_of_scene if keeps else scene)(Size(**asked)) as filled:
-        found = [place for _, place in places(filled) if any(text in place for text in only)]
-        (show_beside if is_beside else show)(found)
+        wanted = (place for _, place in places(filled) if any(text in place for text in only))
+        (show_beside if is_beside else show)(list(dict.fromkeys(wanted)))
 
 
 @contextmanager

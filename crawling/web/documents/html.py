@@ -4,7 +4,8 @@ scripts make its content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 import turbohtml
 
@@ -13,13 +14,15 @@ from crawling.web.documents.base import (
     Document,
     DocumentMetadata,
     DocumentSource,
+    ReadingRules,
     one_line,
 )
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
 from crawling.web.documents.written_links import (
-    ElementLink,
+    ElementLinks,
+    all_links,
     collect,
     has_plain_links,
     plain_links,
@@ -58,6 +61,8 @@ SHOWN = {
     ("body", "background"),
     ("style", None),
 }
+#: an element, the attribute that has its link (of a style sheet none), and the link
+ElementLink = tuple[turbohtml.Element, str | None, str]
 #: elements whose text is not visible
 UNSEEN = ("script", "style", "noscript", "template", "title")
 #: a page with scripts, no link, and less text than this is made by its scripts
@@ -71,8 +76,9 @@ def read(source: DocumentSource) -> Document:
     document, charset, unread = parse_html(source.body, source.charset)
     told = _meta_texts(document)
     base = (document.base_url() if document.find_all("base") else "") or ""
-    links, written = Links(source.url, charset=charset, base=base), _written(document, source, told)
-    has_link = _take_links(written, source, told.get("robots", ""), links)
+    followed, written = _links(document, source.reading, told)
+    links = Links(source.url, charset=charset, base=base)
+    has_link = _take_links(followed, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
@@ -100,18 +106,25 @@ def read(source: DocumentSource) -> Document:
     )
 
 
-def _written(
-    document: turbohtml.Document, source: DocumentSource, told: Mapping[str, str]
-) -> Sequence[ElementLink]:
-    """Its links; those that pages are seldom shown with only if they are asked for."""
+def _links(
+    document: turbohtml.Document, reading: ReadingRules, told: Mapping[str, str]
+) -> tuple[Iterable[ElementLink], ElementLinks]:
+    """Its links in the order in which they are followed, and all of them by attribute."""
     has_refresh = "refresh" in told
-    if not source.reading.requisites and has_plain_links(document, has_refresh=has_refresh):
-        return plain_links(document)
-    return list(document.links())
+    if reading.requisites or not has_plain_links(document, has_refresh=has_refresh):
+        links = list(document.links())
+        return links, all_links(links)
+    plain = plain_links(document)
+    urls, elements = plain["a", "href"]
+    # one of those with the same address is enough, if it matters for none what it says of its link
+    pairs = zip(urls, elements, strict=True)
+    anchors = pairs if reading.obey_nofollow else dict(pairs).items()
+    heads = zip(*plain["link", "href"], strict=True)
+    return ((element, "href", url) for url, element in chain(heads, anchors)), plain
 
 
 def _take_links(
-    written: Sequence[ElementLink], source: DocumentSource, robots: str, links: Links
+    written: Iterable[ElementLink], source: DocumentSource, robots: str, links: Links
 ) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 

@@ -5,15 +5,16 @@ The crawl only collects them, in a microsecond or two each; a background job rea
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import turbohtml
 
 from crawling.web.addresses import MAX_URL_LENGTH
 from crawling.web.documents.base import Document
-from crawling.web.links import MOST_LINKS, Links
+from crawling.web.links import BLANKS, MOST_LINKS, Links
 
 #: characters
 MOST_ANCHOR = 200
@@ -30,7 +31,8 @@ LOCATION = "location"
 #: Nearly all links of nearly all pages: those of these attributes, if no other element has one. A
 #: tree finds elements by name a hundred times as fast as it finds links.
 PLAIN = {"link": "href", "a": "href", "form": "action", "img": "src", "script": "src"}
-#: further attributes with links, by element (HTML Standard, section 4); of `style` its text
+#: further attributes with links, by element (HTML Standard, section 4); of `style` its text. A name
+#: that is not of HTML would cost a look at all elements
 FURTHER: dict[str, tuple[str | None, ...]] = {
     "link": ("imagesrcset",),
     "img": ("srcset", "longdesc"),
@@ -48,7 +50,6 @@ FURTHER: dict[str, tuple[str | None, ...]] = {
     "embed": ("src",),
     "object": ("data",),
     "image": ("href",),
-    "use": ("href",),
     "blockquote": ("cite",),
     "q": ("cite",),
     "ins": ("cite",),
@@ -69,8 +70,9 @@ LOOK_EVERY = 64
 #: neither a parsed document nor a URL has one
 MARK = "\0"
 FIELDS = 6
-#: an element, the attribute that has its link, and the link; of a style sheet no attribute
-ElementLink = tuple[turbohtml.Element, str | None, str]
+#: the links of an element's attribute (of a style sheet no attribute), and the elements, in the
+#: order of the document
+ElementLinks = dict[tuple[str, str | None], tuple[list[str], list[turbohtml.Element]]]
 
 
 class WrittenLink(NamedTuple):
@@ -110,49 +112,92 @@ def _has_link(element: turbohtml.Element, attribute: str | None) -> bool:
     return element.attr(attribute) is not None
 
 
-def plain_links(document: turbohtml.Document) -> list[ElementLink]:
-    """The links of one kind of element behind those of another, in half of the time of all."""
-    return [
-        (element, name, link)
-        for tag, name in PLAIN.items()
-        for element in document.find_all(tag)
-        if (link := element.attr(name))
-    ]
+def plain_links(document: turbohtml.Document) -> ElementLinks:
+    """The links of most pages, in a third of the time of `all_links`."""
+    return {(tag, name): _with_link(name, document.find_all(tag)) for tag, name in PLAIN.items()}
 
 
-def collect(document: turbohtml.Document, links: Sequence[ElementLink]) -> bytes:
-    """The links of ATTRIBUTES, for `links_in`: of those with the same element and address the first
-    that has a text.
+def _with_link(
+    name: str, elements: list[turbohtml.Element]
+) -> tuple[list[str], list[turbohtml.Element]]:
+    links = [(element.attr(name) or "").strip(BLANKS) for element in elements]
+    if "" in links:
+        elements = [element for element, link in zip(elements, links, strict=True) if link]
+    return list(filter(None, links)), elements
+
+
+def all_links(links: Iterable[turbohtml.Link]) -> ElementLinks:
+    """Any document's links, by element and attribute."""
+    found: ElementLinks = {}
+    for element, name, link in links:
+        urls, elements = found.setdefault((element.tag, name), ([], []))
+        urls.append(link)
+        elements.append(element)
+    return found
+
+
+def collect(document: turbohtml.Document, links: ElementLinks) -> bytes:
+    """The links of ATTRIBUTES, for `links_in`: of those with the same attribute and address the
+    first, with the text of the first that has one.
+
+    Columns, since a row for each link would take twice the time.
     """
-    fields: list[str] = []
-    #: where the text is of each address that an `a` has, and of other elements with an address
-    anchors: dict[str, int] = {}
-    others: set[tuple[str, str]] = set()
+    columns: list[list[str]] = [[] for _ in range(FIELDS)]
     budget = _Budget()
-    has_places = any(map(document.find_all, PLACES))
-    places = _anchors_in_places(document, budget) if has_places else {}
-    for begin in range(0, min(len(links), MOST_LINKS), LOOK_EVERY):
+    places = _LinkPlacement(document, budget)
+    for (tag, name), (urls, elements) in links.items():
+        if (tag, name) not in ATTRIBUTES:
+            continue
+        first: dict[str, turbohtml.Element] = {}
+        for url, element in zip(urls, elements, strict=True):
+            first.setdefault(url, element)
+        kept = list(first.values())[: MOST_LINKS - len(columns[0])]
+        texts = _texts(tag, kept, budget)
+        if tag == "a" and "" in texts and len(first) < len(urls):
+            _fill(texts, list(first), urls, elements, budget)
+        kept = kept[: len(texts)]
+        columns[0] += list(first)[: len(kept)]
+        columns[1] += [tag] * len(kept)
+        columns[2] += [name or ""] * len(kept)
+        columns[3] += [element.attr("rel") or "" for element in kept]
+        columns[4] += texts
+        columns[5] += places.of(tag, kept)
+    return _joined(columns)
+
+
+def _joined(columns: Iterable[list[str]]) -> bytes:
+    return MARK.join(itertools.chain.from_iterable(columns)).encode(errors="replace")
+
+
+def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
+    """What these elements show of their links; of the first ones only if that takes too long."""
+    if tag != "a":
+        shown = elements if tag in WITH_ALT else ()
+        return [(element.attr("alt") or "")[:MOST_TEXT] for element in shown] or [""] * len(
+            elements
+        )
+    texts: list[str] = []
+    for begin in range(0, len(elements), LOOK_EVERY):
         if begin and budget.is_spent(begin):
             break
-        # one loop, since a call for each link would cost a tenth of it
-        for element, attribute, url in links[begin : begin + LOOK_EVERY]:
-            tag = element.tag
-            if tag == "a" and attribute == "href":
-                if (at := anchors.get(url)) is not None:
-                    if not fields[at]:
-                        fields[at] = element.text[:MOST_TEXT]
-                    continue
-                anchors[url] = len(fields) + 4
-                text, place = element.text[:MOST_TEXT], places.get(element, "")
-            elif (tag, url) in others or (tag, attribute) not in ATTRIBUTES:
-                continue
-            else:
-                others.add((tag, url))
-                text = (element.attr("alt") or "")[:MOST_TEXT] if tag in WITH_ALT else ""
-                around = element.closest(IN_PLACES) if has_places else None
-                place = around.tag if around else ""
-            fields += (url, tag, attribute or "", element.attr("rel") or "", text, place)
-    return MARK.join(fields).encode(errors="replace")
+        texts += [element.text[:MOST_TEXT] for element in elements[begin : begin + LOOK_EVERY]]
+    return texts
+
+
+def _fill(
+    texts: list[str],
+    first: list[str],
+    urls: list[str],
+    elements: list[turbohtml.Element],
+    budget: _Budget,
+) -> None:
+    """Take the texts of later elements where the first with the same address has none."""
+    places = {url: at for at, (url, text) in enumerate(zip(first, texts, strict=False)) if not text}
+    for number, (url, element) in enumerate(zip(urls, elements, strict=True)):
+        if url in places:
+            texts[places[url]] = texts[places[url]] or element.text[:MOST_TEXT]
+            if budget.is_spent(number):
+                break
 
 
 class _Budget:
@@ -170,32 +215,57 @@ class _Budget:
         return time.thread_time() - self._used > most
 
 
-def _anchors_in_places(
-    document: turbohtml.Document, budget: _Budget
-) -> dict[turbohtml.Element, str]:
-    """The innermost of PLACES that each `a` is in."""
-    found: dict[turbohtml.Element, str] = {}
-    for name in PLACES:
-        for place in document.find_all(name):
-            if budget.is_spent(len(found)):
-                return found
-            for element in place.find_all("a"):
-                around = element.closest(IN_PLACES) if element in found else None
-                found[element] = around.tag if around else name
-    return found
+class _LinkPlacement:
+    """Finds the innermost of PLACES that an element is in."""
+
+    def __init__(self, document: turbohtml.Document, budget: _Budget) -> None:
+        self._is_any = any(map(document.find_all, PLACES))
+        #: of `a`: most elements with a link
+        self._anchors = self._anchors_in_places(document, budget) if self._is_any else {}
+
+    def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
+        """The place of each; empty: it is in none."""
+        if not self._is_any:
+            return [""] * len(elements)
+        if tag == "a":
+            return [self._anchors.get(element, "") for element in elements]
+        around = [element.closest(IN_PLACES) for element in elements]
+        return [place.tag if place else "" for place in around]
+
+    @staticmethod
+    def _anchors_in_places(
+        document: turbohtml.Document, budget: _Budget
+    ) -> dict[turbohtml.Element, str]:
+        """From each place to its links: from each link to its place would take ten times as
+        long."""
+        found: dict[turbohtml.Element, str] = {}
+        for name in PLACES:
+            for place in document.find_all(name):
+                if budget.is_spent(len(found)):
+                    return found
+                for element in place.find_all("a"):
+                    around = element.closest(IN_PLACES) if element in found else None
+                    found[element] = around.tag if around else name
+        return found
 
 
 def collected(document: Document, redirect: str) -> bytes:
     """All that an answer leads to, for `links_in`; redirect: where it redirects, or empty."""
-    written = document.written or _plain([link.url for link in document.links])
+    written = document.written
+    if not written and document.links:
+        urls = [link.url for link in document.links]
+        written = _joined([urls, *[[""] * len(urls)] * (FIELDS - 1)])
     if not redirect:
         return written
-    last = MARK.join((redirect, "", LOCATION, "", "", "")).encode(errors="replace")
-    return written + MARK.encode() + last if written else last
+    last = (redirect, "", LOCATION, "", "", "")
+    columns = zip(_columns(written), last, strict=True)
+    return _joined([*column, field] for column, field in columns)
 
 
-def _plain(urls: Sequence[str]) -> bytes:
-    return MARK.join(url + MARK * (FIELDS - 1) for url in urls).encode(errors="replace")
+def _columns(written: bytes) -> list[list[str]]:
+    fields = written.decode().split(MARK) if written else []
+    count = len(fields) // FIELDS
+    return [fields[at * count : (at + 1) * count] for at in range(FIELDS)]
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
@@ -203,15 +273,13 @@ def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[W
 
     base, charset: of the document, as it states them.
     """
-    fields = written.decode().split(MARK) if written else []
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
-    for at in range(0, len(fields) - FIELDS + 1, FIELDS):
-        text, _, fragment = fields[at].partition("#")
+    for link, tag, attribute, rel, anchor, place in zip(*_columns(written), strict=True):
+        text, _, fragment = link.partition("#")
         if (target := targets.get(text)) is None:
             is_short = len(text) <= MAX_URL_LENGTH
             target = targets[text] = links.target_of(text) if is_short else ""
         if target:
-            tag, attribute, rel, anchor, place = fields[at + 1 : at + FIELDS]
             yield WrittenLink(
                 target,
                 fragment[:MOST_FRAGMENT],

@@ -14,6 +14,7 @@ from crawling.web.documents.html import read
 from crawling.web.documents.written_links import (
     MARK,
     WrittenLink,
+    all_links,
     collect,
     has_plain_links,
     links_in,
@@ -52,7 +53,7 @@ def test_no_text_of_a_document_moves_the_fields(texts, rel):
 def test_links_within_each_other_cost_no_more_than_they_may():
     html = b"<object><a href=%d>" * 20_000
     document = turbohtml.parse(html % tuple(range(20_000)), positions=False)
-    links = list(document.links())
+    links = all_links(document.links())
     began = time.thread_time()
     collect(document, links)
 
@@ -80,6 +81,9 @@ def test_the_short_way_to_links_finds_what_the_general_one_does(html):
     if has_plain_links(short, has_refresh=False):
         found, expected = (
             sorted(links_in(collect(document, links), URL, base="", charset="utf-8"))
-            for document, links in ((short, plain_links(short)), (general, list(general.links())))
+            for document, links in (
+                (short, plain_links(short)),
+                (general, all_links(general.links())),
+            )
         )
         assert found == expected

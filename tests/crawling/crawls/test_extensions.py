@@ -278,10 +278,10 @@ def test_a_rank_that_never_returns_is_broken_off_once_and_the_crawl_goes_on_by_d
 
 
 def test_a_rank_that_cannot_be_broken_off_is_shown_to_the_worker(faulty, monkeypatch):
-    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.01)
-    monkeypatch.setattr(call_limit, "STUCK_SECONDS", 0.01)
     VITALS.clear()
     assert (rank_by("asleep", "x", 0), examine(os.getpid(), VITALS, 60)) == (0.0, None)
+    monkeypatch.setattr(call_limit, "CALL_SECONDS", 0.01)
+    monkeypatch.setattr(call_limit, "STUCK_SECONDS", 0.01)
 
     with ThreadPoolExecutor(1) as thread:
         rank = thread.submit(rank_by, "asleep", "x", 1)

@@ -39,7 +39,17 @@ def run(workload, *policies, bound_seconds=1.0):
         requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies
     )
     assert run_experiment(experiment, workload)
-    return experiment_view(experiment).columns
+    columns = experiment_view(experiment).columns
+    every_unit_is_back(columns)
+    return columns
+
+
+def every_unit_is_back(columns):
+    """The pools stay, to be looked at."""
+    pools = [Pool.objects.get(pk=column.pool) for column in columns]
+    assert all(pool.available == pool.capacity for pool in pools)
+    assert not Process.objects.filter(state=ProcessState.ACTIVE).exists()
+    assert not [row for row in Conservation.objects.all() if row.difference or row.ungranted]
 
 
 def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the_others():
@@ -58,10 +68,14 @@ def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the
 
 @pytest.mark.parametrize("policy", ["banker", "all_at_once"])
 def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
+    get_queue("shifts").empty()  # other tests may have left something
     (column,) = run(crossing(), policy, bound_seconds=20.0)
 
     assert [entry.label for entry in column.entries] == ["Completed:Request1", "Completed:Request2"]
     assert (column.locked, column.deadlocked, column.pages) == (0, 0, 15)
+    assert OutboxKind.START in {message.kind for message in unsent_outbox()}
+    deliver()
+    assert get_queue("shifts").count == 0  # the scheduler makes no shifts of threads
 
 
 def test_breaches_of_the_claim_and_crashes_are_classed_apart():
@@ -79,16 +93,6 @@ def test_breaches_of_the_claim_and_crashes_are_classed_apart():
     assert "More was requested" in column.entries[0].detail
     assert "404" in column.entries[1].detail
     assert (column.locked, column.breaches, column.crashes) == (0, 1, 1)
-
-
-def test_every_unit_comes_back_and_the_pools_stay_to_be_looked_at():
-    columns = run(crossing(), "naive", "banker")
-
-    pools = [Pool.objects.get(pk=column.pool) for column in columns]
-    assert [pool.policy for pool in pools] == ["naive", "banker"]
-    assert all(pool.available == pool.capacity for pool in pools)
-    assert not Process.objects.filter(state=ProcessState.ACTIVE).exists()
-    assert not [row for row in Conservation.objects.all() if row.difference or row.ungranted]
 
 
 @pytest.mark.drill
@@ -115,13 +119,3 @@ def test_an_experiment_is_run_once():
 
     assert run_experiment(experiment)
     assert not run_experiment(experiment)
-
-
-def test_the_scheduler_makes_no_shifts_of_an_experiment():
-    get_queue("shifts").empty()  # other tests may have left something
-    run(crossing(), "banker", bound_seconds=20.0)
-    assert OutboxKind.START in {message.kind for message in unsent_outbox()}
-
-    deliver()
-
-    assert get_queue("shifts").count == 0

@@ -157,3 +157,14 @@ def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_
         == experiment.by
     )
     assert experiment_view(experiment).done == 6
+
+
+def test_an_operator_stops_an_experiment_on_its_page():
+    experiment = store.make_experiment(requests=2, bound_seconds=5, seed=9, policies=["naive"])
+    operator, path = browser("operator"), experiment.get_absolute_url()
+    (form,) = soup(operator.get(path)).select("#live form")
+
+    page = soup(operator.post(form["action"], follow=True))
+
+    assert "broken off" in page.find(id="live").get_text()
+    assert not page.select("#live form")

@@ -183,6 +183,8 @@ def test_a_crawl_says_what_it_holds_what_it_waits_for_and_who_is_in_its_way(oper
     assert waits["holdings"] == []
     assert waits["wait"]["verdict"] == "wait_unavailable"
     assert [blocker["name"] for blocker in waits["wait"]["blockers"]] == ["holder"]
+    [release] = waits["wait"]["cheapest_release"]
+    assert (release["name"], release["amounts"]["bandwidth"]) == ("holder", 60_000)
 
 
 def test_limits_and_delay_are_edited_and_who_did_it_is_kept(operator, people, order):

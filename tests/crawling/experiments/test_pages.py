@@ -162,9 +162,9 @@ def test_an_operator_starts_an_experiment_and_the_background_worker_runs_it(tmp_
 def test_an_operator_stops_an_experiment_on_its_page():
     experiment = store.make_experiment(requests=2, bound_seconds=5, seed=9, policies=["naive"])
     operator, path = browser("operator"), experiment.get_absolute_url()
-    (form,) = soup(operator.get(path)).select("#live form")
+    (button,) = soup(operator.get(path)).select("#live button")
 
-    page = soup(operator.post(form["action"], follow=True))
+    page = soup(operator.post(button["formaction"], follow=True))
 
     assert "broken off" in page.find(id="live").get_text()
-    assert not page.select("#live form")
+    assert not page.select("#live button")

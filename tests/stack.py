@@ -49,7 +49,7 @@ class Stack:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
-            process.wait(30)  # a busy machine may need as long
+            process.wait(60)  # a busy machine may need as long
 
 
 @contextmanager

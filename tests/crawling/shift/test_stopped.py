@@ -55,7 +55,8 @@ def halted_crawl(make_site, order, tmp_path, monkeypatch):
                     mark.exists()
                     and work_process_of(worker)
                     and work_process_of(worker).status() == psutil.STATUS_STOPPED
-                )
+                ),
+                seconds=90,
             )
             return stack, run, site, worker, psutil.Process(work_process_of(worker).pid)
 

@@ -22,6 +22,7 @@ from crawling.web.documents.markup import attribute
 from crawling.web.documents.tree import parse_html
 from crawling.web.documents.written_links import (
     ElementLinks,
+    LinkPlacement,
     all_links,
     collect,
     has_plain_links,
@@ -82,7 +83,7 @@ def read(source: DocumentSource) -> Document:
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
-    needs_scripts = not has_link and _has_scripts(document)
+    needs_scripts, places = not has_link and _has_scripts(document), LinkPlacement(document)
     # all are found before one goes: the tree finds elements by name until it changes
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
@@ -91,7 +92,7 @@ def read(source: DocumentSource) -> Document:
         title=one_line(title.text) if title else "",
         charset=charset.lower(),
         links=links.found,
-        written=collect(document, written),
+        written=collect(written, places),
         base=base,
         text=text,
         metadata=DocumentMetadata(

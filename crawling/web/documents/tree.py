@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import time
 from collections.abc import Iterator
@@ -51,19 +52,26 @@ def parse_html(body: DocumentStream, charset: str | None) -> ParsedTree:
         document = turbohtml.parse(body.read(), encoding=encoding, positions=False)
         return ParsedTree(document, encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
-    limits, read, unread = _Limits(), 0, None
-    for part in _slices(body):
+    limits, unread = _Limits(), None
+    for part, read in _slices(body, encoding):
         parser.feed(part)
-        read += len(part)
         if read < len(body) and (unread := limits.reached(read)):
             break
     return ParsedTree(parser.close(), encoding, unread)
 
 
-def _slices(body: DocumentStream) -> Iterator[bytes]:
+def _slices(body: DocumentStream, encoding: str) -> Iterator[tuple[str | bytes, int]]:
+    """A document in parts, and how many of its bytes are read with each.
+
+    UTF-8 is decoded here: the parser would take a call of its decoder for each part.
+    """
+    decoder, begin = codecs.getincrementaldecoder("utf-8-sig")("replace"), 0
     for piece in body.pieces():
-        for at in range(0, len(piece), SLICE_BYTES):
-            yield piece[at : at + SLICE_BYTES]
+        part = decoder.decode(piece) if encoding == "UTF-8" else piece
+        for at in range(0, len(part), SLICE_BYTES):
+            end = at + SLICE_BYTES
+            yield part[at:end], begin + (len(piece) if end >= len(part) else end)
+        begin += len(piece)
 
 
 class _Limits:

@@ -136,15 +136,14 @@ def all_links(links: Iterable[turbohtml.Link]) -> ElementLinks:
     return found
 
 
-def collect(document: turbohtml.Document, links: ElementLinks) -> bytes:
+def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
     """The links of ATTRIBUTES, for `links_in`: of those with the same attribute and address the
     first, with the text of the first that has one.
 
     Columns, since a row for each link would take twice the time.
     """
     columns: list[list[str]] = [[] for _ in range(FIELDS)]
-    budget = _Budget()
-    places = _LinkPlacement(document, budget)
+    budget = places.budget
     for (tag, name), (urls, elements) in links.items():
         if (tag, name) not in ATTRIBUTES:
             continue
@@ -215,13 +214,16 @@ class _Budget:
         return time.thread_time() - self._used > most
 
 
-class _LinkPlacement:
-    """Finds the innermost of PLACES that an element is in."""
+class LinkPlacement:
+    """Finds the innermost of PLACES that an element is in. To be made before the document changes,
+    which costs it its lists of elements by name.
+    """
 
-    def __init__(self, document: turbohtml.Document, budget: _Budget) -> None:
+    def __init__(self, document: turbohtml.Document) -> None:
+        self.budget = _Budget()
         self._is_any = any(map(document.find_all, PLACES))
         #: of `a`: most elements with a link
-        self._anchors = self._anchors_in_places(document, budget) if self._is_any else {}
+        self._anchors = self._anchors_in_places(document) if self._is_any else {}
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
         """The place of each; empty: it is in none."""
@@ -232,16 +234,13 @@ class _LinkPlacement:
         around = [element.closest(IN_PLACES) for element in elements]
         return [place.tag if place else "" for place in around]
 
-    @staticmethod
-    def _anchors_in_places(
-        document: turbohtml.Document, budget: _Budget
-    ) -> dict[turbohtml.Element, str]:
+    def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
         """From each place to its links: from each link to its place would take ten times as
         long."""
         found: dict[turbohtml.Element, str] = {}
         for name in PLACES:
             for place in document.find_all(name):
-                if budget.is_spent(len(found)):
+                if self.budget.is_spent(len(found)):
                     return found
                 for element in place.find_all("a"):
                     around = element.closest(IN_PLACES) if element in found else None

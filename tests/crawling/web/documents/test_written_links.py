@@ -13,6 +13,7 @@ from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html import read
 from crawling.web.documents.written_links import (
     MARK,
+    LinkPlacement,
     WrittenLink,
     all_links,
     collect,
@@ -55,7 +56,7 @@ def test_links_within_each_other_cost_no_more_than_they_may():
     document = turbohtml.parse(html % tuple(range(20_000)), positions=False)
     links = all_links(document.links())
     began = time.thread_time()
-    collect(document, links)
+    collect(links, LinkPlacement(document))
 
     assert time.thread_time() - began < 2
 
@@ -80,7 +81,7 @@ def test_the_short_way_to_links_finds_what_the_general_one_does(html):
     short, general = (turbohtml.parse(html, positions=False) for _ in range(2))
     if has_plain_links(short, has_refresh=False):
         found, expected = (
-            sorted(links_in(collect(document, links), URL, base="", charset="utf-8"))
+            sorted(links_in(collect(links, LinkPlacement(document)), URL, base="", charset="utf-8"))
             for document, links in (
                 (short, plain_links(short)),
                 (general, all_links(general.links())),

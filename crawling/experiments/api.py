@@ -11,8 +11,7 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
-from crawling.experiments.report import as_dict, experiment_view, experiment_views
-from crawling.experiments.runner import (
+from crawling.experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_CRAWLS,
@@ -25,6 +24,7 @@ from crawling.experiments.runner import (
     MOST_SEED,
     start_experiment,
 )
+from crawling.experiments.report import as_dict, experiment_view, experiment_views
 from crawling.experiments.store import ask_to_stop
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest

@@ -15,13 +15,13 @@ from crawling.dashboard.base.requests import asked_number
 from crawling.errors import CrawlError
 from crawling.experiments.crawl_workload import WORKERS
 from crawling.experiments.figure import WaitingFigure, draw
+from crawling.experiments.form import ExperimentForm, start_experiment
 from crawling.experiments.report import (
     ExperimentView,
     PolicyResult,
     experiment_view,
     experiment_views,
 )
-from crawling.experiments.runner import ExperimentForm, start_experiment
 from crawling.experiments.store import ask_to_stop
 from crawling.experiments.tables import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.models.experiments import Experiment, ExperimentOutcome

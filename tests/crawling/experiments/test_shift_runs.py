@@ -17,9 +17,10 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.default_pool import default_classes
 from crawling.errors import BadOrder, WrongState
 from crawling.experiments import store
+from crawling.experiments.form import NoScheduler, make_checked
 from crawling.experiments.pool_state import deadlocked_in, unsafe_grants
 from crawling.experiments.report import SILENT, experiment_view
-from crawling.experiments.runner import NoScheduler, make_checked, run_experiment, run_queued
+from crawling.experiments.runner import run_experiment, run_queued
 from crawling.experiments.shift_run import note_of
 from crawling.models import AllowedNetwork, CrawlJob, Delivery, Listener
 from crawling.models.experiments import Experiment, ExperimentState

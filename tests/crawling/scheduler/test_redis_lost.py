@@ -18,7 +18,7 @@ from allocation.models import Outbox, Process
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dryrun.inquiries import ask
-from crawling.experiments.runner import start_experiment
+from crawling.experiments.form import start_experiment
 from crawling.models import Checkpoint, Inquiry, InquiryKind, Page, Run
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.models.jobs import ENDED_STATES

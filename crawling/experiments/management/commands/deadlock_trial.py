@@ -13,18 +13,17 @@ from django.core.serializers.json import DjangoJSONEncoder
 from rich.console import Console
 
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.experiments.report import ExperimentView, as_dict, experiment_view
-from crawling.experiments.runner import (
+from crawling.experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
     DEFAULT_CRAWLS,
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
     ExperimentForm,
-    interrupted_by_sigterm,
     make_checked,
-    run_experiment,
 )
+from crawling.experiments.report import ExperimentView, as_dict, experiment_view
+from crawling.experiments.runner import interrupted_by_sigterm, run_experiment
 from crawling.experiments.tables import PAPER_RATIO, policy_table, request_table
 from crawling.models.experiments import ExperimentKind
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import turbohtml
@@ -69,7 +69,8 @@ LINK_SECONDS = 1e-5
 LOOK_EVERY = 64
 #: neither a parsed document nor a URL has one
 MARK = "\0"
-FIELDS = 6
+#: of a block of links
+HEAD_FIELDS = 7
 #: the links of an element's attribute (of a style sheet no attribute), and the elements, in the
 #: order of the document
 ElementLinks = dict[tuple[str, str | None], tuple[list[str], list[turbohtml.Element]]]
@@ -142,30 +143,41 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
 
     Columns, since a row for each link would take twice the time.
     """
-    columns: list[list[str]] = [[] for _ in range(FIELDS)]
-    budget = places.budget
+    blocks: list[list[str]] = []
+    count = 0
     for (tag, name), (urls, elements) in links.items():
-        if (tag, name) not in ATTRIBUTES:
+        if not urls or (tag, name) not in ATTRIBUTES:
             continue
-        first: dict[str, turbohtml.Element] = {}
-        for url, element in zip(urls, elements, strict=True):
-            first.setdefault(url, element)
-        kept = list(first.values())[: MOST_LINKS - len(columns[0])]
-        texts = _texts(tag, kept, budget)
+        first = _first(urls, elements)
+        kept = list(first.values())[: MOST_LINKS - count]
+        texts = _texts(tag, kept, places.budget)
         if tag == "a" and "" in texts and len(first) < len(urls):
-            _fill(texts, list(first), urls, elements, budget)
+            _fill(texts, list(first), urls, elements, places.budget)
         kept = kept[: len(texts)]
-        columns[0] += list(first)[: len(kept)]
-        columns[1] += [tag] * len(kept)
-        columns[2] += [name or ""] * len(kept)
-        columns[3] += [element.attr("rel") or "" for element in kept]
-        columns[4] += texts
-        columns[5] += places.of(tag, kept)
-    return _joined(columns)
+        count += len(kept)
+        columns = list(first)[: len(kept)], places.relations(tag, kept), texts, places.of(tag, kept)
+        blocks += _block(tag, name or "", columns)
+    return _joined(blocks)
 
 
-def _joined(columns: Iterable[list[str]]) -> bytes:
-    return MARK.join(itertools.chain.from_iterable(columns)).encode(errors="replace")
+def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
+    """The first element of each address."""
+    first = dict(zip(urls, elements, strict=True))
+    if len(first) < len(urls):
+        for url, element in zip(reversed(urls), reversed(elements), strict=True):
+            first[url] = element
+    return first
+
+
+def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[str]]:
+    """Links of the same attribute: its name, their number, and the columns that are not empty."""
+    shown = ["1" if any(column) else "" for column in columns]
+    yield [tag, name, str(len(columns[0])), *shown]
+    yield from (column for column, is_shown in zip(columns, shown, strict=True) if is_shown)
+
+
+def _joined(blocks: Iterable[list[str]]) -> bytes:
+    return MARK.join(itertools.chain.from_iterable(blocks)).encode(errors="replace")
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
@@ -215,8 +227,8 @@ class _Budget:
 
 
 class LinkPlacement:
-    """Finds the innermost of PLACES that an element is in. To be made before the document changes,
-    which costs it its lists of elements by name.
+    """Finds what elements with links have seldom: a relation, and one of PLACES around them. To be
+    made before the document changes, which costs it its lists of elements by name.
     """
 
     def __init__(self, document: turbohtml.Document) -> None:
@@ -224,11 +236,21 @@ class LinkPlacement:
         self._is_any = any(map(document.find_all, PLACES))
         #: of `a`: most elements with a link
         self._anchors = self._anchors_in_places(document) if self._is_any else {}
+        self._relations = {
+            element: element.attr("rel") or "" for element in document.select("a[rel]")
+        }
+
+    def relations(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
+        """What the links of these are to their page."""
+        if tag != "a":
+            return [element.attr("rel") or "" for element in elements]
+        known = self._relations
+        return [known.get(element, "") for element in elements] if known else []
 
     def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
-        """The place of each; empty: it is in none."""
+        """The place of each; empty: it is in none. No list: none is in any."""
         if not self._is_any:
-            return [""] * len(elements)
+            return []
         if tag == "a":
             return [self._anchors.get(element, "") for element in elements]
         around = [element.closest(IN_PLACES) for element in elements]
@@ -252,19 +274,25 @@ def collected(document: Document, redirect: str) -> bytes:
     """All that an answer leads to, for `links_in`; redirect: where it redirects, or empty."""
     written = document.written
     if not written and document.links:
-        urls = [link.url for link in document.links]
-        written = _joined([urls, *[[""] * len(urls)] * (FIELDS - 1)])
+        written = _joined(_block("", "", ([link.url for link in document.links], [], [], [])))
     if not redirect:
         return written
-    last = (redirect, "", LOCATION, "", "", "")
-    columns = zip(_columns(written), last, strict=True)
-    return _joined([*column, field] for column, field in columns)
+    last = _joined(_block("", LOCATION, ([redirect], [], [], [])))
+    return written + MARK.encode() + last if written else last
 
 
-def _columns(written: bytes) -> list[list[str]]:
-    fields = written.decode().split(MARK) if written else []
-    count = len(fields) // FIELDS
-    return [fields[at * count : (at + 1) * count] for at in range(FIELDS)]
+def _rows(written: bytes) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """Tag, attribute, link, relation, text and place."""
+    fields, at = written.decode().split(MARK) if written else [], 0
+    while at < len(fields):
+        tag, name, number, *shown = fields[at : at + HEAD_FIELDS]
+        at, count = at + HEAD_FIELDS, int(number)
+        columns = []
+        for is_shown in shown:
+            columns.append(fields[at : at + count] if is_shown else [""] * count)
+            at += count if is_shown else 0
+        for link, rel, text, place in zip(*columns, strict=True):
+            yield tag, name, link, rel, text, place
 
 
 def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
@@ -273,7 +301,7 @@ def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[W
     base, charset: of the document, as it states them.
     """
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
-    for link, tag, attribute, rel, anchor, place in zip(*_columns(written), strict=True):
+    for tag, attribute, link, rel, anchor, place in _rows(written):
         text, _, fragment = link.partition("#")
         if (target := targets.get(text)) is None:
             is_short = len(text) <= MAX_URL_LENGTH

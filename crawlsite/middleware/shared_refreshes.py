@@ -74,10 +74,12 @@ class CachedRefresh(NamedTuple):
         good_for = min(max(FRESH_SECONDS, TIMES * self.took) + more_seconds, MOST_SECONDS)
         return self.changes == changes and abs(time.time() - self.at) < good_for
 
-    def is_still_true(self, changes: int, seen: str) -> bool:
-        """Whether no transaction has begun or ended since."""
+    def is_of_now(self, changes: int) -> bool:
+        """Whether it is good, or no transaction has begun or ended since."""
         is_young = abs(time.time() - self.at) < UNWRITTEN_SECONDS
-        return self.changes == changes and self.seen == seen and is_young
+        return self.is_good(changes) or (
+            self.changes == changes and is_young and self.seen == _seen_now()
+        )
 
 
 class SharedRefreshMiddleware:
@@ -108,16 +110,16 @@ class SharedRefreshMiddleware:
         key = f"refreshes/{_digest(request)}"
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
-            found = cache.get_many([key, CHANGES])
-            kept, changes = (
-                CachedRefresh(*found[key]) if key in found else None,
-                found.get(CHANGES, 0),
-            )
-            if kept and (kept.is_good(changes) or kept.is_still_true(changes, _seen_now())):
+            kept, changes = _kept(key)
+            if kept and kept.is_of_now(changes):
                 return _answer(kept)
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
+                kept, changes = _kept(key)  # another may have rendered it since the look above
+                if kept and kept.is_of_now(changes):
+                    cache.delete(f"{key}/rendering")
+                    return _answer(kept)
                 return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
@@ -138,6 +140,12 @@ class SharedRefreshMiddleware:
             return response
         finally:
             cache.delete(f"{key}/rendering")
+
+
+def _kept(key: str) -> tuple[CachedRefresh | None, int]:
+    """A refresh that was rendered before, and how much has been changed by now."""
+    found = cache.get_many([key, CHANGES])
+    return CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)
 
 
 def _seen_now() -> str:

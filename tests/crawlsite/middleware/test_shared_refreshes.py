@@ -29,6 +29,7 @@ def shared(monkeypatch):
     """As in the product, but for a clock that a slow machine does not run out of."""
     monkeypatch.setattr(refreshes, "FRESH_SECONDS", 600)
     monkeypatch.setattr(refreshes, "MOST_SECONDS", 600)
+    monkeypatch.setattr(refreshes, "PATIENCE_SECONDS", 60)
     cache.clear()
 
 

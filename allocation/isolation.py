@@ -43,8 +43,8 @@ def insist(work: Callable[[], T], *, attempts: int) -> T:
         except OperationalError as error:
             if attempt == attempts or connection.in_atomic_block or not was_in_the_way(error):
                 raise
-        # no secret: rivals that collided must not collide again
-        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
+        pause = random.uniform(0.01, 0.05) * 2**attempt  # noqa: S311 - no secret
+        time.sleep(pause)  # rivals that collided must not collide again
     raise AssertionError("unreachable")
 
 

@@ -248,9 +248,10 @@ def follow(crawls: int, before: int, began: float, seconds: float) -> int:
 
     count, then = 0, began
     while count < crawls and time.monotonic() - began < seconds:
-        # Each look costs the database that is measured, so there are few. The last 50 crawls end
-        # within seconds: a look that comes late would count idle time and lower the last rate.
-        time.sleep(REPORT_SECONDS if count < crawls - 50 else 0.5)
+        # The last 50 crawls end within seconds: a look that comes late would count idle time and
+        # lower the last rate.
+        pause = REPORT_SECONDS if count < crawls - 50 else 0.5
+        time.sleep(pause)  # each look costs the database that is measured, so there are few
         ended, now = count_ended(before), time.monotonic()
         rate = (ended - count) / (now - then)
         print(f"{now - began:6.1f} s: {ended:5} ended, {rate:5.1f} a second", flush=True)

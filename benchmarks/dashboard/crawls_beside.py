@@ -4,12 +4,12 @@ hand, which fetch a synthetic web.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from subprocess import DEVNULL, Popen
 from urllib.parse import urlsplit, urlunsplit
 
 from benchmarks.dashboard.viewers import Size, served
@@ -105,7 +105,8 @@ def _running(*program: str) -> Iterator[None]:
         }
     )
     command = [sys.executable, "manage.py", *program]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:  # noqa: S603 - our own
+    # a program of our own
+    with Popen(command, env=environment, stdout=DEVNULL) as process:  # noqa: S603
         try:
             yield
         finally:

@@ -37,8 +37,8 @@ def main() -> None:
     scene = begin(told)
     time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
     before = spending()
-    # Nothing but the crawls runs for these seconds: the load is compared with that.
-    alone = pages_a_second(lambda: time.sleep(scene.seconds))
+    # nothing but the crawls runs while this sleeps: the load is compared with that
+    alone = pages_a_second(lambda: time.sleep(scene.seconds))  # their rate is what is measured
     between, report = spending(), Report()
     loaded = pages_a_second(lambda: load(scene, report))
     report_spending(scene.seconds, before, between, spending())

@@ -121,10 +121,9 @@ def post(session: PinnedSession, delivery: Delivery, line: Bandwidth) -> tuple[s
             headers=headers,
             method="POST",
             body=body,
-            # the rate of webhooks, in both directions: only this delivery waits
-            received=lambda count: time.sleep(line.take(count)),
+            received=lambda count: time.sleep(line.take(count)),  # keeps to the webhooks' rate
         )
-        time.sleep(line.take(len(body)))
+        time.sleep(line.take(len(body)))  # the same for what is sent; only this delivery waits
         with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:

@@ -93,8 +93,7 @@ def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> i
         deadline_seconds=wait_seconds,
     )
     while not found.granted and time.monotonic() < until:
-        # it reads rows: the pool may grant the units in any process
-        time.sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)  # it reads rows: any process may have granted the units
         found = outcome_of(request_id) or found
     if not found.granted:
         found = cancel_request(request_id=request_id)

@@ -48,8 +48,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
                 why = f"{view.state}: {view.reason}"
                 progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=why)
                 say(why)
-                # it reads rows, which any process may have written
-                time.sleep(POLL_SECONDS)
+                time.sleep(POLL_SECONDS)  # it reads rows, which any process may have written
                 view = crawl_view(crawl)
         except KeyboardInterrupt:
             progress.console.print(

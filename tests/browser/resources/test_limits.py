@@ -107,7 +107,8 @@ def screen(request, rivals, browse) -> Page:
 )
 def test_the_limits_are_fit_for_every_eye_and_hand(screen, bandwidth):
     units(screen, "Bandwidth").fill(bandwidth)
-    screen.get_by_role("button", name="Preview").click()
+    with screen.expect_navigation():
+        screen.get_by_role("button", name="Preview").click()
 
     assert violations(screen) == []
     assert screen.evaluate(TOO_WIDE) == 0

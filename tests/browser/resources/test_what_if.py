@@ -40,7 +40,9 @@ def result(page: Page):
 
 
 def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
+    """Press a button, and wait for the page that answers it."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()
 
 
 def test_the_paper_s_screens_by_hand(page):
@@ -150,7 +152,7 @@ def test_a_state_goes_by_link_and_by_file_and_comes_back_the_same(page, tmp_path
     link = page.get_by_label("Link to this state").input_value()
     for form in ("JSON", "CSV"):
         with page.expect_download() as download:
-            press(page, f"Export {form}")
+            page.get_by_role("button", name=f"Export {form}", exact=True).click()
         download.value.save_as(tmp_path / form)
 
     page.goto(link)

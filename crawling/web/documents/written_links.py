@@ -19,7 +19,7 @@ from crawling.web.links import BLANKS, MOST_LINKS, Links
 #: characters
 MOST_ANCHOR = 200
 MOST_TEXT = 2 * MOST_ANCHOR
-MOST_REL = 100
+MOST_REL = 200
 MOST_FRAGMENT = 500
 #: elements that say which part of a page a link is in
 PLACES = ("nav", "header", "footer", "aside", "main", "article")
@@ -85,7 +85,7 @@ class WrittenLink(NamedTuple):
     #: empty: the document is no HTML
     element: str
     attribute: str
-    #: words in small letters
+    #: words in small letters; of a `link` with a language `hreflang=` and its code, too
     rel: str
     #: its text, or the text in place of an image
     anchor: str
@@ -155,7 +155,9 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
             _fill(texts, list(first), urls, elements, places.budget)
         kept = kept[: len(texts)]
         count += len(kept)
-        columns = list(first)[: len(kept)], places.relations(tag, kept), texts, places.of(tag, kept)
+        relations = _head_relations(urls, elements) if tag == "link" else []
+        relations = relations[: len(kept)] or places.relations(tag, kept)
+        columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
         blocks += _block(tag, name or "", columns)
     return _joined(blocks)
 
@@ -167,6 +169,19 @@ def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turb
         for url, element in zip(reversed(urls), reversed(elements), strict=True):
             first[url] = element
     return first
+
+
+def _head_relations(urls: list[str], elements: list[turbohtml.Element]) -> list[str]:
+    """Of each address those of all its `link` elements: a page is often its own canonical and an
+    alternate of several languages. A language stands there as `hreflang=de`.
+    """
+    relations: dict[str, str] = {}
+    for url, element in zip(urls, elements, strict=True):
+        relation = element.attr("rel") or ""
+        if language := element.attr("hreflang"):
+            relation += " hreflang=" + language.strip().replace(" ", "_")
+        relations[url] = f"{relations[url]} {relation}" if url in relations else relation
+    return list(relations.values())
 
 
 def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.database import set_up_django
@@ -91,6 +92,8 @@ def main() -> None:
 
 def _questions(run: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     from crawling.dashboard.links import reports
+    from crawling.dashboard.links.link_check import list_problems, problem_rows
+    from crawling.dashboard.links.problem_kinds import ProblemKind
     from crawling.links.parts import pages_behind
 
     found, _ = reports.list_links(run, most=MENU + 1)
@@ -103,7 +106,13 @@ def _questions(run: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "sources of 50 broken links", lambda: reports.list_broken(run, most=50)
     yield "media", lambda: reports.list_media(run, most=50)
     yield "hosts", lambda: reports.list_hosts(run, most=50)
-    yield "all broken links as a file", lambda: sum(1 for _ in reports.each_broken(run))
+    for kind in ProblemKind:
+        yield f"link check: {kind}", partial(list_problems, run, kind, most=50)
+    yield "all broken links as a file", lambda: _count(problem_rows(run, [ProblemKind.BROKEN]))
+
+
+def _count(rows: Iterator[Any]) -> int:
+    return sum(1 for _ in rows)
 
 
 def _tell(name: str, question: Callable[[], Any]) -> None:

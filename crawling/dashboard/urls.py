@@ -76,9 +76,9 @@ urlpatterns = [
     ),
     path("<int:pk>/links/", link_views.show, name="links"),
     re_path(
-        r"^(?P<pk>[0-9]{1,18})/broken-links\.(?P<kind>csv|jsonl)$",
-        link_views.broken_as_file,
-        name="broken-links-file",
+        r"^(?P<pk>[0-9]{1,18})/link-check\.(?P<kind>csv|jsonl|xml)$",
+        link_views.problem_file,
+        name="link-check-file",
     ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),

@@ -105,6 +105,7 @@ PARAMETERS = {
     "reason",
     "run",
     "since",
+    "slow_seconds",
     "sort",
     "span",
     "state",

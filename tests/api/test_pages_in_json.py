@@ -70,9 +70,9 @@ SHOWN = {
     "crawls/<int:pk>/frontier.txt": "export_frontier_urls",
     "crawls/<int:pk>/not-fetched/": "list_not_fetched_urls",
     "crawls/^(?P<pk>[0-9]{1,18})/not-fetched\\.(?P<kind>csv|jsonl)$": "list_not_fetched_urls",
-    "crawls/<int:pk>/links/": "list_crawl_links list_broken_links list_media_files "
-    "list_linked_hosts",
-    "crawls/^(?P<pk>[0-9]{1,18})/broken-links\\.(?P<kind>csv|jsonl)$": "list_broken_links",
+    "crawls/<int:pk>/links/": "list_crawl_links list_link_problems list_broken_links "
+    "list_media_files list_linked_hosts",
+    "crawls/^(?P<pk>[0-9]{1,18})/link-check\\.(?P<kind>csv|jsonl|xml)$": "list_link_problems",
     "crawls/<int:pk>/seeds/": "get_crawl",
     "crawls/<int:pk>/scope/": "get_crawl list_crawl_revisions list_robots_exceptions",
     "crawls/<int:pk>/log/": "list_log_lines",

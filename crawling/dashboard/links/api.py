@@ -18,6 +18,8 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
+from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.models import Run
@@ -30,6 +32,10 @@ Source = Annotated[
 ]
 Target = Annotated[
     str, Query(max_length=5000, pattern=TEXT, description="only links to this URL: its back links")
+]
+Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
+SlowSeconds = Annotated[
+    float, Query(ge=0, le=86_400, description="of kind `slow`: answers that took so long")
 ]
 BEHIND = (
     f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
@@ -72,6 +78,24 @@ class BrokenLinkPage(Schema):
     behind: int = Field(description=BEHIND)
     items: list[BrokenLinkOut]
     next: int | None
+
+
+class LinkProblemOut(Schema):
+    kind: ProblemKind
+    url: str = Field(description="the address that has the problem")
+    detail: str
+    status: int | None
+    chain: list[str] = Field(description="where redirects lead, one after the other")
+    links: int = Field(description="how many lead to it; 0 where the page itself is to be mended")
+    sources: list[LinkSourceOut] = Field(
+        description="the first twenty; `links?target=` has all of them"
+    )
+
+
+class LinkProblemPage(Schema):
+    behind: int = Field(description=BEHIND)
+    items: list[LinkProblemOut]
+    next: str | None
 
 
 class MediaOut(Schema):
@@ -140,6 +164,28 @@ def list_broken_links(
     """A page may be short although there are more: only `next` shows the end."""
     one = get_run(crawl_id, run)
     return _page(one, *list_broken(one, after=cursor or 0, most=limit))
+
+
+@links.get(
+    "/{crawl_id}/reports/problems",
+    response=LinkProblemPage,
+    summary="Link check: problems of links and pages, of a kind",
+)
+@may_view
+def list_link_problems(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    kind: Kind = ProblemKind.BROKEN,
+    slow_seconds: SlowSeconds = SLOW_SECONDS,
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """A page may be short although there are more: only `next` shows the end."""
+    one = get_run(crawl_id, run)
+    return _page(
+        one, *list_problems(one, kind, slow_seconds=slow_seconds, after=cursor, most=limit)
+    )
 
 
 @links.get(

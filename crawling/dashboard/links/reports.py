@@ -5,29 +5,24 @@ Each list goes on behind a key, so that none reads more than a page of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from django.db.models import F, QuerySet
-
+from crawling.dashboard.links.dataset_problems import failed_urls
+from crawling.dashboard.links.link_sources import LinkSource, first_sources
 from crawling.errors import BadOrder
 from crawling.links.parts import links_written
-from crawling.links.query import ask, each_row
-from crawling.models import Run, Url, UrlState
+from crawling.links.query import ask
+from crawling.models import Run, Url
 from crawling.web.addresses import BadUrl, fingerprint, read_address
 from crawling.web.statuses import explain
 
-#: of a broken address, those that its row names; `list_links` has all
-MOST_SOURCES = 20
 #: elements that show what is no page
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 
 #: as many targets and their counts as memory has room for
 MOST_COUNTED_LINKS = 2_500_000
-#: broken addresses whose links are looked for at once
-BROKEN_AT_ONCE = 20_000
 LINKS = """
 SELECT page_id, position, page, target, fragment, element, attribute, rel, anchor, place FROM links
 WHERE (page_id, position) > ($page_id, $position) {conditions}
@@ -38,18 +33,6 @@ CONDITIONS = {
     "page": "AND page = $page",
     "target": "AND target_fingerprint = $fingerprint AND target = $target",
 }
-#: by fingerprint alone: to read the targets as well would take as long as all the rest
-SOURCES = """
-SELECT target_fingerprint, count(*), arg_min({'page': page, 'fragment': fragment,
-    'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor, 'place': place},
-    (page_id, position), $sources)
-FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints))
-GROUP BY target_fingerprint
-"""
-LINKS_TO = """
-SELECT wanted.url, wanted.status, page, fragment, element, attribute, rel, anchor, place FROM links
-JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target
-"""
 #: only of the targets of one page of the list: sets of pages of all would not fit in memory
 MEDIA_OF_RUN = """
 WITH shown AS (SELECT target FROM links
@@ -70,19 +53,6 @@ SELECT target_host, count(*), count(DISTINCT target_fingerprint) FROM links
 WHERE target_host BETWEEN $first AND $last AND target_fingerprint & $mask = $bits
 GROUP BY target_host
 """
-
-
-@dataclass(frozen=True)
-class LinkSource:
-    """Where a link is."""
-
-    page: str
-    fragment: str
-    element: str
-    attribute: str
-    rel: str
-    anchor: str
-    place: str
 
 
 @dataclass(frozen=True)
@@ -177,14 +147,10 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
 
     The second is the id behind which more follow.
     """
-    ids = list(_failed(run, after).values_list("pk", flat=True)[: most + 1])
+    ids = list(failed_urls(run, after).values_list("pk", flat=True)[: most + 1])
     failed = list(Url.objects.filter(pk__in=ids).order_by("pk"))
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
-    prints = [fingerprint(url.url) for url in failed]
-    rows = ask(run, SOURCES, {"fingerprints": prints, "sources": MOST_SOURCES}) if failed else []
-    found = {
-        known: (links, [LinkSource(**one) for one in sources]) for known, links, sources in rows
-    }
+    found = first_sources(run, [url.url for url in failed])
     return [
         BrokenTarget(
             url.pk,
@@ -192,40 +158,11 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
             url.status or 0,
             explain(url.status or 0),
             url.error,
-            *found[known],
+            *found[url.url],
         )
-        for url, known in zip(failed, prints, strict=True)
-        if known in found
+        for url in failed
+        if url.url in found
     ], following
-
-
-def _failed(run: Run, after: int) -> QuerySet[Url]:
-    """In the order of finding. By the bare id PostgreSQL may look for them along the primary key,
-    through the URLs of all runs.
-    """
-    failed = Url.objects.filter(run=run, state=UrlState.FAILED, pk__gt=after)
-    return failed.order_by(F("pk") + 0)
-
-
-def each_broken(run: Run) -> Iterator[dict[str, Any]]:
-    """All links to all broken addresses, a row each, as the parts have them; for so many addresses
-    at a time.
-    """
-    after = 0
-    while broken := list(_failed(run, after).values("pk", "url", "status")[:BROKEN_AT_ONCE]):
-        after = broken[-1]["pk"]
-        urls = [one["url"] for one in broken]
-        wanted = {
-            "url": np.array(urls, dtype=object),
-            "fingerprint": np.array([fingerprint(url) for url in urls], dtype=np.int64),
-            "status": np.array([one["status"] or 0 for one in broken], dtype=np.int64),
-        }
-        for url, status, *source in each_row(run, LINKS_TO, wanted):
-            facts = {"url": url, "status": status, "meaning": explain(status)}
-            yield {**facts, **dict(zip(SOURCE_COLUMNS, source, strict=True))}
-
-
-SOURCE_COLUMNS = tuple(LinkSource.__dataclass_fields__)
 
 
 def list_media(run: Run, *, after: str = "", most: int) -> tuple[list[MediaFile], str | None]:

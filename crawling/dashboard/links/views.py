@@ -1,4 +1,4 @@
-"""The links of a run: broken ones, those of a page and to it, media, and hosts."""
+"""The links of a run: their problems, those of a page and to it, media, and hosts."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from crawling.dashboard.base.requests import asked_number, wanted_run
-from crawling.dashboard.links.reports import (
-    each_broken,
-    list_broken,
-    list_hosts,
-    list_links,
-    list_media,
-)
+from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.links.junit import junit_lines
+from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems, problem_rows
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.dashboard.links.reports import list_hosts, list_links, list_media
 from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated
-from serving.downloads import row_file, send
+from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 
 #: why a crawl that was never started has nothing here
@@ -29,11 +26,13 @@ NEVER_STARTED = "it has no links"
 ROWS = 50
 #: name and words of each list
 LISTS = {
-    "broken": "Broken links",
+    "check": "Link check",
     "all": "All links",
     "media": "Media",
     "hosts": "Linked hosts",
 }
+#: of the files of problems
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
 @authenticated(needs="crawling.view_crawljob")
@@ -42,7 +41,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     run = wanted_run(request, pk, NEVER_STARTED)
     source, target = (request.GET.get(name, "")[:5000] for name in ("page", "target"))
     shown = "all" if source or target else request.GET.get("show", "")
-    shown = shown if shown in LISTS else "broken"
+    shown = shown if shown in LISTS else "check"
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -54,6 +53,10 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "behind": pages_behind(run),
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
+        "kinds": ProblemKind,
+        "kind": _kind(request),
+        "slow_seconds": SLOW_SECONDS,
+        "endings": ENDINGS,
     }
     try:
         rows, following = _rows(request, run, shown, source, target)
@@ -64,17 +67,27 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 def _rows(
     request: AuthenticatedRequest, run: Run, shown: str, source: str, target: str
-) -> tuple[list[Any], str | int | None]:
+) -> tuple[list[Any], str | None]:
     most, after = choices_of(request).most(ROWS), request.GET.get("after", "")[:5000]
-    if shown == "broken":
-        return list_broken(run, after=asked_number(request, "after") or 0, most=most)
+    if shown == "check":
+        return list_problems(run, _kind(request), after=after, most=most)
     if shown == "all":
         return list_links(run, page=source, target=target, after=after, most=most)
     return (list_media if shown == "media" else list_hosts)(run, after=after, most=most)
 
 
+def _kind(request: AuthenticatedRequest) -> ProblemKind:
+    """The kind of problem asked for; nonsense counts as not given."""
+    asked = request.GET.get("kind", "")
+    return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
+
+
 @authenticated(needs="crawling.view_crawljob")
-def broken_as_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
-    """Each link to each address that failed."""
+def problem_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """Each link with each problem; `?kind=`: only those of that kind."""
     run = wanted_run(request, pk, NEVER_STARTED)
-    return send(row_file(f"crawl-{pk}-run-{run.number}-broken-links", kind, each_broken(run)))
+    kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
+    rows, stem = problem_rows(run, kinds), f"crawl-{pk}-run-{run.number}-link-check"
+    if kind == "xml":
+        return send(Download(f"{stem}.xml", "application/xml", junit_lines(kinds, rows)))
+    return send(row_file(stem, kind, rows))

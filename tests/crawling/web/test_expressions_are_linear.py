@@ -71,6 +71,8 @@ PREFIXES = {
     "crawling.web.fetch.transfer_errors:FINAL_TLS": [],
     "crawling.models.access:CONTACT": ["https://", "mailto:"],
     "crawling.models.access:PRODUCT_TOKEN": [],
+    "crawling.dashboard.links.dataset_problems:CODE": ["aa", "aa-", "aa-aaaa-"],
+    "crawling.dashboard.links.junit:NO_XML": [],
     "crawling.dashboard.pages.filter:STATUS": ["1"],
     "crawling.web.addresses:PORT": ["a:1", ":"],
     "crawling.alerts.wording:MAILBOX": ["a@"],

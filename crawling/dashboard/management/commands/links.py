@@ -1,4 +1,4 @@
-"""`manage.py links`: list a run's links, its broken ones, or make its dataset again."""
+"""`manage.py links`: list a run's links or their problems, or make its dataset again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from django.core.management.base import BaseCommand
 
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
-from crawling.dashboard.links.reports import each_broken, list_links
+from crawling.dashboard.links.junit import junit_lines
+from crawling.dashboard.links.link_check import SLOW_SECONDS, problem_rows
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.dashboard.links.reports import list_links
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import MOST_BEHIND, clear, pages_behind
@@ -23,26 +26,42 @@ ROWS = 1_000
 
 class Command(BaseCommand):
     help = (
-        "List the links of a run, or those to URLs that failed; add those of pages that are not "
-        "in the dataset yet; or read all pages of the run again from the archive. A command that "
-        "was stopped continues with `catch-up`."
+        "List the links of a run, or the problems of its links and pages; add the links of pages "
+        "that are not in the dataset yet; or read all pages of the run again from the archive. A "
+        "command that was stopped continues with `catch-up`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("verb", choices=("list", "broken", "catch-up", "rebuild"))
+        parser.add_argument("verb", choices=("list", "check", "catch-up", "rebuild"))
         parser.add_argument("crawl", help="its name or number")
         parser.add_argument("--run", type=int, help="its number; the latest without it")
         parser.add_argument("--page", default="", help="with list: only links of this page")
         parser.add_argument("--target", default="", help="with list: only links to this URL")
+        parser.add_argument(
+            "--kind",
+            action="append",
+            choices=list(map(str, ProblemKind)),
+            help="with check: only problems of this kind; may be repeated",
+        )
+        parser.add_argument(
+            "--slow",
+            type=float,
+            default=SLOW_SECONDS,
+            metavar="SECONDS",
+            help="with check: an answer that takes so long is slow (default: %(default)s)",
+        )
+        parser.add_argument("--junit", action="store_true", help="with check: print a JUnit report")
         parser.add_argument("--json", action="store_true", help="print JSON, an object a line")
 
     def handle(self, *, verb: str, crawl: str, run: int | None, **options: Any) -> None:
         with plain_errors():
             one = get_run(find_crawl(crawl).pk, run)
-            if verb in ("list", "broken"):
-                rows = each_broken(one) if verb == "broken" else _each(one, options)
-                for row in rows:
+            if verb == "list":
+                for row in _each(one, options):
                     self.stdout.write(json.dumps(row) if options["json"] else _line(row))
+                return
+            if verb == "check":
+                self._check(one, options)
                 return
             if verb == "rebuild":
                 clear(one.pk)
@@ -55,6 +74,16 @@ class Command(BaseCommand):
                 else f"Run {one.number}: all pages are in the dataset."
             )
 
+    def _check(self, run: Run, options: dict[str, Any]) -> None:
+        kinds = list(map(ProblemKind, options["kind"] or ProblemKind))
+        rows = problem_rows(run, kinds, slow_seconds=options["slow"])
+        if options["junit"]:
+            for line in junit_lines(kinds, rows):
+                self.stdout.write(line, ending="")
+            return
+        for row in rows:
+            self.stdout.write(json.dumps(row) if options["json"] else _problem_line(row))
+
 
 def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = ""
@@ -66,6 +95,14 @@ def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    target = row.get("target") or f"{row['status']} {row['url']}"
+    return f"{row['page']}  {row['target']}  {_where(row)}"
+
+
+def _problem_line(row: dict[str, Any]) -> str:
+    target = "" if row["page"] == row["url"] else f"  {row['url']}"
+    return f"{row['page'] or '-'}  {row['kind']}{target}  {row['detail']}  {_where(row)}".rstrip()
+
+
+def _where(row: dict[str, Any]) -> str:
     place = " ".join(filter(None, (row["element"], row["attribute"], row["place"])))
-    return f"{row['page']}  {target}  {place}  {row['anchor']}"
+    return f"{place}  {row['anchor']}".strip()

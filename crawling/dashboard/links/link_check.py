@@ -1,0 +1,101 @@
+"""The problems of a run's links and pages, as lists and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from crawling.dashboard.links.dataset_problems import find_broken, find_insecure, find_languages
+from crawling.dashboard.links.link_sources import LinkSource, each_source, first_sources
+from crawling.dashboard.links.page_problems import (
+    find_canonical,
+    find_orphans,
+    find_redirected,
+    find_repeated,
+    find_slow,
+)
+from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
+from crawling.models import Run
+
+#: seconds of an answer
+SLOW_SECONDS = 3.0
+#: problems whose links are looked for together
+AT_ONCE = 5_000
+FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
+    ProblemKind.BROKEN: find_broken,
+    ProblemKind.REDIRECTED: find_redirected,
+    ProblemKind.ORPHAN: find_orphans,
+    ProblemKind.CANONICAL: find_canonical,
+    ProblemKind.HREFLANG: find_languages,
+}
+
+
+def list_problems(
+    run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS, after: str = "", most: int
+) -> Found:
+    """Problems of a kind with the first links to each; a page of them may be short.
+
+    The second is the key behind which more follow. Raises BadOrder for what is no key, and
+    LinkSearchTookTooLong.
+    """
+    found, following = _find(run, kind, after, most, slow_seconds)
+    if not kind.is_of_links:
+        return found, following
+    sources = first_sources(run, [problem.url for problem in found], kind.condition)
+    return [
+        replace(problem, links=links, sources=tuple(first))
+        for problem in found
+        for links, first in [sources.get(problem.url, (0, []))]
+    ], following
+
+
+def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: float) -> Found:
+    if kind is ProblemKind.SLOW:
+        return find_slow(run, after, most, slow_seconds)
+    if kind in (ProblemKind.MIXED_CONTENT, ProblemKind.PLAIN_HTTP):
+        return find_insecure(run, after, most, kind)
+    if kind in (ProblemKind.TITLE, ProblemKind.DESCRIPTION):
+        return find_repeated(run, after, most, kind)
+    return FINDERS[kind](run, after, most)
+
+
+def each_problem(
+    run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS
+) -> Iterator[tuple[LinkProblem, LinkSource | None]]:
+    """All problems of a kind, once for each link to them; without one where they are of a page, or
+    no link leads to them.
+    """
+    after: str | None = ""
+    while after is not None:
+        found, after = _find(run, kind, after, AT_ONCE, slow_seconds)
+        linked: set[int] = set()
+        if kind.is_of_links:
+            urls = [problem.url for problem in found]
+            for number, source in each_source(run, urls, kind.condition):
+                linked.add(number)
+                yield found[number], source
+        for number, problem in enumerate(found):
+            if number not in linked:
+                yield problem, None
+
+
+NO_SOURCE = dict.fromkeys(LinkSource.__dataclass_fields__, "")
+
+
+def problem_rows(
+    run: Run, kinds: Collection[ProblemKind], *, slow_seconds: float = SLOW_SECONDS
+) -> Iterator[dict[str, Any]]:
+    """As rows of a table, by kinds. `page` is the one to be mended."""
+    for kind in kinds:
+        for problem, source in each_problem(run, kind, slow_seconds=slow_seconds):
+            facts = {
+                "kind": str(kind),
+                "url": problem.url,
+                "status": problem.status,
+                "detail": problem.detail,
+            }
+            link = asdict(source) if source else NO_SOURCE
+            if not kind.is_of_links:
+                link = {**link, "page": problem.url}
+            yield {**facts, **link}

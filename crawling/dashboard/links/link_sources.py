@@ -1,0 +1,77 @@
+"""Where the links to an address are: on which page, in which element, with which text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crawling.links.query import ask, each_row
+from crawling.models import Run
+from crawling.web.addresses import fingerprint
+
+#: of an address, those that its row names; `list_links` has all
+MOST_SOURCES = 20
+#: by fingerprint alone: to read the targets as well would take as long as all the rest
+SOURCES = """
+SELECT target_fingerprint, count(*), arg_min({{'page': page, 'fragment': fragment,
+    'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor, 'place': place}},
+    (page_id, position), $sources)
+FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
+GROUP BY target_fingerprint
+"""
+LINKS_TO = """
+SELECT wanted.number, page, fragment, element, attribute, rel, anchor, place FROM links
+JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target WHERE {condition}
+"""
+#: every link
+ANY = "true"
+
+
+@dataclass(frozen=True)
+class LinkSource:
+    """Where a link is."""
+
+    page: str
+    fragment: str
+    element: str
+    attribute: str
+    rel: str
+    anchor: str
+    place: str
+
+
+def first_sources(
+    run: Run, urls: Sequence[str], condition: str = ANY
+) -> dict[str, tuple[int, list[LinkSource]]]:
+    """Of those addresses that have links: how many, and the first MOST_SOURCES.
+
+    condition: of a link to count; ours.
+    """
+    if not urls:
+        return {}
+    prints = {fingerprint(url): url for url in urls}
+    values = {"fingerprints": list(prints), "sources": MOST_SOURCES}
+    rows = ask(run, SOURCES.format(condition=condition), values)
+    return {
+        prints[known]: (links, [LinkSource(**one) for one in sources])
+        for known, links, sources in rows
+    }
+
+
+def each_source(
+    run: Run, urls: Sequence[str], condition: str = ANY
+) -> Iterator[tuple[int, LinkSource]]:
+    """All links to these addresses, as the parts have them: the number of the address, and the
+    link.
+    """
+    wanted: dict[str, Any] = {
+        "number": np.arange(len(urls)),
+        "url": np.array(urls, dtype=object),
+        "fingerprint": np.array([fingerprint(url) for url in urls], dtype=np.int64),
+    }
+    if urls:
+        for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):
+            yield number, LinkSource(*source)

@@ -1,0 +1,94 @@
+"""The kinds of problem that a link check looks for, and how one is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from crawling.dashboard.links.link_sources import ANY, LinkSource
+
+#: links that a reader follows; what else a page has is shown with it
+FOLLOWED = "(element IN ('a', 'area', 'form', 'button') OR attribute = 'formaction')"
+#: `link` elements of which a browser loads the target
+LOADED = "regexp_matches(rel, '(^| )(stylesheet|icon|preload|modulepreload|manifest)( |$)')"
+LISTED = "(element IN ('blockquote', 'q', 'ins', 'del', '') OR attribute = 'longdesc')"
+INSECURE = "page LIKE 'https://%' AND target LIKE 'http://%'"
+
+
+class ProblemKind(StrEnum):
+    """In the order in which they are listed."""
+
+    BROKEN = "broken"
+    REDIRECTED = "redirected"
+    MIXED_CONTENT = "mixed-content"
+    PLAIN_HTTP = "plain-http"
+    SLOW = "slow"
+    ORPHAN = "orphan"
+    CANONICAL = "canonical"
+    HREFLANG = "hreflang"
+    TITLE = "title"
+    DESCRIPTION = "description"
+
+    @property
+    def label(self) -> str:
+        return LABELS[self]
+
+    @property
+    def condition(self) -> str:
+        """Of a link to have the problem if its target has it."""
+        return CONDITIONS.get(self, ANY)
+
+    @property
+    def is_of_links(self) -> bool:
+        """Whether it is mended on the pages that link to the address, and not on the page at the
+        address.
+        """
+        return self in OF_LINKS
+
+
+LABELS = {
+    ProblemKind.BROKEN: "Broken",
+    ProblemKind.REDIRECTED: "Redirected",
+    ProblemKind.MIXED_CONTENT: "Mixed content",
+    ProblemKind.PLAIN_HTTP: "Plain HTTP",
+    ProblemKind.SLOW: "Slow",
+    ProblemKind.ORPHAN: "Orphan pages",
+    ProblemKind.CANONICAL: "Canonical",
+    ProblemKind.HREFLANG: "Languages",
+    ProblemKind.TITLE: "Titles",
+    ProblemKind.DESCRIPTION: "Descriptions",
+}
+CONDITIONS = {
+    ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "
+    f"(element <> 'link' OR {LOADED})",
+    ProblemKind.PLAIN_HTTP: f"{INSECURE} AND {FOLLOWED}",
+}
+OF_LINKS = {
+    ProblemKind.BROKEN,
+    ProblemKind.REDIRECTED,
+    ProblemKind.MIXED_CONTENT,
+    ProblemKind.PLAIN_HTTP,
+    ProblemKind.SLOW,
+}
+
+
+@dataclass(frozen=True)
+class LinkProblem:
+    """A problem of an address, or of the links to it."""
+
+    kind: ProblemKind
+    url: str
+    #: a sentence
+    detail: str
+    #: None: it was not fetched, or that does not matter
+    status: int | None = None
+    #: where redirects lead, one after the other
+    chain: Sequence[str] = field(default_factory=tuple)
+    #: how many lead to it; counted only where `is_of_links`
+    links: int = 0
+    sources: Sequence[LinkSource] = field(default_factory=tuple)
+
+
+#: and the key behind which more follow
+Found = tuple[list[LinkProblem], str | None]

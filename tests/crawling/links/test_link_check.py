@@ -1,0 +1,171 @@
+"""A run's link check names each problem with the pages to be mended, in every form alike."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from crawling.dashboard.links import page_problems
+from crawling.dashboard.links.junit import junit_lines
+from crawling.dashboard.links.link_check import list_problems, problem_rows
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.links.catch_up import catch_up
+from crawling.links.parquet import put_part
+from crawling.links.parts import new_part
+from crawling.models import Page
+from crawling.web.addresses import fingerprint
+from tests.crawling.pages import browser, soup
+
+HOME = """<title>Home</title><meta name=description content="A home."><nav>
+<a href="/old">Old</a> <a href="/gone">=gone</a> <a href="/loop">round</a> <a href="/de">DE</a>
+<a href="/fr">FR</a> <a href="/copy">C</a> <a href="/bare">B</a></nav>"""
+LANGUAGES = """<link rel=alternate hreflang="{}" href="/de">
+<link rel=alternate hreflang="x-default" href="/de"><link rel=alternate hreflang="{}" href="/fr">
+<link rel=alternate hreflang="en" href="/gone">"""
+PAGES = {
+    "/": HOME,
+    "/old": (301, {"Location": "/older"}, ""),
+    "/older": (302, {"Location": "/de"}, ""),
+    "/loop": (302, {"Location": "/loop2"}, ""),
+    "/loop2": (302, {"Location": "/loop"}, ""),
+    "/de": "<title>One</title>" + LANGUAGES.format("de", "en-UK"),
+    "/fr": "<title>Two</title><link rel=canonical href='/fr'><link rel=canonical href='/de'>",
+    "/copy": "<title>One</title><link rel=canonical href='http://else.test/'>",
+    "/bare": "<p>nothing</p><link rel=canonical href='/gone'>",
+    "/lonely": "<title>L</title><meta name=description content='A home.'><a href=/lonely>I</a>",
+}
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(PAGES)
+
+
+@pytest.fixture
+def run(site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{site.url}/", f"{site.url}/lonely")
+    catch_up(run.pk)
+    return run
+
+
+def problems(site, run, kind, **options):
+    found, _ = list_problems(run, ProblemKind(kind), most=50, **options)
+    return sorted(
+        (one.url.removeprefix(site.url), one.detail.replace(site.url, "")) for one in found
+    )
+
+
+def test_each_kind_of_problem_is_found_and_nothing_else(site, run):
+    redirects = problems(site, run, "redirected")
+    assert ("/old", "301, permanent: 2 redirects to /de, 200 OK.") in redirects
+    assert ("/older", "302, temporary: a redirect to /de, 200 OK.") in redirects
+    assert [url for url, told in redirects if "loop" in told] == ["/loop", "/loop2"]
+    assert ("/gone", "404 Not Found") in problems(site, run, "broken")
+    assert problems(site, run, "orphan") == [
+        ("/lonely", "No page links to it: it was found by a seed or a sitemap.")
+    ]
+    assert [(url, told.partition(",")[0]) for url, told in problems(site, run, "canonical")] == [
+        ("/bare", "Its canonical address"),
+        ("/copy", "Its canonical address"),
+        ("/fr", "It names 2 canonical addresses."),
+    ]
+    assert problems(site, run, "hreflang") == [
+        (
+            "/de",
+            "“en-uk” is no code of a language. /fr does not name this page. /gone answers: "
+            "404 Not Found.",
+        )
+    ]
+    assert problems(site, run, "title") == [("/bare", "It has no title.")]
+    assert problems(site, run, "description") == [
+        ("/", "2 pages have the description “A home.”."),
+        *((page, "It has no description.") for page in ("/bare", "/copy", "/de", "/fr")),
+        ("/lonely", "2 pages have the description “A home.”."),
+    ]
+    assert problems(site, run, "slow") == []
+    Page.objects.filter(url__url=f"{site.url}/de").update(fetch_seconds=4.04)
+    assert problems(site, run, "slow") == [("/de", "It took 4.0 s.")]
+
+
+def test_a_list_goes_on_behind_its_key(run, monkeypatch):
+    whole = {kind: list_problems(run, kind, slow_seconds=0, most=50)[0] for kind in ProblemKind}
+    monkeypatch.setattr(page_problems, "SLICE", 2)
+    monkeypatch.setattr(page_problems, "MOST_SLICES", 1)
+
+    for kind, expected in whole.items():
+        found, after = list_problems(run, kind, slow_seconds=0, most=1)
+        while after is not None:
+            more, after = list_problems(run, kind, slow_seconds=0, after=after, most=1)
+            found += more
+        assert found == expected
+
+
+def test_http_on_pages_that_came_by_https_is_a_problem(site, run):
+    source, rows = "https://site.test/", []
+    for number, (target, element, attribute, rel) in enumerate(
+        [
+            ("http://a.test/i.png", "img", "src", ""),
+            ("http://a.test/s.css", "link", "href", "stylesheet"),
+            ("http://a.test/next", "link", "href", "next"),
+            ("http://a.test/page", "a", "href", ""),
+            ("https://a.test/safe", "a", "href", ""),
+        ]
+    ):
+        said = (element, attribute, rel, "", "")
+        rows.append((1, source, number, target, "", *said, fingerprint(target)))
+    part = new_part(run.pk, None)
+    part.collected_at = part.written_at = timezone.now()
+    part.links, part.bytes = len(rows), put_part(part.name, rows)
+    part.save()
+
+    assert [url for url, _ in problems(site, run, "mixed-content")] == [
+        "http://a.test/i.png",
+        "http://a.test/s.css",
+    ]
+    assert [url for url, _ in problems(site, run, "plain-http")] == ["http://a.test/page"]
+
+
+def test_page_json_files_and_command_tell_the_same(site, run, capsys):
+    viewer = browser("viewer")
+    address = f"/api/v1/crawls/{run.crawl_id}/reports/problems"
+    first = viewer.get(address, {"kind": "broken", "limit": 1}).json()
+    rest = viewer.get(address, {"kind": "broken", "cursor": first["next"]}).json()
+    assert {one["url"] for one in first["items"] + rest["items"]} == {
+        row["url"] for row in problem_rows(run, [ProblemKind.BROKEN])
+    }
+    (gone,) = [one for one in first["items"] + rest["items"] if one["url"].endswith("/gone")]
+    assert (gone["links"], gone["sources"][0]["anchor"], gone["sources"][0]["place"]) == (
+        3,
+        "=gone",
+        "nav",
+    )
+    assert viewer.get(address, {"kind": "slow", "cursor": "nonsense"}).status_code == 422
+
+    page = viewer.get(f"/crawls/{run.crawl_id}/links/")
+    told = soup(page).select_one("main tbody").get_text(" ", strip=True)
+    assert f"{site.url}/gone 404 Not Found 3 {site.url}/ <a> “=gone” in nav" in told
+    table = viewer.get(f"/crawls/{run.crawl_id}/link-check.csv?kind=broken")
+    lines = b"".join(table.streaming_content).decode().splitlines()
+    assert f"broken,{site.url}/gone,404,404 Not Found,{site.url}/,,a,href,,'=gone,nav" in lines
+
+    call_command("links", "check", str(run.crawl_id), "--json")
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows == list(problem_rows(run, ProblemKind))
+    report = viewer.get(f"/crawls/{run.crawl_id}/link-check.xml")
+    cases = ET.fromstring(b"".join(report.streaming_content)).iter("testcase")
+    failed = [case for case in cases if case.find("failure") is not None]
+    assert [(case.get("classname"), case[0].get("message")) for case in failed] == [
+        (row["page"] or row["url"], row["detail"]) for row in rows
+    ]
+
+
+def test_a_junit_report_is_xml_whatever_a_page_says():
+    row = {"kind": "broken", "page": "http://a.test/", "url": "u", "detail": '"<&\x00\ud800\uffff'}
+    text = "".join(junit_lines(["slow", "broken", "title"], [{**row, "anchor": "]]>\n"}]))
+
+    names = [suite.get("name") for suite in ET.fromstring(text).iter("testsuite")]
+    assert names == ["slow", "broken", "title"]

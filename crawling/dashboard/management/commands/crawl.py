@@ -15,7 +15,7 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
-from crawling.dashboard.management import crawl_verbs
+from crawling.dashboard.management import check_site, crawl_verbs
 from crawling.dashboard.management.capacity_plan import (
     add_plan_arguments,
     plan_from,
@@ -38,6 +38,7 @@ PROGRAM = "./crawl"
 EPILOG = """examples:
   ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
   ./crawl new --file order.json
+  ./crawl check https://example.org/ --fail-on broken,redirected --junit report.xml
   ./crawl list
   ./crawl show NAME        (or its number)
   ./crawl log NAME --level warning --follow
@@ -115,13 +116,14 @@ class Command(BaseCommand):
             command.add_argument("--json", action="store_true", help="print JSON")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "list", "deleted", "plan"):
+            if name not in ("new", "check", "list", "deleted", "plan"):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
         new = add("new", "create a crawl and start it", self._create, waits=True)
         new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
         add_order_arguments(new)
+        check_site.add_check_arguments(add("check", check_site.WORDS, self._check))
         listed = add("list", "list all crawls", self._list)
         listed.add_argument("--owner", default="", help="only those that this user made")
         listed.add_argument("--team", default="", help="only those of this team")
@@ -180,6 +182,10 @@ class Command(BaseCommand):
             raise _refused("the crawl was not made:", error) from error
         start_run(crawl)
         self._report(crawl, options)
+
+    def _check(self, options: dict[str, Any]) -> None:
+        if status := check_site.check_site(options, self.stdout):
+            raise SystemExit(status)
 
     def _act(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])

@@ -159,3 +159,28 @@ def test_who_follows_a_crawl_is_told_why_nothing_moves(order, monkeypatch, capsy
     follow_run.follow(crawl, show=True)
 
     assert "Resting: 127.0.0.1:8900 may be fetched from in" in capsys.readouterr().err
+
+
+def test_a_site_is_checked_with_an_exit_status_for_ci(make_site, workers, tmp_path, capsys):
+    site = make_site({"/": '<title>t</title><a href="/gone">A</a><img src="/i.png" alt="I">'})
+    options = (f"{site.url}/", "--name", "checked", "--delay", "0")
+
+    with pytest.raises(SystemExit) as ended:
+        printed("check", *options, "--junit", str(tmp_path / "report.xml"))
+    site.pages |= {"/gone": (301, {"Location": "/"}, ""), "/i.png": "here"}
+    lines = printed("check", *options).splitlines()
+
+    assert ended.value.code == 1
+    assert (tmp_path / "report.xml").read_text().count('<failure type="broken"') == 2
+    assert lines[:3] == [
+        f"{site.url}/",
+        "  description  It has no description.",
+        f"  redirected  {site.url}/gone  301, permanent: a redirect to {site.url}/, 200 OK.  "
+        "a href  “A”",
+    ]
+    assert Run.objects.filter(crawl__name="checked").count() == 2
+    with pytest.raises(SystemExit):
+        printed("check", *options, "--fail-on", "redirected")
+    with pytest.raises(CommandError, match="other seeds") as refused:
+        printed("check", f"{site.url}/else", "--name", "checked")
+    assert refused.value.returncode == 2

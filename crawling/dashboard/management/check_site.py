@@ -1,0 +1,143 @@
+"""`crawl check`: crawl a site, and print the problems of its links and pages by the pages that are
+to be mended, with an exit status for CI.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import EDITABLE, edit_crawl
+from crawling.dashboard.links.junit import junit_lines
+from crawling.dashboard.links.link_check import SLOW_SECONDS, problem_rows
+from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.follow_run import follow
+from crawling.dashboard.management.orders import add_order_arguments, order_fields
+from crawling.errors import BadOrder
+from crawling.links.catch_up import catch_up
+from crawling.links.parts import pages_behind
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
+
+WORDS = (
+    "crawl a site and print the problems of its links and pages; exit status 0 if there is none of "
+    "--fail-on, 1 if there is one, 2 if the site could not be checked"
+)
+#: what was not checked
+NOT_CHECKED = 2
+
+
+def add_check_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("seeds", nargs="+", metavar="URL", help="where the site begins")
+    parser.add_argument(
+        "--fail-on",
+        type=_kinds,
+        default=[ProblemKind.BROKEN],
+        metavar="KIND,…",
+        help="kinds of problem with which the exit status is 1, or `all` (default: broken). "
+        f"Kinds: {', '.join(ProblemKind)}",
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report, too")
+    parser.add_argument(
+        "--slow",
+        type=float,
+        default=SLOW_SECONDS,
+        metavar="SECONDS",
+        help="an answer that takes so long is slow (default: %(default)s)",
+    )
+    add_order_arguments(parser)
+
+
+def _kinds(text: str) -> list[ProblemKind]:
+    try:
+        return list(ProblemKind if text == "all" else map(ProblemKind, text.split(",")))
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; kinds: {', '.join(ProblemKind)}") from error
+
+
+def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
+    """Returns the exit status. Raises CommandError with it if the site could not be checked."""
+    try:
+        with plain_errors():
+            require_worker()
+            run = _crawled(options)
+            catch_up(run.pk)
+            found = _report(run, options, out)
+            behind = pages_behind(run)
+    except CommandError as error:
+        error.returncode = NOT_CHECKED
+        raise
+    if behind:
+        raise CommandError(
+            f"The links of {behind:,} pages are not known here: their archive is on another "
+            "machine, or was not kept.",
+            returncode=NOT_CHECKED,
+        )
+    return int(any(found[kind] for kind in options["fail_on"]))
+
+
+def _crawled(options: dict[str, Any]) -> Run:
+    """A run that has ended: of a crawl that has this name, or of a new one."""
+    fields = order_fields(options["seeds"], options)
+    fields.setdefault("requisites", True)
+    known = CrawlJob.objects.filter(name=fields["name"]).first()
+    try:
+        if known is None:
+            crawl = create_crawl(fields)
+        elif known.seeds != fields["seeds"]:
+            raise CommandError(f"The crawl {known.name} has other seeds: choose another --name.")
+        else:
+            changes = {name: value for name, value in fields.items() if name in EDITABLE}
+            crawl = edit_crawl(known, changes)
+    except BadOrder as error:
+        mistakes = (f"{field}: {said}" for field, said in error.errors.items())
+        raise CommandError("\n  ".join(["the site was not crawled:", *mistakes])) from error
+    run = start_run(crawl)
+    view, _ = follow(crawl, show=not options["json"])
+    if view.state not in ENDED_STATES:
+        raise CommandError(f"The crawl has not ended: {view.state}: {view.reason}")
+    return run
+
+
+def _report(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[str]:
+    """Print what was found; returns how many problems there are of each kind."""
+    slow, kinds = options["slow"], list(ProblemKind)
+    rows = list(problem_rows(run, kinds, slow_seconds=slow))
+    if options["junit"]:
+        _write_report(options["junit"], "".join(junit_lines(kinds, rows)))
+    found = Counter(row["kind"] for row in rows)
+    rows.sort(key=lambda row: (row["page"], row["kind"]))
+    if options["json"]:
+        for row in rows:
+            out.write(json.dumps(row))
+        return found
+    for page, problems in groupby(rows, lambda row: row["page"]):
+        out.write(page or "(no page links to these)")
+        for row in problems:
+            out.write(f"  {_line(row)}")
+    counts = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds if found[kind])
+    out.write(counts or "No problem was found.")
+    out.write(f"  {page_of('crawling:links', run.crawl_id)}")
+    return found
+
+
+def _write_report(path: Path, report: str) -> None:
+    try:
+        path.write_text(report, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--junit: {error.strerror}: {path}") from error
+
+
+def _line(row: dict[str, Any]) -> str:
+    url = "" if row["page"] == row["url"] else row["url"]
+    place = " ".join(filter(None, (row["element"], row["attribute"], row["place"])))
+    text = row["anchor"] and f"“{row['anchor']}”"
+    return "  ".join(filter(None, (row["kind"], url, row["detail"], place, text)))

@@ -90,31 +90,42 @@ SERVER = {
     "grants out of nothing": ("allocation_write_grant", {"free[j] := free[j] - wanted[j];": ""}),
 }
 
-#: in what the server decides alone, found by the comparison of twin pools
+#: in what the server decides alone, found by the comparison of twin pools; last, of sixty histories
+#: the first that finds it, which is tried before the others
 ALONE = {
     "takes what is reserved": (
         "allocation_grant",
         {"0 < ANY (bank.reserved)": "false"},
+        1,
     ),
     "takes what the share of others has set aside": (
         "allocation_grant",
         {"0 < ANY (share.reserved)": "false"},
+        25,
     ),
     "starts beyond the limit of a share": (
         "allocation_grant",
         {"2147483647 > ANY (share.limits)": "false"},
+        11,
     ),
     "does not ask whether the asker could finish": (
         "allocation_grant",
         {"need <= available": "true"},
+        0,
     ),
     "grants a part where all is to be asked for": (
         "allocation_grant",
         {"OR NOT is_whole": "OR true"},
+        52,
     ),
     "starts a process that holds something": (
         "allocation_grant",
         {"asker.holding OR asker": "asker"},
+        1,
     ),
-    "lets a late shift give back": ("allocation_release", {"process.epoch = holder_epoch": "true"}),
+    "lets a late shift give back": (
+        "allocation_release",
+        {"process.epoch = holder_epoch": "true"},
+        8,
+    ),
 }

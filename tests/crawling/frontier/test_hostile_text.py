@@ -11,6 +11,8 @@ from crawling.frontier.record.outcome_writer import RecordingState, record_all
 from crawling.frontier.types import DocumentSummary, ServerAnswer, UrlOutcome
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
+from crawling.web import politeness
+from crawling.web.statuses import FetchStatus
 from tests.crawling.frontiers import candidates
 
 
@@ -113,7 +115,8 @@ def test_what_the_database_refuses_fails_alone(shift, depth, links):
     ],
 )
 def test_a_strange_answer_costs_one_page(page, make_site, crawl_to_the_end, monkeypatch):
-    monkeypatch.setattr("crawling.web.politeness.FIRST_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(politeness, "FIRST_RETRY_SECONDS", 0.01)
+    monkeypatch.setitem(politeness.BACKOFFS, int(FetchStatus.TIMED_OUT), (0.01, 0.01))
     site = make_site(
         {"/": '<a href="/strange">x</a><a href="/fine">x</a>', "/strange": page, "/fine": "fine"}
     )

@@ -195,7 +195,7 @@ def test_pages_that_time_out_on_a_host_that_answers_nothing_cost_time_and_no_url
 ):
     keep_robots(silent.url, 200, b"")
     silent.answers = {"/"}
-    run = try_it(start_run(create_crawl(order(f"{silent.url}/", read_seconds=0.5))), tries=1)
+    run = try_it(start_run(create_crawl(order(f"{silent.url}/", first_byte_seconds=1))), tries=1)
     pass_time(run, minutes=2)
     try_it(run, tries=2)
 
@@ -210,9 +210,10 @@ def test_pages_that_time_out_on_a_host_that_answers_nothing_cost_time_and_no_url
 
 
 def test_pages_that_time_out_on_a_host_that_answers_spend_their_tries(silent, order, work_off):
-    run = work_off(start_run(create_crawl(order(f"{silent.url}/", read_seconds=0.5))))
+    silent.pages["/"] = links("/a", "/b")
+    run = work_off(start_run(create_crawl(order(f"{silent.url}/", first_byte_seconds=1))))
 
-    assert states(run) == [("f", 3)] * 3 + [("s", 1)]
+    assert states(run) == [("f", 3)] * 2 + [("s", 1)]
     assert outage(run) is None
 
 

@@ -69,4 +69,4 @@ def start(place):
     yield start
     for supervisor in started:
         supervisor.process.terminate()
-        supervisor.process.wait(timeout=15)
+        supervisor.process.wait(timeout=60)

@@ -47,13 +47,13 @@ def services(
     )
 
 
-def finish(process: subprocess.Popen, seconds: float = 30) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen, seconds: float = 90) -> tuple[int, str, str]:
     """Status, output and errors of a process that ends by itself."""
     out, errors = process.communicate(timeout=seconds)
     return process.returncode, out, errors
 
 
-def eventually(what: Callable[[], object], seconds: float = 20) -> None:
+def eventually(what: Callable[[], object], seconds: float = 90) -> None:
     """Wait until `what` holds; a wait that is too short fails, one that is too long costs
     nothing."""
     until = time.monotonic() + seconds

@@ -66,5 +66,5 @@ class Supervisor:
             env=env,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=90,
         )

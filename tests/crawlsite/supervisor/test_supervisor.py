@@ -2,6 +2,7 @@
 of it.
 """
 
+import contextlib
 import os
 import re
 import shlex
@@ -35,29 +36,76 @@ WEB = "web: gunicorn crawlsite.wsgi --no-control-socket --graceful-timeout 1 --b
 
 @pytest.fixture(scope="module")
 def site(make_place):
-    """The real site, with one worker, for tests that leave it running."""
-    release = (
-        "release: python manage.py migrate --verbosity 0 && python manage.py collectstatic "
-        "--noinput --verbosity 0\n"
-    )
+    """The whole product as a newcomer starts it, for tests that leave it running; they stand
+    together, or two processes of the suite would start one each.
+    """
     site = Supervisor(
-        make_place() / "state", f"{release}{WEB}worker: python manage.py rqworker shifts\n"
+        make_place() / "state",
+        (PROJECT / "Procfile").read_text(),
+        DEMO="true",
+        DEMO_PORT=str(free_port()),
+        WORKERS="2",
     )
     site.until_it_says("^ready")
     yield site
     site.process.terminate()
-    site.process.wait(timeout=15)
+    site.process.wait(timeout=60)
 
 
 def test_first_line_is_the_dashboards_address_and_ready_comes_when_it_answers(site):
     assert site.lines()[0] == f"Dashboard: http://127.0.0.1:{site.port}/"
-    assert requests.get(f"http://127.0.0.1:{site.port}/healthz", timeout=5).status_code == 200
+    assert requests.get(f"http://127.0.0.1:{site.port}/healthz", timeout=60).status_code == 200
+
+
+def log_in(site) -> requests.Session:
+    """A browser that has logged in with the password that was printed."""
+    browser = requests.Session()
+    base = f"http://127.0.0.1:{site.port}"
+    token = re.search(
+        r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(f"{base}/login/").text
+    )[1]
+    password = re.search(r"password (\S+)", "\n".join(site.lines()))[1]
+    answer = browser.post(
+        f"{base}/login/", {"username": "admin", "password": password, "csrfmiddlewaretoken": token}
+    )
+    assert answer.url == f"{base}/"
+    return browser
+
+
+def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(site):
+    base = f"http://127.0.0.1:{site.port}"
+    assert site.lines()[0] == f"Dashboard: {base}/"
+    browser = log_in(site)
+
+    eventually(lambda: "state-running" in browser.get(f"{base}/crawls/").text)
+
+    crawls = browser.get(f"{base}/crawls/").text
+    assert "Held by Demo: the library" in crawls
+    bank = browser.get(f"{base}/resources/", allow_redirects=True).text
+    assert "The state is <strong>safe</strong>" in bank
+    assert "1 waiting" in bank
+    health = {
+        "postgresql": "ok",
+        "pools": "ok",
+        "redis": "ok",
+        "workers": "2 for crawls",
+        "scheduler": "ok",
+    }
+    eventually(lambda: requests.get(f"{base}/readyz").json() == health)
+    style = re.search(r'href="(/static/design/[^"]*\.css)"', crawls)[1]
+    assert browser.get(base + style).status_code == 200
+
+
+@needs_root
+def test_permissions_around_the_state_directory_stay_as_they_are(site):
+    assert os.stat(site.state_dir.parent).st_mode & 0o777 == 0o755
+    assert (site.state_dir / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
 def test_second_one_names_the_first_and_gives_up(site):
     rival = Supervisor(site.state_dir, WEB)
 
-    assert rival.process.wait(timeout=10) == 1
+    assert rival.process.wait(timeout=60) == 1
     expected = rf"already running at http://127.0.0.1:{site.port}/ \(process {site.process.pid}\)"
     assert re.search(expected, rival.lines()[0])
 
@@ -65,7 +113,7 @@ def test_second_one_names_the_first_and_gives_up(site):
 def test_taken_port_is_named_with_the_way_out(site, start):
     late = start(WEB, PORT=str(site.port))
 
-    assert late.process.wait(timeout=10) == 1
+    assert late.process.wait(timeout=60) == 1
     assert re.search(rf"PORT: port {site.port} .*`make run PORT={site.port + 1}`", late.lines()[0])
 
 
@@ -80,44 +128,40 @@ def test_tests_run_beside_it(site, place):
 
 def test_commands_find_the_running_servers_and_plain_loopback_logs_in(site):
     login = f"http://127.0.0.1:{site.port}/admin/login/"
-    made = site.manage(
-        "createsuperuser",
-        "--noinput",
-        "--username",
-        "ada",
-        "--email",
-        "a@example.org",
-        DJANGO_SUPERUSER_PASSWORD="x",
-    )
-    assert made.returncode == 0, made.stderr
     password = site.manage("new_password").stdout.split()[-1]
 
     with requests.Session() as session:
-        session.get(login, timeout=5)
+        session.get(login, timeout=60)
         form = {
-            "username": "ada",
+            "username": "admin",
             "password": password,
             "csrfmiddlewaretoken": session.cookies["csrftoken"],
         }
-        answer = session.post(login, data=form, allow_redirects=False, timeout=5)
+        answer = session.post(login, data=form, allow_redirects=False, timeout=60)
 
     assert answer.status_code == 302
     assert "sessionid" in answer.cookies
 
 
 def test_process_that_dies_is_started_again_and_said_so(site):
-    worker = next(
-        p for p in psutil.Process(site.process.pid).children() if "rqworker" in p.cmdline()
-    )
+    [worker, _] = workers_of(site)
 
-    worker.kill()
+    psutil.Process(worker).kill()
 
     site.until_it_says(
-        r"^worker ended \(signal SIGKILL\) and starts again in 1 s; see .*worker.log"
+        r"^worker\.\d ended \(signal SIGKILL\) and starts again in 1 s; see .*worker\.\d\.log"
     )
-    eventually(
-        lambda: any("rqworker" in p.cmdline() for p in psutil.Process(site.process.pid).children())
-    )
+    eventually(lambda: len(workers_of(site) - {worker}) == 2)
+
+
+def workers_of(site) -> set[int]:
+    """The process ids of those that work shifts off."""
+    found = set()
+    for child in psutil.Process(site.process.pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # as one does that has just been killed
+            if "shifts" in child.cmdline():
+                found.add(child.pid)
+    return found
 
 
 def test_killed_database_comes_back(site):
@@ -182,7 +226,7 @@ def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(st
     )
 
     again = start(WEB)
-    assert orphan.wait(timeout=20) == -signal.SIGTERM
+    assert orphan.wait(timeout=60) == -signal.SIGTERM
 
     again.until_it_says("^ready")
 
@@ -197,14 +241,14 @@ def test_stop_during_the_preparations_stops_at_once(start):
 
     early.process.send_signal(signal.SIGINT)
 
-    assert early.process.wait(timeout=10) == 0
+    assert early.process.wait(timeout=60) == 0
     assert living(pids) == []
 
 
 def test_failing_preparation_stops_the_start(start):
     failing = start(f"release: {PYTHON} -c 'raise SystemExit(3)'\n{WEB}")
 
-    assert failing.process.wait(timeout=20) == 1
+    assert failing.process.wait(timeout=60) == 1
     assert re.search(
         r"crawlsite: `.*raise SystemExit\(3\)` failed \(status 3\)", failing.lines()[-1]
     )
@@ -213,7 +257,7 @@ def test_failing_preparation_stops_the_start(start):
 def test_a_preparation_that_does_not_exist_is_named_in_one_line(start):
     wrong = start(f"release: no-such-program\n{WEB}")
 
-    assert wrong.process.wait(timeout=20) == 1
+    assert wrong.process.wait(timeout=60) == 1
     assert wrong.lines()[-1].startswith(
         "crawlsite: no-such-program: No such file or directory; see the line `release`"
     )
@@ -231,7 +275,7 @@ def test_servers_of_ones_own_are_used_and_none_started(start, running):
 def test_wrong_setting_is_one_line_that_names_it(start):
     wrong = start(WEB, WORKERS="many")
 
-    assert wrong.process.wait(timeout=10) == 2
+    assert wrong.process.wait(timeout=60) == 2
     assert len(wrong.lines()) == 1
     assert 'crawlsite: Environment variable "WORKERS" invalid' in wrong.lines()[0]
 
@@ -258,15 +302,9 @@ def test_reader_that_goes_away_stops_nothing(place):
 
 def _answers(port: int) -> bool:
     try:
-        return requests.get(f"http://127.0.0.1:{port}/healthz", timeout=10).ok
+        return requests.get(f"http://127.0.0.1:{port}/healthz", timeout=60).ok
     except requests.ConnectionError:
         return False
-
-
-@needs_root
-def test_permissions_around_the_state_directory_stay_as_they_are(site):
-    assert os.stat(site.state_dir.parent).st_mode & 0o777 == 0o755
-    assert (site.state_dir / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
 def test_what_a_killed_process_leaves_may_end_in_order_and_then_it_starts_again(start, place):

@@ -25,10 +25,10 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
 from crawling.dashboard.base.requests import get_page, get_run
-from crawling.dashboard.pages.comparison import KINDS, PageDifference, differences, summary_of
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.dryrun.inquiries import ask_once
+from crawling.dryrun.run_comparison import KINDS, PageDifference, differences, summary_of
 from crawling.errors import NotFound
 from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest

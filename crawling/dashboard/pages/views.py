@@ -22,7 +22,6 @@ from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
-from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.dashboard.pages.downloads import (
     WARC,
     extracted_rows_file,
@@ -40,6 +39,7 @@ from crawling.dashboard.pages.not_fetched import (
     reasons_of,
 )
 from crawling.dryrun.inquiries import ask_once
+from crawling.dryrun.run_comparison import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.web.addresses import MAX_URL_LENGTH, read_address

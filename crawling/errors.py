@@ -65,6 +65,10 @@ class InquiriesBusy(CrawlError):
     """Too many questions wait for the background jobs; ask again in a moment."""
 
 
+class RunsNotCompared(CrawlError):
+    """The background job that was to compare the runs has failed."""
+
+
 class NoPool(CrawlError):
     """There is no pool of resources yet; run `make run` or `python manage.py set_up` first."""
 

@@ -120,8 +120,12 @@ def show(found: Sequence[str], *, most_by_clock: float | None = None) -> None:
     client = Client()
     client.force_login(user)
     middle = statistics.median_low if most_by_clock else min
-    timed = [(place, _answer(client, place, connection, middle)) for place in found]
-    rows = [(place, told) for place, told in timed if told is not None]
+    rows = []
+    for place in found:
+        rows.append((place, _answer(client, place, connection, middle)))
+        if _jobs_answered():
+            rows.append((f"{place} (compared)", _answer(client, place, connection, middle)))
+    rows = [(place, told) for place, told in rows if told is not None]
     print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
     for place, told in sorted(rows, key=lambda row: -row[1].worked):
         print(
@@ -151,6 +155,17 @@ def _answer(
         middle([getattr(one, name) for one in told]) for name in ("wall", "here", "there")
     )
     return replace(told[-1], wall=wall, here=here, there=there)
+
+
+def _jobs_answered() -> int:
+    """Answer what pages have asked background jobs since the last call, and count it."""
+    from crawling.dryrun.inquiry_answers import answer_inquiry
+    from crawling.models import Inquiry
+
+    waiting = list(Inquiry.objects.filter(began_at=None, ended_at=None).values_list("pk", flat=True))
+    for inquiry in waiting:
+        answer_inquiry(inquiry)
+    return len(waiting)
 
 
 def _ask(client: Any, address: str, connection: Any) -> Told:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -24,6 +25,9 @@ from crawling.sealed_text import seal, unseal
 
 #: the time for which an answer is kept and serves the same question
 KEPT = timedelta(hours=1)
+#: Pages ask again every second or two until there is an answer, which a failure is, too; after this
+#: time the question is asked anew.
+FAILURE_KEPT = timedelta(seconds=10)
 #: an answer that is larger is not kept, as JSON in bytes
 MOST_BYTES = 4 * 1024 * 1024
 #: No more are open at a time. A job of the commonest kind takes a tenth of a second, so that the
@@ -59,10 +63,11 @@ def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None)
     Raises InquiriesBusy as `ask` does.
     """
     key = salted_hmac("inquiry", f"{kind} {json.dumps(question, sort_keys=True)}").hexdigest()
-    same = Inquiry.objects.filter(key=key, trouble="")
-    recent = same.filter(asked_at__gt=timezone.now() - LONGEST)
-    known = same.exclude(answer=None).order_by("-pk").first() or recent.order_by("-pk").first()
-    return known or ask(kind, question, by=by, key=key)
+    same, now = Inquiry.objects.filter(key=key).order_by("-pk"), timezone.now()
+    answered = same.filter(trouble="").exclude(answer=None)
+    is_open = Q(ended_at=None, asked_at__gt=now - LONGEST)
+    others = same.filter(is_open | Q(ended_at__gt=now - FAILURE_KEPT))
+    return answered.first() or others.first() or ask(kind, question, by=by, key=key)
 
 
 def take_up(inquiry_id: int) -> tuple[Inquiry, dict[str, Any]] | None:

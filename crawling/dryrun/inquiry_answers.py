@@ -11,6 +11,7 @@ from django.db import connections
 
 from allocation.errors import AllocationError
 from crawling.dryrun.inquiries import settle, take_up
+from crawling.dryrun.run_comparison import answer_comparison
 from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.text_diff import compared
 from crawling.errors import ArchiveTrouble, CrawlError
@@ -69,8 +70,13 @@ def _robots(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {"said": f"forbids it{f' by the line “{line}”' if line else ''}"}
 
 
+def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return answer_comparison(question)
+
+
 ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
     InquiryKind.ROBOTS: _robots,
+    InquiryKind.RUN_CHANGES: _run_changes,
 }

@@ -2,31 +2,37 @@
 changed; in all, by host, and one by one.
 
 Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as
-not there.
+not there. Small runs are compared at once, large ones by a background job, whose answer serves for
+an hour.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
-from django.core.cache import cache
+from django.contrib.auth.models import User
+from django.db.models import Sum
+from django.utils import timezone
 from pydantic import TypeAdapter
 
+from crawling.dryrun.inquiries import ask_once
 from crawling.errors import CrawlError
-from crawling.models import Page, Run
+from crawling.models import Inquiry, InquiryKind, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.timed import time_limit
 from serving.paging import cut
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the
 #: server busy
-MOST_SECONDS = 20
+MOST_SECONDS = 60
+#: pages of both runs together that are compared while a page is made: 3 us a page, on one core
+MOST_AT_ONCE = 20_000
+#: a run that is not over is compared anew as often
+AGAIN_SECONDS = 300
 HOSTS = 50
-REMEMBERED_SECONDS = 3600
 KINDS = ("added", "removed", "changed", "status_changed")
 
 #: Same content: the digest where both have one; else the fingerprint. A redirect has its target for
@@ -75,7 +81,7 @@ ORDER BY found.url
 
 
 class ComparingTookTooLong(CrawlError):
-    """The runs are so large that comparing them was broken off after 20 seconds; try again when the
+    """The runs are so large that comparing them was broken off after 60 seconds; try again when the
     machine has less to do.
     """
 
@@ -114,9 +120,6 @@ class ComparisonSummary:
     more_hosts: int
 
 
-SUMMARIES = TypeAdapter(ComparisonSummary)
-
-
 @dataclass(frozen=True)
 class PageDifference:
     """A page that is not the same in both runs."""
@@ -135,43 +138,105 @@ class PageDifference:
     new_bytes: int | None
 
 
-DIFFERENCES = TypeAdapter(list[PageDifference])
-Kept = TypeVar("Kept")
-
-
-def summary_of(old: Run, new: Run) -> ComparisonSummary:
-    """Count what is different between two runs; of runs that have ended this is remembered.
-
-    Raises ComparingTookTooLong.
+@dataclass(frozen=True)
+class ChangeFilter:
+    """Which differences are wanted, by address: of a kind and a host ("": all), after an address,
+    and how many.
     """
-    if old == new:
-        return ComparisonSummary(
-            ChangeTotals(unchanged=Page.objects.filter(run=new).count()), [], 0
-        )
-    return _remembered(SUMMARIES, (old, new), "", lambda: _count(old, new))
+
+    limit: int
+    kind: str = ""
+    host: str = ""
+    after: str = ""
 
 
-def _remembered(
-    adapter: TypeAdapter[Kept], runs: tuple[Run, Run], wanted: str, find: Callable[[], Kept]
-) -> Kept:
-    """What is found, or was found before of these runs, if both have ended.
+@dataclass(frozen=True)
+class Comparison:
+    """What is known of two runs so far; `summary` or `rows` is None while a job compares them."""
 
-    A run that goes on after its end, since failures are tried again, ends at another moment.
+    summary: ComparisonSummary | None
+    rows: Sequence[PageDifference] | None
+    #: address after which the next differences are
+    following: str | None = None
+    #: when the runs were compared
+    as_of: datetime | None = None
+    #: of the job that is at work: waiting or working; empty: none is
+    job_state: str = ""
+    #: a sentence; empty unless the job failed
+    why_failed: str = ""
+
+
+Found = TypeVar("Found")
+SUMMARY_OF_ANSWER = TypeAdapter(ComparisonSummary)
+ROWS_OF_ANSWER = TypeAdapter(list[PageDifference])
+
+
+def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -> Comparison:
+    """The summary and the differences that are wanted; of large runs as far as a job has them.
+
+    Raises ComparingTookTooLong of small runs, and InquiriesBusy.
     """
-    if any(run.state not in ENDED_STATES for run in runs):
-        return find()
-    told = [*(f"{run.pk} {run.finished_at}" for run in runs), wanted]
-    name = f"changes-{sha256(json.dumps(told).encode()).hexdigest()}"
-    if (remembered := cache.get(name)) is not None:
-        return adapter.validate_python(remembered)
-    found = find()
-    cache.set(name, adapter.dump_python(found), REMEMBERED_SECONDS)
-    return found
+    if _pages_of(old, new) > MOST_AT_ONCE:
+        return _compared_by_a_job(old, new, wanted, by)
+    rows, following = cut(_differences(old.pk, new.pk, wanted), wanted.limit, _address)
+    return Comparison(_summary(old.pk, new.pk), rows, following, timezone.now())
 
 
-def _count(old: Run, new: Run) -> ComparisonSummary:
+def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job finds: the summary, or the differences that the question wants."""
+    old, new, wanted = question["old"], question["new"], question["wanted"]
+    if wanted is None:
+        return {"summary": asdict(_summary(old, new))}
+    return {"rows": [asdict(row) for row in _differences(old, new, ChangeFilter(**wanted))]}
+
+
+def _pages_of(old: Run, new: Run) -> int:
+    totals = RunTotal.objects.filter(run__in=[old, new])
+    return totals.aggregate(pages=Sum("fetched"))["pages"] or 0
+
+
+def _compared_by_a_job(
+    old: Run, new: Run, wanted: ChangeFilter, by: User | None
+) -> Comparison:
+    """The summary is asked for apart: all filters share it."""
+    runs = {"old": old.pk, "new": new.pk, "moments": [_moment(old), _moment(new)]}
+    counted, listed = (
+        ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by)
+        for what in (None, asdict(wanted))
+    )
+    summary = _read(counted, "summary", SUMMARY_OF_ANSWER)
+    found = _read(listed, "rows", ROWS_OF_ANSWER)
+    rows, following = (None, None) if found is None else cut(found, wanted.limit, _address)
+    return Comparison(
+        summary,
+        rows,
+        following,
+        as_of=listed.ended_at,
+        job_state=next((one.state for one in (counted, listed) if one.is_open), ""),
+        why_failed=counted.why_failed or listed.why_failed,
+    )
+
+
+def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | None:
+    return None if inquiry.answer is None else adapter.validate_python(inquiry.answer[name])
+
+
+def _moment(run: Run) -> str:
+    """As long as it is the same, so is the comparison. A run that goes on after its end, since
+    failures are tried again, ends at another moment.
+    """
+    if run.state in ENDED_STATES:
+        return str(run.finished_at)
+    return str(timezone.now().timestamp() // AGAIN_SECONDS)
+
+
+def _address(row: PageDifference) -> str:
+    return row.url
+
+
+def _summary(old: int, new: int) -> ComparisonSummary:
     by_host: dict[str, dict[str, int]] = {}
-    for host, kind, count in _ask(SUMMARY, {"old": old.pk, "new": new.pk}):
+    for host, kind, count in _ask(SUMMARY, {"old": old, "new": new}):
         by_host.setdefault(host, {})[kind] = count
     hosts = [HostCounts(host, ChangeTotals(**kinds)) for host, kinds in by_host.items()]
     hosts.sort(key=lambda one: (-one.counts.different, one.host))
@@ -181,28 +246,17 @@ def _count(old: Run, new: Run) -> ComparisonSummary:
     return ComparisonSummary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
 
 
-def differences(
-    old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int
-) -> tuple[list[PageDifference], str | None]:
-    """A page of differences of a kind (all kinds if empty) by address, and the address to go on
-    after; of runs that have ended this is remembered. Raises ComparingTookTooLong.
-    """
-    if old == new:
-        return [], None
-    wanted = {
-        "kinds": [kind] if kind else list(KINDS),
-        "host": host,
-        "after": after,
-        "limit": limit + 1,
+def _differences(old: int, new: int, wanted: ChangeFilter) -> list[PageDifference]:
+    """One more than is wanted, which shows that there are more."""
+    values = {
+        "old": old,
+        "new": new,
+        "kinds": [wanted.kind] if wanted.kind else list(KINDS),
+        "host": wanted.host,
+        "after": wanted.after,
+        "limit": wanted.limit + 1,
     }
-
-    def find() -> list[PageDifference]:
-        return [
-            PageDifference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})
-        ]
-
-    rows = _remembered(DIFFERENCES, (old, new), json.dumps(wanted), find)
-    return cut(rows, limit, lambda row: row.url)
+    return [PageDifference(*row) for row in _ask(ROWS, values)]
 
 
 def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:

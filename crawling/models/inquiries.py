@@ -15,17 +15,20 @@ LONGEST = timedelta(minutes=4)
 class InquiryKind(models.TextChoices):
     """What is asked.
 
-    The answers of seeds, the differences of a page's text in two runs, or the robots.txt rule of a
-    URL.
+    The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
+    URL, or the differences of two large runs.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
     TEXT_DIFF = "text_diff", "text comparison"
     ROBOTS = "robots", "explanation of robots.txt"
+    RUN_CHANGES = "run_changes", "comparison of two runs"
 
 
 class Inquiry(models.Model):
-    """A question that is answered by reading what strangers wrote: not in the web process."""
+    """A question that is answered by reading what strangers wrote, or by long work: not in the web
+    process.
+    """
 
     kind = models.CharField(max_length=20, choices=InquiryKind)
     key = models.CharField(max_length=64, blank=True, help_text="the same for the same question")

@@ -28,8 +28,8 @@ from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import KINDS, PageDifference, differences, summary_of
-from crawling.errors import NotFound
+from crawling.dryrun.run_comparison import KINDS, ChangeFilter, PageDifference, compare_runs
+from crawling.errors import NotFound, RunsNotCompared
 from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
 
@@ -102,6 +102,7 @@ class ChangePage(Schema):
     summary: ChangeSummary
     items: list[ChangeOut]
     next: str | None
+    as_of: datetime = Field(description="when the runs were compared")
 
 
 class NotFetchedReasonOut(Schema):
@@ -154,12 +155,13 @@ def list_not_fetched_urls(
 
 @reports.get(
     "/{crawl_id}/changes",
-    response=ChangePage,
+    response={200: ChangePage, 202: InquiryOut},
     summary="Compare two runs: pages added, removed, changed, or with another status",
 )
 @may_view
 def list_run_changes(
     request: AuthenticatedRequest,
+    response: HttpResponse,
     crawl_id: CrawlId,
     against: Against,
     run: RunNumber = None,
@@ -167,14 +169,25 @@ def list_run_changes(
     host: Text = "",
     cursor: After = "",
     limit: Limit = 50,
-) -> dict[str, Any]:
+) -> Status:
+    """Runs of more than 20,000 pages together are compared by a background job; until it is done
+    the answer is 202 with `Retry-After`.
+    """
     old, new = get_run(crawl_id, against), get_run(crawl_id, run)
-    rows, following = differences(old, new, kind=kind, host=host, after=cursor, limit=limit)
-    return {
-        "summary": asdict(summary_of(old, new)),
-        "items": [_change(crawl_id, row) for row in rows],
-        "next": following,
+    wanted = ChangeFilter(limit, kind, host, cursor)
+    told = compare_runs(old, new, wanted, by=request.user)
+    if told.why_failed:
+        raise RunsNotCompared(told.why_failed)
+    if told.summary is None or told.rows is None:
+        response["Retry-After"] = RETRY_AFTER
+        return Status(202, {"state": told.job_state, "result": request.get_full_path()})
+    page = {
+        "summary": asdict(told.summary),
+        "items": [_change(crawl_id, row) for row in told.rows],
+        "next": told.following,
+        "as_of": told.as_of,
     }
+    return Status(200, page)
 
 
 def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:

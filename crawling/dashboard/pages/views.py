@@ -39,9 +39,15 @@ from crawling.dashboard.pages.not_fetched import (
     reasons_of,
 )
 from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import KINDS, ComparingTookTooLong, differences, summary_of
+from crawling.dryrun.run_comparison import (
+    KINDS,
+    ChangeFilter,
+    ComparingTookTooLong,
+    compare_runs,
+)
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.web.addresses import MAX_URL_LENGTH, read_address
 from crawling.web.file_names import file_name
 from crawling.web.secret_headers import masked_head
@@ -263,14 +269,13 @@ def compare(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "kinds": KINDS,
     }
     if old:
+        wanted = ChangeFilter(ROWS_OF_CHANGES, kind, host, after)
         try:
-            rows, following = differences(
-                old, new, kind=kind, host=host, after=after, limit=ROWS_OF_CHANGES
-            )
-            here |= {"summary": summary_of(old, new), "rows": rows, "following": following}
+            here["told"] = compare_runs(old, new, wanted, by=request.user)
         except ComparingTookTooLong as error:
             messages.error(request, str(error))
-    return render(request, "crawling/compare.html", here)
+        here["is_over"] = all(run.state in ENDED_STATES for run in (old, new))
+    return render_live(request, "crawling/compare.html", "crawling/_changes.html", here)
 
 
 def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from http import HTTPStatus
 from io import BytesIO
@@ -145,6 +146,10 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
         ) from error
     if answer.status_code >= HTTPStatus.BAD_REQUEST:
         raise CommandError(f"{answer.status_code}: {_detail(answer)}")
+    if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
+        # a background job is at work, and has answered or failed after some minutes
+        time.sleep(int(answer["Retry-After"]))
+        return _asked(method, path, who, sent)
     return answer
 
 

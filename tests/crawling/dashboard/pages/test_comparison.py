@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
+from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.crawls.creation import start_run
+from crawling.dryrun import run_comparison
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.text_diff import diff
 from crawling.models import Inquiry, Run
@@ -103,20 +108,53 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert len(part["items"]) + len(rest["items"]) == 5
 
 
-def test_a_run_is_the_same_as_itself(crawl_to_the_end, make_site):
+def test_large_runs_are_compared_by_a_job_that_page_json_and_command_wait_for(
+    make_site, crawl_to_the_end, work_off, monkeypatch
+):
+    monkeypatch.setattr(run_comparison, "MOST_AT_ONCE", 0)
     site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
-    run = crawl_to_the_end(f"{site.url}/")
+    first = crawl_to_the_end(f"{site.url}/")
+    site.pages["/a"] = "y"
+    work_off(start_run(first.crawl))
+    viewer = browser("viewer")
+    place = reverse("crawling:compare", args=[first.crawl_id])
+    address = f"/api/v1/crawls/{first.crawl_id}/changes?against=1"
 
-    told = browser("viewer").get(f"/api/v1/crawls/{run.crawl_id}/changes", {"against": 1}).json()
+    def answer(*_):
+        for inquiry in Inquiry.objects.filter(began_at=None):
+            answer_inquiry(inquiry.pk)
 
-    assert (told["items"], told["next"]) == ([], None)
-    assert told["summary"]["counts"] == {
-        "added": 0,
-        "removed": 0,
-        "changed": 0,
-        "status_changed": 0,
-        "unchanged": 2,
-    }
+    waiting = soup(viewer.get(place))
+    assert waiting.find(attrs={"role": "status"}).get_text() == (
+        "The 2 pages of run 1 and the 2 of run 2 are being compared in the background."
+    )
+    assert waiting.select_one("#changes")["hx-get"] == place
+    assert waiting.select_one('noscript meta[http-equiv="refresh"]')
+    later = viewer.get(address)
+    assert (later.status_code, later["Retry-After"]) == (202, "1")
+    assert later.json() == {"state": "waiting", "result": address}
+
+    answer()
+    page = soup(viewer.get(place))
+    assert [row.td.get_text() for row in page.select("tbody tr")] == ["changed", "0"]
+    assert "hx-get" not in page.select_one("#changes").attrs
+    assert page.find("meta", attrs={"http-equiv": "refresh"}) is None
+    part = soup(viewer.get(place, headers={"HX-Request": "true"}))
+    assert (part.find("h1"), len(part.select("tbody tr"))) == (None, 2)
+
+    monkeypatch.setattr(time, "sleep", answer)  # until a job has answered
+    User.objects.create_superuser("boss")
+    call_command("api", "GET", f"{address}&kind=changed", "--all", stdout=(told := StringIO()))
+    assert [json.loads(line)["url"] for line in told.getvalue().splitlines()] == [f"{site.url}/a"]
+    call_command("api", "GET", f"{address}&run=1", stdout=(told := StringIO()))
+    itself = json.loads(told.getvalue())
+    assert (itself["items"], itself["summary"]["counts"]["unchanged"]) == ([], 2)
+
+    first.crawl.runs.filter(number=2).update(state="running")
+    viewer.get(place)
+    answer()
+    now = soup(viewer.get(place)).get_text()
+    assert "while a run is not over, it is compared anew" in now
 
 
 def test_a_crawl_of_one_run_says_when_there_will_be_something_to_compare(

@@ -120,12 +120,12 @@ def show(found: Sequence[str], *, most_by_clock: float | None = None) -> None:
     client = Client()
     client.force_login(user)
     middle = statistics.median_low if most_by_clock else min
-    rows = []
+    timed = []
     for place in found:
-        rows.append((place, _answer(client, place, connection, middle)))
+        timed.append((place, _answer(client, place, connection, middle)))
         if _jobs_answered():
-            rows.append((f"{place} (compared)", _answer(client, place, connection, middle)))
-    rows = [(place, told) for place, told in rows if told is not None]
+            timed.append((f"{place} (compared)", _answer(client, place, connection, middle)))
+    rows = [(place, told) for place, told in timed if told is not None]
     print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
     for place, told in sorted(rows, key=lambda row: -row[1].worked):
         print(
@@ -162,7 +162,9 @@ def _jobs_answered() -> int:
     from crawling.dryrun.inquiry_answers import answer_inquiry
     from crawling.models import Inquiry
 
-    waiting = list(Inquiry.objects.filter(began_at=None, ended_at=None).values_list("pk", flat=True))
+    waiting = list(
+        Inquiry.objects.filter(began_at=None, ended_at=None).values_list("pk", flat=True)
+    )
     for inquiry in waiting:
         answer_inquiry(inquiry)
     return len(waiting)

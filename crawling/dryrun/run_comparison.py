@@ -195,9 +195,7 @@ def _pages_of(old: Run, new: Run) -> int:
     return totals.aggregate(pages=Sum("fetched"))["pages"] or 0
 
 
-def _compared_by_a_job(
-    old: Run, new: Run, wanted: ChangeFilter, by: User | None
-) -> Comparison:
+def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None) -> Comparison:
     """The summary is asked for apart: all filters share it."""
     runs = {"old": old.pk, "new": new.pk, "moments": [_moment(old), _moment(new)]}
     counted, listed = (

@@ -4,15 +4,22 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('crawling', '0032_experiments_on_shifts'),
+        ("crawling", "0032_experiments_on_shifts"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='inquiry',
-            name='kind',
-            field=models.CharField(choices=[('test_fetch', 'test fetch'), ('text_diff', 'text comparison'), ('robots', 'explanation of robots.txt'), ('run_changes', 'comparison of two runs')], max_length=20),
+            model_name="inquiry",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("test_fetch", "test fetch"),
+                    ("text_diff", "text comparison"),
+                    ("robots", "explanation of robots.txt"),
+                    ("run_changes", "comparison of two runs"),
+                ],
+                max_length=20,
+            ),
         ),
     ]

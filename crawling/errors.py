@@ -65,7 +65,7 @@ class InquiriesBusy(CrawlError):
     """Too many questions wait for the background jobs; ask again in a moment."""
 
 
-class ComparisonFailed(CrawlError):
+class ComparisonFailure(CrawlError):
     """The background job that was to compare the runs has failed."""
 
 

@@ -152,7 +152,7 @@ class ChangeFilter:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known of two runs so far; `summary` or `rows` is None while a job compares them."""
+    """What is known of two runs so far; None is known by a job later."""
 
     summary: ComparisonSummary | None
     rows: Sequence[PageDifference] | None

@@ -29,7 +29,7 @@ from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.dryrun.inquiries import ask_once
 from crawling.dryrun.run_comparison import KINDS, ChangeFilter, PageDifference, compare_runs
-from crawling.errors import ComparisonFailed, NotFound
+from crawling.errors import ComparisonFailure, NotFound
 from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
 
@@ -177,7 +177,7 @@ def list_run_changes(
     wanted = ChangeFilter(limit, kind, host, cursor)
     told = compare_runs(old, new, wanted, by=request.user)
     if told.why_failed:
-        raise ComparisonFailed(told.why_failed)
+        raise ComparisonFailure(told.why_failed)
     if told.summary is None or told.rows is None:
         response["Retry-After"] = RETRY_AFTER
         return Status(202, {"state": told.job_state, "result": request.get_full_path()})

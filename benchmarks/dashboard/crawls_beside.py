@@ -105,8 +105,10 @@ def _running(*program: str) -> Iterator[None]:
         }
     )
     command = [sys.executable, "manage.py", *program]
-    # a program of our own
-    with Popen(command, env=environment, stdout=DEVNULL) as process:  # noqa: S603
+    # a program of our own, in a session of its own, as the supervisor starts it
+    with Popen(  # noqa: S603
+        command, env=environment, stdout=DEVNULL, start_new_session=True
+    ) as process:
         try:
             yield
         finally:

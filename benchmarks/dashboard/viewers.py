@@ -22,11 +22,10 @@ from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
+from crawling.process.priority import lower_session
 from crawlsite.env import for_child
 
 PORT = 8790
-#: as `crawling.worker.rq_worker` has it
-NICENESS = 10
 NO_LIMIT = 1_000_000
 
 
@@ -118,8 +117,11 @@ def served(size: Size) -> Iterator[list[list[str]]]:
 
 
 def serve(pipe: Connection, first_host: int, hosts: int, width: int) -> None:
-    """As nice as what crawls it: elsewhere it would take nothing from those who look at pages."""
-    os.nice(NICENESS)
+    """With the priority of what crawls it: elsewhere it would take nothing from those who look at
+    pages.
+    """
+    os.setsid()
+    lower_session()
     from tests.webs.synthetic import SyntheticWeb, serve_web
 
     web = SyntheticWeb(

@@ -26,13 +26,12 @@ from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, Pois
 from crawling.models import RunProcess
 from crawling.process.memory_limit import prefer_oom_kill
 from crawling.process.orphans import stop_with_parent
+from crawling.process.priority import let_pages_go_first
 from crawling.process.vitals import VITALS, KillReason, examine
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.runs.steering import pause_by_itself
 from crawling.worker.jobs import prepare_to_fork
 
-#: of a work process: people who look at a page are served first
-NICENESS = 10
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times
 #: meanwhile
 SEAT_SECONDS = 30
@@ -105,7 +104,7 @@ class ShiftWorker(Worker):
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """The work process must not outlive a killed parent: it is stopped gently then, too."""
-        os.nice(NICENESS)
+        let_pages_go_first()
         stop_with_parent()
         prefer_oom_kill()
         super().main_work_horse(job, queue)

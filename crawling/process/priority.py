@@ -1,0 +1,29 @@
+"""Work that waits for a processor when people look at pages: a shift takes what they leave."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+NICENESS = 10
+#: Linux shares processors between sessions first, so that a niceness counts inside a session only.
+#: The supervisor, like systemd, starts each process in a session of its own, and PostgreSQL each
+#: connection's.
+GROUP = Path("/proc/self/autogroup")
+
+
+def let_pages_go_first() -> None:
+    """Lower the priority of this work process, and of its worker's session if that is the worker's
+    alone; one that is started from a terminal shares it.
+    """
+    os.nice(NICENESS)
+    if os.getsid(0) == os.getppid():
+        lower_session()
+
+
+def lower_session() -> None:
+    """The kernel allows ten changes a second on the whole machine; the next shift tries again."""
+    with suppress(OSError):
+        if not GROUP.read_text().endswith(f"nice {NICENESS}\n"):
+            GROUP.write_text(str(NICENESS))

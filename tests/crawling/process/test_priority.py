@@ -1,0 +1,40 @@
+"""A work process has the priority that its worker's session has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from crawling.process.priority import GROUP
+
+#: a worker and its work process; the session's change may be refused while others change theirs
+PROGRAM = """
+import os, time
+from crawling.process.priority import GROUP, NICENESS, let_pages_go_first
+let_pages_go_first()
+print(os.nice(0), GROUP.read_text().split()[-1], flush=True)
+if os.fork():
+    os.wait()
+else:
+    until = time.monotonic() + 20
+    while GROUP.read_text().split()[-1] != str(NICENESS) and time.monotonic() < until:
+        let_pages_go_first()
+    print(os.nice(0), GROUP.read_text().split()[-1])
+"""
+
+
+@pytest.mark.skipif(not GROUP.exists(), reason="the system shares processors without sessions")
+def test_a_work_process_lowers_the_session_of_its_worker_and_no_other():
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        start_new_session=True,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    worker, work_process = (line.split() for line in told.stdout.splitlines())
+    assert worker == ["10", "0"]  # its parent is no leader of its session
+    assert work_process == ["19", "10"]

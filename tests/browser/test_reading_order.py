@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from playwright.sync_api import Page
 
+from tests.browser.design import faults_of_design
 from tests.browser.house import furnish
+
+TABS = ("pages", "not-fetched", "links", "frontier", "hosts", "charts", "runs", "settings")
 
 #: what screen readers jump to, in the order of the document: headings with their levels, landmarks
 #: and tables with their names
@@ -32,38 +34,37 @@ JUMPS = """() => {
 }"""
 
 
-@pytest.fixture
-def pages(make_web, user_of, browse) -> list[Page]:
-    """Each kind of page, of a house full of crawls."""
+def faults_of_order(page: Page) -> list[str]:
+    """What is wrong for somebody who has the page read aloud."""
+    walk = page.evaluate(WALK)
+    kinds = [kind for kind, _ in walk]
+    levels = [int(kind[1]) for kind in kinds if kind[0] == "h"]
+    rules = {
+        "begins with its places": walk[0] == ["nav", "Main"],
+        "one heading and one main part": kinds.count("h1") == kinds.count("main") == 1,
+        "the heading comes first": levels[:1] == [1],
+        "headings nest": all(deep <= above + 1 for above, deep in pairwise(levels)),
+        "all have names": [kind for kind, name in walk if kind != "main" and not name] == [],
+        "Tab goes down the screen": page.evaluate(JUMPS) == 0,
+    }
+    return [f"{page.url}: {rule}: no" for rule, holds in rules.items() if not holds]
+
+
+def test_each_kind_of_page_is_in_order_read_aloud_and_keeps_to_the_design(
+    make_web, user_of, browse
+):
+    """Of a house full of crawls."""
     web = make_web()
     web.enough.set()
     crawls = furnish(web.url, by=user_of("operator"))
-    done, waiter = crawls["manual"].pk, crawls["waiter"].pk
-    tabs = (
-        "",
-        "pages/",
-        "not-fetched/",
-        "links/",
-        "frontier/",
-        "hosts/",
-        "charts/",
-        "runs/",
-        "settings/",
-    )
     addresses = ["/", "/crawls/", "/crawls/new/", "/hosts/", "/dns/", "/resources/", "/health/"]
-    addresses += [f"/crawls/{done}/{tab}" for tab in tabs] + [f"/crawls/{waiter}/"]
-    return [browse("operator", address) for address in addresses]
+    addresses += [f"/crawls/{crawl.pk}/" for crawl in crawls.values()]
+    addresses += [f"/crawls/{crawls['manual'].pk}/{tab}/" for tab in TABS]
+    page = browse("operator")
 
+    found = []
+    for address in addresses:
+        page.goto(address)
+        found += faults_of_order(page) + faults_of_design(page)
 
-def test_a_page_read_aloud_begins_with_its_places_and_its_headings_nest(pages):
-    for page in pages:
-        walk = page.evaluate(WALK)
-        kinds = [kind for kind, _ in walk]
-        levels = [int(kind[1]) for kind in kinds if kind[0] == "h"]
-
-        assert walk[0] == ["nav", "Main"], page.url
-        assert kinds.count("h1") == kinds.count("main") == 1, page.url
-        assert levels[0] == 1, page.url
-        assert all(deep <= above + 1 for above, deep in pairwise(levels)), page.url
-        assert [kind for kind, name in walk if kind != "main" and not name] == [], page.url
-        assert page.evaluate(JUMPS) == 0, page.url
+    assert not found, "\n".join(found)

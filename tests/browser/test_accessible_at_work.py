@@ -4,6 +4,8 @@ as those that stand still.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -12,11 +14,22 @@ from crawling.models import CrawlJob
 from crawling.runs.steering import pause
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl, work_off
-from tests.browser.run.test_steering import SOON
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 
 #: from this page on the web waits for the test, so that what runs stays running
 HELD_AT = 40
+PHONE = {"viewport": {"width": 390, "height": 844}}
+TABS = (
+    "",
+    "pages/",
+    "not-fetched/",
+    "frontier/",
+    "hosts/",
+    "log/",
+    "charts/",
+    "runs/",
+    "settings/",
+)
 
 
 @pytest.fixture(params=ONE_SCREEN)
@@ -25,13 +38,13 @@ def page(request, browse) -> Page:
 
 
 @pytest.fixture
-def crawl(make_web, workers, user_of) -> CrawlJob:
+def crawl(make_web, workers, user_of) -> Iterator[CrawlJob]:
     """A crawl that is fetching, and has fetched pages and missed some."""
-    crawl = make_crawl(
-        "Library", make_web(hold_at=HELD_AT).url, by=user_of("operator"), batch_size=5
-    )
+    web = make_web(hold_at=HELD_AT)
+    crawl = make_crawl("Library", web.url, by=user_of("operator"), batch_size=5)
     start_run(crawl)
-    return crawl
+    yield crawl
+    web.enough.set()  # or its worker waits for a held answer before it stops
 
 
 def is_fit(page: Page) -> None:
@@ -39,13 +52,31 @@ def is_fit(page: Page) -> None:
     assert page.evaluate(TOO_WIDE) == 0
 
 
-def test_the_page_of_a_crawl_that_runs(page, crawl):
+def test_the_page_of_a_crawl_that_runs(page, crawl, browse):
     page.goto(f"/crawls/{crawl.pk}/")
-    expect(page.locator(".crawl-head .state")).to_have_text("running", timeout=SOON)
-    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3", timeout=SOON)
+    expect(page.locator(".crawl-head .state")).to_have_text("running")
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3")
     expect(page.get_by_role("region", name="Errors by cause")).to_contain_text("404 Not Found")
 
     is_fit(page)
+    takes_three_screens_of_a_phone_and_every_tab_begins_on_the_first(
+        browse("operator", f"/crawls/{crawl.pk}/", **PHONE), crawl
+    )
+
+
+def takes_three_screens_of_a_phone_and_every_tab_begins_on_the_first(
+    page: Page, crawl: CrawlJob
+) -> None:
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3")
+    screen = PHONE["viewport"]["height"]
+
+    assert page.evaluate("document.documentElement.scrollHeight") <= 3 * screen
+    for tab in TABS:
+        page.goto(f"/crawls/{crawl.pk}/{tab}")
+        bottom = page.locator("nav.tabs").first.bounding_box()
+        assert bottom["y"] + bottom["height"] < screen / 2, tab
+        rows = page.eval_on_selector_all("main tr", "rows => rows.map(row => row.offsetHeight)")
+        assert max(rows, default=0) <= screen / 3, tab
 
 
 @pytest.mark.drill
@@ -53,9 +84,9 @@ def test_the_page_of_a_crawl_that_paused_and_keeps(page, make_web, workers):
     crawl = make_crawl("Library", make_web().url, batch_size=5, delay_seconds=0.05)
     start_run(crawl)
     page.goto(f"/crawls/{crawl.pk}/")
-    expect(page.locator(".crawl-head .state")).to_have_text("running", timeout=SOON)
+    expect(page.locator(".crawl-head .state")).to_have_text("running")
     pause(crawl, keep_seconds=600)
-    expect(page.locator(".crawl-head .sentence")).to_contain_text("is reserved until", timeout=SOON)
+    expect(page.locator(".crawl-head .sentence")).to_contain_text("is reserved until")
 
     is_fit(page)
 
@@ -83,38 +114,6 @@ def test_what_the_first_urls_answer(page, make_web, background_worker):
     page.goto("/crawls/new/")
     page.get_by_label("Start URLs").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")
     page.get_by_role("button", name="Test fetch").click()
-    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text(
-        "404", timeout=SOON
-    )
+    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("404")
 
     is_fit(page)
-
-
-PHONE = {"viewport": {"width": 390, "height": 844}}
-TABS = (
-    "",
-    "pages/",
-    "not-fetched/",
-    "frontier/",
-    "hosts/",
-    "log/",
-    "charts/",
-    "runs/",
-    "settings/",
-)
-
-
-def test_on_a_phone_an_overview_takes_three_screens_and_every_tab_begins_on_the_first(
-    browse, crawl
-):
-    page = browse("operator", f"/crawls/{crawl.pk}/", **PHONE)
-    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3", timeout=SOON)
-    screen = PHONE["viewport"]["height"]
-
-    assert page.evaluate("document.documentElement.scrollHeight") <= 3 * screen
-    for tab in TABS:
-        page.goto(f"/crawls/{crawl.pk}/{tab}")
-        bottom = page.locator("nav.tabs").first.bounding_box()
-        assert bottom["y"] + bottom["height"] < screen / 2, tab
-        rows = page.eval_on_selector_all("main tr", "rows => rows.map(row => row.offsetHeight)")
-        assert max(rows, default=0) <= screen / 3, tab

@@ -15,8 +15,6 @@ from crawling.models import CrawlJob
 from tests.browser.endless import EndlessWeb
 from tests.browser.house import make_crawl
 
-#: a shift is granted, picked up or wound down within this, on a busy machine too
-SOON = 30_000
 HELD = "40,000 KiB/s of bandwidth"
 
 
@@ -49,7 +47,7 @@ def page(crawl, operator) -> Page:
 def sees(page: Page, state: str, *, why: str) -> None:
     """The page of the crawl comes to show this state, by itself."""
     head = page.locator(".crawl-head")
-    expect(head).to_contain_text(re.compile(f"{state}.*{re.escape(why)}", re.S), timeout=SOON)
+    expect(head).to_contain_text(re.compile(f"{state}.*{re.escape(why)}", re.S))
 
 
 def click(page: Page, name: str) -> None:
@@ -75,7 +73,21 @@ def held_by(page: Page, name: str) -> Locator:
     )
 
 
-def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
+def test_a_crawl_is_paused_resumed_and_stopped_and_told_what_became_of_its_units(page, crawl):
+    """One crawl, for it takes seconds to start what works on it."""
+    what_it_keeps_is_reserved_until_it_is_resumed(page, crawl)
+
+    page.goto(f"/crawls/{crawl.pk}/")
+    without_a_time_everything_is_given_back(page)
+
+    page.goto(f"/crawls/{crawl.pk}/")
+    click(page, "Resume")
+    sees(page, "running", why="Fetching.")
+    page.goto(f"/crawls/{crawl.pk}/")
+    stopped_it_ends_and_leaves_the_bank_but_keeps_its_pages(page)
+
+
+def what_it_keeps_is_reserved_until_it_is_resumed(page: Page, crawl: CrawlJob) -> None:
     click(page, "Pause, keep 30 min")
     sees(page, "paused", why="what it held is reserved until")
     expect(at_the_bank(page)).to_contain_text(HELD)
@@ -96,7 +108,7 @@ def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
     assert set(granted) >= set(kept.grants.filter(released_at=None).values_list("pk", flat=True))
 
 
-def test_a_crawl_that_is_paused_gives_everything_back(page):
+def without_a_time_everything_is_given_back(page: Page) -> None:
     click(page, "Pause")
     sees(page, "paused", why="all its units are released")
     expect(at_the_bank(page)).to_contain_text("No resources reserved")
@@ -107,11 +119,12 @@ def test_a_crawl_that_is_paused_gives_everything_back(page):
     expect(page.get_by_role("region", name="Reservations")).to_have_count(0)
 
 
-def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(page):
+def stopped_it_ends_and_leaves_the_bank_but_keeps_its_pages(page: Page) -> None:
     latest = page.get_by_role("region", name="Latest pages")
-    expect(latest).to_contain_text(re.compile(r"Page \d"), timeout=SOON)
+    expect(latest).to_contain_text(re.compile(r"Page \d"))
 
-    page.get_by_role("button", name="Stop", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".message.warning")).to_contain_text("all pages are kept")
     click(page, "Stop")
     sees(page, "stopped", why="its pages and its queue are kept")

@@ -101,7 +101,7 @@ def work_process_of(worker: Program) -> psutil.Process | None:
     return children[0] if children else None
 
 
-def wait_until(condition: Callable[[], object], *, seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], object], *, seconds: float = 90.0) -> None:
     """Look again and again until the condition holds; fail when it takes too long."""
     until = time.monotonic() + seconds
     while not condition():

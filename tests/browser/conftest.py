@@ -33,6 +33,8 @@ FLAGS = [
     "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
+#: within this a state is there, on a machine that is busy, too; a wait ends as soon as it is
+PATIENCE_MS = 60_000
 #: where the screenshots of failed tests lie
 FAILURES = settings.STATE_DIR / "browser"
 FAILED = pytest.StashKey[bool]()
@@ -56,7 +58,7 @@ def chromium() -> Iterator[Browser]:
     if path is None:
         refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         refuse("NO BROWSER: there is no Chromium here; `make browser` as root installs Debian's")
-    expect.set_options(timeout=10_000)
+    expect.set_options(timeout=PATIENCE_MS)
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -100,7 +102,7 @@ def browse(request, chromium, live_server, user_of, watch) -> Iterator[Browse]:
         options = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"} | options
         context = chromium.new_context(base_url=live_server.url, **options)
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         watch.over(context)
         if role:
             context.add_cookies([session_of(user_of(role), live_server.url)])

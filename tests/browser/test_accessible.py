@@ -114,7 +114,8 @@ def test_the_form_with_mistakes(open_as, pool):
     page.goto("/crawls/new/")
     for label in ("Pages", "Depth", "Megabytes", "Minutes"):
         page.get_by_label(label, exact=True).fill("many")
-    page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("alert").wait_for()
 
     assert violations(page) == []

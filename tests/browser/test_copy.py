@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from playwright.sync_api import Page, expect
 
 from crawling.models import Shift
@@ -14,13 +16,20 @@ def clipboard(page: Page) -> str:
     return page.evaluate("navigator.clipboard.readText()")
 
 
+def stop_clock(page: Page) -> None:
+    """A button says "copied" for a moment only."""
+    page.clock.pause_at(datetime.now() + timedelta(minutes=1))
+
+
 def test_a_short_id_is_copied_whole_and_stays_so_after_a_refresh(operator, make_web, user_of):
     web = make_web()
     web.enough.set()
     crawl = furnish(web.url, by=user_of("operator"))["manual"]
     Shift.objects.update(worker=WORKER)
+    operator.clock.install()
     operator.context.grant_permissions(["clipboard-read", "clipboard-write"])
     operator.goto(f"/crawls/{crawl.pk}/")
+    stop_clock(operator)
 
     row = operator.get_by_role("region", name="Shifts").get_by_role("row").nth(1)
     expect(row).to_contain_text("01234567…")
@@ -28,14 +37,17 @@ def test_a_short_id_is_copied_whole_and_stays_so_after_a_refresh(operator, make_
     expect(row.get_by_role("button")).to_have_text("copied")
     assert clipboard(operator) == WORKER
 
+    operator.clock.resume()
     Shift.objects.update(ending="another ending")
     expect(row).to_contain_text("another ending")
     expect(row.get_by_role("button", name=f"Copy {WORKER}")).to_be_visible()
 
 
 def test_the_command_of_a_page_is_copied(operator, pool):
+    operator.clock.install()
     operator.context.grant_permissions(["clipboard-read", "clipboard-write"])
     operator.goto("/health/")
+    stop_clock(operator)
     operator.get_by_text("This page on the command line").click()
     operator.get_by_role("button", name="Copy manage.py api GET /api/v1/health").click()
 

@@ -33,7 +33,9 @@ def fill(page: Page) -> None:
 
 
 def send(page: Page) -> None:
-    page.locator("main form.order button.primary").click()
+    """Press the form's button, and wait for the page that answers it."""
+    with page.expect_navigation():
+        page.locator("main form.order button.primary").click()
 
 
 def asked_when_leaving(page: Page) -> list[str]:

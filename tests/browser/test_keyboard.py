@@ -95,7 +95,8 @@ def test_the_skip_link_comes_first_and_leads_past_the_navigation(operator, crawl
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
 
-    operator.keyboard.press("Enter")
+    with operator.expect_navigation():
+        operator.keyboard.press("Enter")
     operator.keyboard.press("Tab")
     assert operator.evaluate("document.activeElement.closest('main') !== null")
 
@@ -104,7 +105,8 @@ def test_a_crawl_is_paused_and_resumed_with_the_return_key(operator, crawl):
     operator.goto("/crawls/")
     for verb, state in (("Pause", RunState.PAUSED), ("Resume", RunState.QUEUED)):
         operator.get_by_role("button", name=verb).first.focus()
-        operator.keyboard.press("Enter")
+        with operator.expect_navigation():
+            operator.keyboard.press("Enter")
         expect(operator.locator(".message")).to_contain_text("Library is")
         assert crawl.runs.get().state == state
 

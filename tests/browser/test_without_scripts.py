@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from crawling.models import CrawlJob
 from crawling.models.inquiries import Inquiry
@@ -19,16 +19,22 @@ def page(browse) -> Page:
     return browse("operator", java_script_enabled=False)
 
 
+def press(button: Locator) -> None:
+    """Press it, and wait for the page that answers it."""
+    with button.page.expect_navigation():
+        button.click()
+
+
 def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, background_worker):
     web = make_web()
     page.goto("/crawls/new/")
     page.get_by_label("Start URLs").fill(web.url)
     page.get_by_label("Name", exact=True).fill("Library")
     page.get_by_role("button", name="Test fetch").click()
-    wait_until(lambda: Inquiry.objects.exclude(ended_at=None).exists())
+    wait_until(lambda: Inquiry.objects.exclude(ended_at=None).exists(), seconds=90)
     # the page asks again by itself
     expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("Page 0")
-    page.get_by_role("button", name="Save and start").click()
+    press(page.get_by_role("button", name="Save and start"))
 
     crawl = CrawlJob.objects.get(name="Library")
     for verb, state in (
@@ -37,9 +43,9 @@ def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, backgr
         ("Stop", RunState.STOPPED),
     ):
         page.goto("/crawls/")
-        page.get_by_role("button", name=re.compile(f"^{verb}")).first.click()
+        press(page.get_by_role("button", name=re.compile(f"^{verb}")).first)
         if verb == "Stop":  # it asks first
-            page.get_by_role("main").get_by_role("button", name=re.compile("^Stop")).click()
+            press(page.get_by_role("main").get_by_role("button", name=re.compile("^Stop")))
         expect(page.locator(".message")).to_contain_text("Library is")
         assert crawl.runs.get().state == state
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from crawling.crawls.creation import start_run
 from crawling.runs.steering import stop
@@ -26,25 +26,36 @@ def crawls(make_web, operator) -> Page:
     return operator
 
 
-def names(page: Page) -> list[str]:
-    return [head.split()[0] for head in page.locator("tbody th[scope=row]").all_inner_texts()]
+def shows(page: Page, *names: str) -> None:
+    """The list comes to consist of these crawls, in this order."""
+    expect(page.locator("tbody th[scope=row]")).to_have_text(
+        [re.compile(rf"^\s*{name}\b") for name in names]
+    )
+
+
+def follow(link: Locator) -> None:
+    with link.page.expect_navigation():
+        link.click()
+
+
+def search(page: Page, text: str) -> None:
+    page.get_by_role("searchbox").fill(text)
+    with page.expect_navigation():
+        page.get_by_role("searchbox").press("Enter")
 
 
 def test_a_click_on_a_state_shows_the_crawls_in_it(crawls):
-    crawls.get_by_role("link", name=re.compile("stopped")).click()
+    follow(crawls.get_by_role("link", name=re.compile("stopped")))
 
-    expect(crawls.locator("tbody tr")).to_have_count(1)
-    assert names(crawls) == ["Gamma"]
+    shows(crawls, "Gamma")
     assert "state=stopped" in crawls.url
 
 
 def test_search_finds_names_and_seeds_within_the_state(crawls):
-    crawls.get_by_role("link", name=re.compile("draft")).click()
-    crawls.get_by_role("searchbox").fill("bet")
-    crawls.get_by_role("searchbox").press("Enter")
+    follow(crawls.get_by_role("link", name=re.compile("draft")))
+    search(crawls, "bet")
 
-    expect(crawls.locator("tbody tr")).to_have_count(1)
-    assert names(crawls) == ["Beta"]
+    shows(crawls, "Beta")
     assert "state=draft" in crawls.url
     assert "q=bet" in crawls.url
 
@@ -52,31 +63,29 @@ def test_search_finds_names_and_seeds_within_the_state(crawls):
 def test_a_click_on_a_head_sorts_and_another_turns_it_round(crawls):
     head = crawls.get_by_role("columnheader", name=re.compile("^Crawl"))
 
-    head.get_by_role("link").click()
+    follow(head.get_by_role("link"))
     expect(head).to_have_attribute("aria-sort", "ascending")
-    assert names(crawls) == ["Alpha", "Beta", "Gamma"]
+    shows(crawls, "Alpha", "Beta", "Gamma")
 
-    head.get_by_role("link").click()
+    follow(head.get_by_role("link"))
     expect(head).to_have_attribute("aria-sort", "descending")
-    assert names(crawls) == ["Gamma", "Beta", "Alpha"]
+    shows(crawls, "Gamma", "Beta", "Alpha")
 
 
 def test_the_address_alone_brings_the_same_list_back(crawls, browse):
-    crawls.get_by_role("columnheader", name=re.compile("^Crawl")).get_by_role("link").click()
-    crawls.get_by_role("searchbox").fill("http")
-    crawls.get_by_role("searchbox").press("Enter")
-    crawls.get_by_role("link", name=re.compile("draft")).click()
-    expect(crawls.locator("tbody tr")).to_have_count(2)
+    follow(crawls.get_by_role("columnheader", name=re.compile("^Crawl")).get_by_role("link"))
+    search(crawls, "http")
+    follow(crawls.get_by_role("link", name=re.compile("draft")))
+    shows(crawls, "Alpha", "Beta")
 
     another = browse("viewer", crawls.url)
 
-    assert names(another) == names(crawls) == ["Alpha", "Beta"]
+    shows(another, "Alpha", "Beta")
     expect(another.get_by_role("searchbox")).to_have_value("http")
 
 
 def test_a_search_without_a_find_leads_back_to_everything(crawls):
-    crawls.get_by_role("searchbox").fill("no such crawl")
-    crawls.get_by_role("searchbox").press("Enter")
+    search(crawls, "no such crawl")
 
     expect(crawls.get_by_role("main")).to_contain_text("no such crawl")
     crawls.get_by_role("link", name="Show all crawls").click()

@@ -10,8 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 
 #: the bandwidth that each asks for; the pool has 100,000
 MOST = "60000"
-#: a shift is granted, picked up and begins within this, on a busy machine too
-SOON = 30_000
 
 
 def make(page: Page, name: str, seed: str) -> None:
@@ -35,7 +33,7 @@ def sees(page: Page, name: str, state: str, *, why: str = "") -> None:
     """The list comes to show the crawl in this state, by itself."""
     if not page.url.endswith("/crawls/"):
         page.goto("/crawls/")
-    expect(row(page, name).locator(".state")).to_have_text(re.compile(state), timeout=SOON)
+    expect(row(page, name).locator(".state")).to_have_text(re.compile(state))
     expect(row(page, name)).to_contain_text(why)
 
 

@@ -44,7 +44,8 @@ def test_an_administrator_puts_an_unsafe_limit_through_and_every_page_says_so_un
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("Not sure to finish: P0, P2.")).to_be_visible()
     page.get_by_label("Why it must be all the same").fill("A drive broke.")
-    page.get_by_role("button", name="Override the safety check").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Override the safety check").click()
 
     for address in ("/crawls/", "/resources/", "/admin/"):
         page.goto(address)

@@ -45,7 +45,8 @@ def test_history_is_gone_through_by_keyboard_without_scripts(browse, address):
 
     for key in ("Forward", "Next wait"):
         page.get_by_role("link", name=key, exact=True).focus()
-        page.keyboard.press("Enter")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("event 5 of 5")
     expect(page.get_by_text("request made to wait").first).to_be_visible()

@@ -45,7 +45,8 @@ def _most(span: int, delay: float, limit: int | None) -> int | None:
 
 def _share(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
-    grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or order.off_site_hops > 0
+    leaves = order.off_site_hops > 0 or order.check_external
+    grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or leaves
     if order.max_pages is None and order.host_max_pages is None:
         return (
             f"It starts with {known}. There is no page limit: the crawl ends when no URL is left."

@@ -63,11 +63,12 @@ def conclude(
     sitemaps: those of the site, which count as links of this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
-    if outcome := _without_answer(claimed, fetched.status, error):
+    is_checked = context.links.filters.only_checks(claimed.hops)
+    if outcome := _without_answer(claimed, fetched.status, error, is_last=is_checked):
         return outcome
     target = _redirect_target(address, fetched)
     marks = _digests(fetched)
-    document = _read(claimed, address, fetched, marks, context)
+    document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
     is_busy = document.unread is TruncationReason.BUSY
     if is_busy and (outcome := _without_answer(claimed, *MEMORY_BUSY)):
         return outcome
@@ -79,7 +80,8 @@ def conclude(
         return UrlOutcome(
             claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, captured=captured
         )
-    links, refusals = _links(claimed, address, document, sitemaps, target, context.links)
+    maps = () if is_checked else sitemaps
+    links, refusals = _links(claimed, address, document, maps, target, context.links)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return UrlOutcome(
         claimed.id,
@@ -99,9 +101,11 @@ def conclude(
     )
 
 
-def _without_answer(claimed: ClaimedUrl, status: int, error: str) -> UrlOutcome | None:
+def _without_answer(
+    claimed: ClaimedUrl, status: int, error: str, *, is_last: bool = False
+) -> UrlOutcome | None:
     """What becomes of a URL whose answer is not read: it is tried again, or has none."""
-    if may_pass(status):
+    if may_pass(status) and not is_last:
         retry = retry_after(claimed.attempts)
         if retry is not None:
             return UrlOutcome(claimed.id, UrlState.QUEUED, status, error, retry_seconds=retry)
@@ -208,7 +212,7 @@ def _links(
         depth,
         counts_all=judge.counts_links,
     )
-    if judge.ascends:
+    if judge.ascends and not judge.filters.only_checks(claimed.hops):
         links += [
             replace(candidate, is_link=False)
             for candidate in gate.candidates(directories_above(address), depth, are_links=False)

@@ -234,8 +234,12 @@ class FetchContext:
         *,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
+        is_checked: bool = False,
     ) -> Fetched:
-        """Fetch a URL of the crawl's: no more of it than its filters let in."""
+        """Fetch a URL of the crawl's: no more of it than its filters let in.
+
+        is_checked: of an answer that has a document only the head.
+        """
         granted = self.client.max_document_bytes
         most = min(granted, self.links.filters.max_document_bytes or granted)
         fetched = self.client.get(
@@ -243,10 +247,12 @@ class FetchContext:
             dial,
             most,
             keep=self.archives,
-            judge=self._judge_answer,
+            judge=_only_head if is_checked else self._judge_answer,
             asking=asking,
             form=form,
         )
+        if is_checked and fetched.status == FetchStatus.WRONG_TYPE:
+            return replace(fetched, status=fetched.http_status)
         if fetched.status == FetchStatus.TOO_BIG and most < granted:
             error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
             return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
@@ -264,3 +270,7 @@ class FetchContext:
             FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE,
             describe_ruling(ruling),
         )
+
+
+def _only_head(content_type: str, length: int | None) -> tuple[FetchStatus, str]:
+    return FetchStatus.WRONG_TYPE, ""

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.fetch.http import Fetched
-from crawling.web.outages import Outage, outage_after, patience, pause_after
+from crawling.web.outages import CHECK_PATIENCE_SECONDS, Outage, outage_after, patience, pause_after
 from crawling.web.politeness import BACKOFFS, JITTER, backoff_after, delay_after, read_retry_after
 from crawling.web.statuses import FetchStatus, explain
 
@@ -118,6 +118,8 @@ class HostAvailability:
     outage: Outage | None = None
     #: the host's row says so, too
     is_kept: bool = True
+    #: it is not of the crawl's sites: its URLs are only checked
+    is_checked: bool = False
     #: why all URLs of the host fail
     given_up: Fetched | None = None
 
@@ -155,7 +157,10 @@ class HostAvailability:
 
     @property
     def _patience(self) -> float:
-        return patience(self.clock.politeness.host_patience_seconds, was_heard=self.was_heard)
+        seconds = self.clock.politeness.host_patience_seconds
+        if self.is_checked:
+            return min(seconds, CHECK_PATIENCE_SECONDS)
+        return patience(seconds, was_heard=self.was_heard)
 
     def _note_outage(self, fetched: Fetched, pause_seconds: float) -> None:
         now, error = datetime.now(UTC), fetched.error or explain(fetched.status)

@@ -38,7 +38,10 @@ def fetch_anew(
         if stored:
             unneeded.callback(stored.body.close)
         fetched = context.get_document(
-            address, dial, asking=earlier.questions if earlier and stored else None
+            address,
+            dial,
+            asking=earlier.questions if earlier and stored else None,
+            is_checked=context.links.filters.only_checks(claimed.hops),
         )
         if stored and fetched.status == NOT_MODIFIED_STATUS:
             unneeded.pop_all()

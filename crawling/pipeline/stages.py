@@ -54,6 +54,9 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
     assert visit.route.resolution is not None
     claimed = visit.urls[0]
     address = canonical_address(claimed.url)
+    filters = context.links.filters
+    is_checked = filters.only_checks(claimed.hops) and not filters.scope.has_host_of(address)
+    visit.availability.is_checked = is_checked
     dial, refusal = way_to(address, visit.route.resolution, context)
     if outcome := _unasked(visit, claimed, address, context):
         visit.urls.popleft()

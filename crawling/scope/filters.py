@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from crawling.scope.blocklist import Blocklist
 from crawling.scope.scope import Reach, Scope
-from crawling.web.addresses import Address
+from crawling.web.addresses import WEB, Address
 from crawling.web.expressions import Expressions
 
 
@@ -68,6 +68,8 @@ class UrlFilters:
     include: Expressions = field(default_factory=Expressions)
     exclude: Expressions = field(default_factory=Expressions)
     off_site_hops: int = 0
+    #: whether links that lead a hop further are tried, and no more
+    checks_external: bool = False
     types: tuple[str, ...] = ()
     max_document_bytes: int | None = None
 
@@ -83,6 +85,7 @@ class UrlFilters:
             Expressions(part.get("include", ())),
             Expressions(part.get("exclude", ())),
             part.get("off_site_hops", 0),
+            part.get("check_external", False),
             tuple(part.get("types", ())),
             part.get("max_document_bytes"),
         )
@@ -110,6 +113,8 @@ class UrlFilters:
 
     def _judge_place(self, address: Address, depth: int, hops: int) -> Ruling:
         beyond = self._links_outside(address, hops)
+        if self.only_checks(beyond) and beyond == self.off_site_hops + 1 and address.scheme in WEB:
+            return Ruling(True, Rule.SCOPE, "outside the scope: it is only checked", beyond)
         if beyond > self.off_site_hops:
             why = self.scope.why_not(address, depth) or self.scope.why_off_site(address)
             allowed = (
@@ -133,6 +138,10 @@ class UrlFilters:
             beyond,
         )
 
+    def only_checks(self, hops: int) -> bool:
+        """Whether of a URL so many links outside the scope only the answer's head is wanted."""
+        return self.checks_external and hops > self.off_site_hops
+
     def _links_outside(self, address: Address, hops: int) -> int:
         """How many links in a row have led outside the scope; anywhere, off the seeds' domains, as
         far as the order limits that.
@@ -145,7 +154,9 @@ class UrlFilters:
         """Whether a link that was refused would be refused on every page: then depth and hops were
         not asked.
         """
-        return ruling.rule in OF_THE_URL or (ruling.rule is Rule.SCOPE and not self.off_site_hops)
+        return ruling.rule in OF_THE_URL or (
+            ruling.rule is Rule.SCOPE and not self.off_site_hops and not self.checks_external
+        )
 
     def judge_answer(self, content_type: str, length: int | None) -> Ruling | None:
         """The rule that keeps us from reading a document of this type and stated length; None: it

@@ -66,6 +66,12 @@ class Scope:
             directory = directory[: directory.rfind("/", 0, -1) + 1]
         return False
 
+    def has_host_of(self, address: Address) -> bool:
+        """Whether the address is on a host of the crawl's sites, in its directories or not."""
+        if self.reach is not Reach.PATH:
+            return self.is_on_site(address)
+        return any(root.startswith(f"{address.host_key}/") for root in self.roots)
+
     def admits_depth(self, depth: int) -> bool:
         return depth <= (DEEPEST if self.max_depth is None else self.max_depth)
 

@@ -15,6 +15,8 @@ FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
 #: a host that has never answered is given up after this, however long the crawl waits for others
 NEVER_HEARD_SECONDS = 3600.0
+#: as is a host of which links are only checked
+CHECK_PATIENCE_SECONDS = 60.0
 TIMES = ("since", "retry_at", "gives_up_at")
 
 

@@ -42,7 +42,7 @@ SELECT id, url, words, pages FROM (
     SELECT u.id, u.url, p.{column} AS words, p.canonical IN ('', u.url) AS is_own,
         count(*) FILTER (WHERE p.canonical IN ('', u.url)) OVER (PARTITION BY p.{column}) AS pages
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
-    WHERE p.run_id = %(run)s AND p.status = 200 AND p.content_type = ANY(%(types)s)
+    WHERE p.run_id = %(run)s AND u.hops = 0 AND p.status = 200 AND p.content_type = ANY(%(types)s)
         AND p.unread NOT IN ('copy', 'busy')
 ) pages WHERE (words = '' OR pages > 1 AND is_own) AND id > %(after)s ORDER BY id LIMIT %(most)s
 """
@@ -111,7 +111,7 @@ def _told(end: Url | None) -> str:
 
 def find_orphans(run: Run, after: str, most: int) -> Found:
     """Pages that were reached by a seed or a sitemap alone; a home page needs no link."""
-    pages = _pages_of(run).filter(status=200, content_type__in=HTML)
+    pages = _pages_of(run).filter(status=200, content_type__in=HTML, url__hops=0)
     return _scan(pages, after, most, lambda some: _orphans(run, some))
 
 
@@ -163,7 +163,7 @@ def _canonical_error(page: Page, target: Url | None) -> str:
 
 def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
     """The slowest first."""
-    pages = Page.objects.filter(run=run, fetch_seconds__gte=seconds).select_related("url")
+    pages = _pages_of(run).filter(fetch_seconds__gte=seconds, url__hops=0)
     if after:
         slower, _, pk = after.partition(" ")
         try:

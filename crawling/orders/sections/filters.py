@@ -43,6 +43,18 @@ class FiltersPart(BaseModel):
             option="--off-site-hops",
         ),
     ] = 0
+    check_external: Annotated[
+        bool,
+        Question(
+            label="Check external links",
+            help="Pages to which links lead out of the scope are asked for, but only the header of "
+            "their answer is read. Each is tried once, and a host that does not answer is given "
+            "up after a minute.",
+            meaning="ask whether links out of the scope work: of the answer only the header is "
+            "read, without a retry",
+            option="--check-external",
+        ),
+    ] = False
     max_document_bytes: Annotated[
         Bytes | None,
         Question(

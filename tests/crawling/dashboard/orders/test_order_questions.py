@@ -37,6 +37,7 @@ OTHERWISE = {
     "include": ["/manual/", "/faq/"],
     "exclude": [r"\.zip$"],
     "off_site_hops": 2,
+    "check_external": True,
     "skip_copies": True,
     "types": ["text/html"],
     "max_document_bytes": 2**20,

@@ -89,6 +89,7 @@ CHECKPOINT = RowJob(
 )
 #: of a run, by its id
 LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
+SECOND_READING = RowJob("read-again", "crawling.links.second_reading.read_again", seconds=60 * 60)
 
 
 def live_workers() -> int:

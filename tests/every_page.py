@@ -69,6 +69,7 @@ ASKED = {
     "crawls/<int:pk>/links/": [
         "?kind=redirected",
         "?kind=slow",
+        "?kind=fragment",
         "?show=all",
         "?show=media",
         "?show=hosts",

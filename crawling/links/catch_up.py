@@ -12,20 +12,17 @@ from collections.abc import Callable, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from crawling.archive.reader import open_record_of, original_of
-from crawling.archive.unpacker import decoded_stream
 from crawling.errors import ArchiveTrouble
 from crawling.frontier.types import PageLinks
 from crawling.links.collected_pages import LinkRow, read_pages, rows_of
 from crawling.links.parquet import put_part
 from crawling.links.parts import collected_parts, forget_lost, new_part, part_lost, part_written
+from crawling.links.stored_documents import stored_document
 from crawling.models import LinksPart, Page, Run
-from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.storage import storage
-from crawling.web.documents.base import Document, DocumentSource, ReadingRules
+from crawling.web.documents.base import Document
 from crawling.web.documents.registry import read_document
 from crawling.web.documents.written_links import collected
-from crawling.web.http_caching import read_head
 from crawling.web.statuses import is_redirect, succeeded
 
 logger = logging.getLogger(__name__)
@@ -34,8 +31,6 @@ logger = logging.getLogger(__name__)
 SLICE = 1_000
 #: of a part; a page more may go beyond
 MOST_LINKS = 50_000
-#: the size of a record beside its document
-MOST_AROUND = 2 * 1024 * 1024
 
 
 def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
@@ -111,21 +106,5 @@ def _answer(run: Run, page: Page) -> tuple[Document, str]:
     redirect = page.final_url if is_redirect(page.status) and page.final_url != page.url.url else ""
     if not succeeded(page.status) or not page.bytes:
         return Document(), redirect
-    record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
-    coding = read_head(record.head).get("content-encoding", "")
-    body = decoded_stream(record.payload, coding, MOST_DOCUMENT_BYTES)
-    rules = ReadingRules(run.crawl.obey_nofollow, run.crawl.requisites)
-    try:
-        source = DocumentSource(body, page.url.url, page.content_type, page.charset or None, rules)
+    with stored_document(run, page) as source:
         return read_document(source), redirect
-    finally:
-        body.close()
-        record.payload.close()
-
-
-def _stored(page: Page) -> Page:
-    """The page whose record has the document."""
-    if page.archive_file is None and page.reused_from:
-        stored = Page.objects.select_related("url", "archive_file", "run")
-        page = stored.filter(pk=page.reused_from).first() or page
-    return original_of(page)

@@ -35,11 +35,19 @@ COLUMNS = (
     "place",
     "target_fingerprint",
 )
-NUMBERS = ("page_id", "position", "target_fingerprint")
+#: of what a second reading finds on a page: the page's id and fingerprint, what is told, text, how
+#: many there are, and the line of the first
+FINDINGS = ("page_id", "fingerprint", "tells", "text", "count", "line")
+NUMBERS = ("page_id", "position", "target_fingerprint", "fingerprint", "count", "line")
+#: places of the same page lie together
+STORED_FINDINGS = """
+SELECT * REPLACE (tells::VARCHAR AS tells, text::VARCHAR AS text) FROM given
+ORDER BY tells, fingerprint
+"""
 #: With the host of the target. Rows of the same element lie together: a question about images reads
 #: the row groups that have some.
 STORED = """
-SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM links
+SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM given
 ORDER BY element, page_id, position
 """
 ROW_GROUP = 40_000
@@ -67,15 +75,28 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:
     """Store a part; returns its size in bytes. Raises OSError."""
-    columns: dict[str, Any] = {
-        column: np.array(values, dtype=np.int64 if column in NUMBERS else object)
-        for column, values in zip(COLUMNS, zip(*rows, strict=True), strict=True)
+    return _put(name, STORED, _columns(COLUMNS, rows))
+
+
+def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
+    return _put(name, STORED_FINDINGS, _columns(FINDINGS, rows))
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {
+        name: np.array(values, dtype=np.int64 if name in NUMBERS else object)
+        for name, values in zip(names, columns, strict=True)
     }
+
+
+def _put(name: str, query: str, columns: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory() as folder, engine(writes=folder) as connection:
         path = Path(folder, "part.parquet")
-        connection.register("links", columns)
+        connection.register("given", columns)
         connection.execute(
-            f"COPY ({STORED}) TO '{path}' "
+            f"COPY ({query}) TO '{path}' "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
         )
         return storage().put(name, pieces_of(path.open("rb")))

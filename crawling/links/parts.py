@@ -106,6 +106,7 @@ def remove_abandoned_parts() -> None:
         try:
             storage().delete(part.name)
             storage().delete(part.collected_name)
+            storage().delete(part.findings_name)
             part.delete()
             if not LinksPart.objects.filter(
                 Q(name__startswith=f"{folder}/"), machine=this_machine()

@@ -5,14 +5,14 @@ of memory and time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 
 from crawling.errors import CrawlError
-from crawling.links.parquet import COLUMNS, NUMBERS, engine
+from crawling.links.parquet import COLUMNS, FINDINGS, NUMBERS, engine
 from crawling.models import LinksPart, Run
 from crawling.storage import storage
 
@@ -20,11 +20,16 @@ from crawling.storage import storage
 SECONDS = 10.0
 #: read at a time where a reader takes row after row
 ROWS = 1_000
-#: takes the place of the parts of a run that has none
-NO_LINKS = ", ".join(
-    f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}"
-    for column in (*COLUMNS, "target_host")
-)
+
+
+def _nothing(columns: Sequence[str]) -> str:
+    return ", ".join(
+        f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
+    )
+
+
+#: take the place of the parts of a run that has none
+NO_LINKS, NO_FINDINGS = _nothing((*COLUMNS, "target_host")), _nothing(FINDINGS)
 
 
 class LinkSearchTookTooLong(CrawlError):
@@ -69,10 +74,18 @@ def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[
 
 @contextmanager
 def _links_of(run: Run) -> Iterator[duckdb.DuckDBPyConnection]:
-    paths = parts_of(run)
-    with engine(reads=paths) as connection:
-        connection.execute(f"CREATE TEMP VIEW links AS {_source(paths)}")
+    """With the tables `links` and `findings`: what a second reading of the pages found."""
+    paths, findings = parts_of(run), _findings_of(run)
+    with engine(reads=[*paths, *findings]) as connection:
+        connection.execute(f"CREATE TEMP VIEW links AS {_source(paths, NO_LINKS)}")
+        connection.execute(f"CREATE TEMP VIEW findings AS {_source(findings, NO_FINDINGS)}")
         yield connection
+
+
+def _findings_of(run: Run) -> list[str]:
+    parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
+    names = [part.findings_name for part in parts]
+    return [str(storage().path(name)) for name in names if storage().size(name) is not None]
 
 
 @contextmanager
@@ -87,8 +100,8 @@ def _limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) ->
         timer.cancel()
 
 
-def _source(paths: list[str]) -> str:
+def _source(paths: list[str], nothing: str) -> str:
     if not paths:
-        return f"SELECT {NO_LINKS} WHERE false"
+        return f"SELECT {nothing} WHERE false"
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     return f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own

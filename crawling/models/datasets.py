@@ -46,3 +46,8 @@ class LinksPart(models.Model):
     def collected_name(self) -> str:
         """Of the file with what the shift collected."""
         return self.name.removesuffix("parquet") + "collected"
+
+    @property
+    def findings_name(self) -> str:
+        """Of the file with what a second reading of its pages found."""
+        return self.name.removesuffix("parquet") + "findings.parquet"

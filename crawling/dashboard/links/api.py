@@ -6,7 +6,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -15,6 +15,7 @@ from crawling.dashboard.base.api_parameters import (
     Cursor,
     Limit,
     RunNumber,
+    may_change,
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
@@ -22,6 +23,7 @@ from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.parts import MOST_BEHIND, pages_behind
+from crawling.links.second_reading import ask_reading
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
 
@@ -96,6 +98,10 @@ class LinkProblemPage(Schema):
     behind: int = Field(description=BEHIND)
     items: list[LinkProblemOut]
     next: str | None
+
+
+class LinkCheckOut(Schema):
+    unread_parts: int = Field(description="parts of the links dataset whose pages wait for it")
 
 
 class MediaOut(Schema):
@@ -186,6 +192,19 @@ def list_link_problems(
     return _page(
         one, *list_problems(one, kind, slow_seconds=slow_seconds, after=cursor, most=limit)
     )
+
+
+@links.post(
+    "/{crawl_id}/links/check",
+    response={202: LinkCheckOut},
+    summary="Read a run's pages again, for missing fragments and errors of HTML",
+)
+@may_change
+def check_crawl_links(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> Status:
+    """A background job does it; the kinds `fragment` and `html` of `reports/problems` need it."""
+    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run))})
 
 
 @links.get(

@@ -16,6 +16,7 @@ from crawling.dashboard.links.page_problems import (
     find_slow,
 )
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
+from crawling.dashboard.links.reading_problems import find_markup_errors, find_missing_fragments
 from crawling.models import Run
 
 #: seconds of an answer
@@ -28,6 +29,8 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.ORPHAN: find_orphans,
     ProblemKind.CANONICAL: find_canonical,
     ProblemKind.HREFLANG: find_languages,
+    ProblemKind.FRAGMENT: find_missing_fragments,
+    ProblemKind.HTML: find_markup_errors,
 }
 
 

@@ -16,15 +16,17 @@ from crawling.web.addresses import fingerprint
 MOST_SOURCES = 20
 #: by fingerprint alone: to read the targets as well would take as long as all the rest
 SOURCES = """
-SELECT target_fingerprint, count(*), arg_min({{'page': page, 'fragment': fragment,
-    'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor, 'place': place}},
-    (page_id, position), $sources)
+SELECT target_fingerprint, {fragment} AS named, count(*), arg_min({{'page': page,
+    'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
+    'place': place}}, (page_id, position), $sources)
 FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
-GROUP BY target_fingerprint
+GROUP BY target_fingerprint, named
 """
 LINKS_TO = """
 SELECT wanted.number, page, fragment, element, attribute, rel, anchor, place FROM links
-JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target WHERE {condition}
+JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target
+    AND (wanted.named = '' OR wanted.named = fragment)
+WHERE {condition}
 """
 #: every link
 ANY = "true"
@@ -46,18 +48,23 @@ class LinkSource:
 def first_sources(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> dict[str, tuple[int, list[LinkSource]]]:
-    """Of those addresses that have links: how many, and the first MOST_SOURCES.
+    """Of those addresses that have links: how many, and the first MOST_SOURCES. With a fragment,
+    links that name it.
 
     condition: of a link to count; ours.
     """
     if not urls:
         return {}
-    prints = {fingerprint(url): url for url in urls}
-    values = {"fingerprints": list(prints), "sources": MOST_SOURCES}
-    rows = ask(run, SOURCES.format(condition=condition), values)
+    pages = {fingerprint(page): page for page in (url.partition("#")[0] for url in urls)}
+    fragment = "fragment" if any("#" in url for url in urls) else "''"
+    values = {"fingerprints": list(pages), "sources": MOST_SOURCES}
+    rows = ask(run, SOURCES.format(condition=condition, fragment=fragment), values)
     return {
-        prints[known]: (links, [LinkSource(**one) for one in sources])
-        for known, links, sources in rows
+        f"{pages[known]}#{named}" if named else pages[known]: (
+            links,
+            [LinkSource(**one) for one in sources],
+        )
+        for known, named, links, sources in rows
     }
 
 
@@ -65,12 +72,14 @@ def each_source(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> Iterator[tuple[int, LinkSource]]:
     """All links to these addresses, as the parts have them: the number of the address, and the
-    link.
+    link. To one with a fragment, links that name it.
     """
+    split = [url.partition("#") for url in urls]
     wanted: dict[str, Any] = {
         "number": np.arange(len(urls)),
-        "url": np.array(urls, dtype=object),
-        "fingerprint": np.array([fingerprint(url) for url in urls], dtype=np.int64),
+        "url": np.array([page for page, *_ in split], dtype=object),
+        "named": np.array([fragment for *_, fragment in split], dtype=object),
+        "fingerprint": np.array([fingerprint(page) for page, *_ in split], dtype=np.int64),
     }
     if urls:
         for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):

@@ -20,6 +20,7 @@ class ProblemKind(StrEnum):
     """In the order in which they are listed."""
 
     BROKEN = "broken"
+    FRAGMENT = "fragment"
     REDIRECTED = "redirected"
     MIXED_CONTENT = "mixed-content"
     PLAIN_HTTP = "plain-http"
@@ -29,6 +30,7 @@ class ProblemKind(StrEnum):
     HREFLANG = "hreflang"
     TITLE = "title"
     DESCRIPTION = "description"
+    HTML = "html"
 
     @property
     def label(self) -> str:
@@ -40,6 +42,11 @@ class ProblemKind(StrEnum):
         return CONDITIONS.get(self, ANY)
 
     @property
+    def needs_reading(self) -> bool:
+        """Whether it is found by a second reading of the pages."""
+        return self in (ProblemKind.FRAGMENT, ProblemKind.HTML)
+
+    @property
     def is_of_links(self) -> bool:
         """Whether it is mended on the pages that link to the address, and not on the page at the
         address.
@@ -49,6 +56,7 @@ class ProblemKind(StrEnum):
 
 LABELS = {
     ProblemKind.BROKEN: "Broken",
+    ProblemKind.FRAGMENT: "Missing fragments",
     ProblemKind.REDIRECTED: "Redirected",
     ProblemKind.MIXED_CONTENT: "Mixed content",
     ProblemKind.PLAIN_HTTP: "Plain HTTP",
@@ -58,6 +66,7 @@ LABELS = {
     ProblemKind.HREFLANG: "Languages",
     ProblemKind.TITLE: "Titles",
     ProblemKind.DESCRIPTION: "Descriptions",
+    ProblemKind.HTML: "HTML errors",
 }
 CONDITIONS = {
     ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "
@@ -66,6 +75,7 @@ CONDITIONS = {
 }
 OF_LINKS = {
     ProblemKind.BROKEN,
+    ProblemKind.FRAGMENT,
     ProblemKind.REDIRECTED,
     ProblemKind.MIXED_CONTENT,
     ProblemKind.PLAIN_HTTP,

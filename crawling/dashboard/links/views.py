@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from redis.exceptions import RedisError
 
 from crawling.dashboard.base.requests import wanted_run
 from crawling.dashboard.links.junit import junit_lines
@@ -16,8 +19,9 @@ from crawling.dashboard.links.reports import list_hosts, list_links, list_media
 from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.query import LinkSearchTookTooLong
+from crawling.links.second_reading import ask_reading, unread_parts
 from crawling.models import Run
-from serving.access import AuthenticatedRequest, authenticated
+from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 
@@ -35,10 +39,14 @@ LISTS = {
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
-@authenticated(needs="crawling.view_crawljob")
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """The list `?show=`, and with `?page=` or `?target=` the links of a page or to a URL."""
+    """The list `?show=`, and with `?page=` or `?target=` the links of a page or to a URL; a POST
+    asks for the second reading of the run's pages.
+    """
     run = wanted_run(request, pk, NEVER_STARTED)
+    if request.method == "POST":
+        return _ask_reading(request, run)
     source, target = (request.GET.get(name, "")[:5000] for name in ("page", "target"))
     shown = "all" if source or target else request.GET.get("show", "")
     shown = shown if shown in LISTS else "check"
@@ -58,11 +66,24 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "slow_seconds": SLOW_SECONDS,
         "endings": ENDINGS,
     }
+    here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
     try:
         rows, following = _rows(request, run, shown, source, target)
     except (BadOrder, LinkSearchTookTooLong) as trouble:
         return render(request, "crawling/links.html", {**here, "trouble": str(trouble)})
     return render(request, "crawling/links.html", {**here, "rows": rows, "following": following})
+
+
+@needs("crawling.change_crawljob")
+def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    try:
+        ask_reading(run)
+    except RedisError:
+        messages.error(request, "Redis does not answer, so no background job can be asked.")
+    else:
+        messages.success(request, "A background job reads the pages of this run again.")
+    here = reverse("crawling:links", args=[run.crawl_id])
+    return redirect(f"{here}?run={run.number}&kind={_kind(request)}")
 
 
 def _rows(

@@ -24,6 +24,7 @@ from crawling.dashboard.management.orders import add_order_arguments, order_fiel
 from crawling.errors import BadOrder
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import pages_behind
+from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 
@@ -70,6 +71,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
             require_worker()
             run = _crawled(options)
             catch_up(run.pk)
+            read_again(run.pk)
             found = _report(run, options, out)
             behind = pages_behind(run)
     except CommandError as error:

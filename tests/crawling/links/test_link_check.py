@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 
+import django_rq
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -13,10 +15,12 @@ from crawling.dashboard.links import page_problems
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_check import list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import new_part
 from crawling.models import Page
+from crawling.rq_jobs import BACKGROUND
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 
@@ -50,6 +54,50 @@ def run(site, crawl_to_the_end):
     run = crawl_to_the_end(f"{site.url}/", f"{site.url}/lonely")
     catch_up(run.pk)
     return run
+
+
+def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
+    make_site, crawl_to_the_end, capsys
+):
+    page = """<p id="a"><a href="/b#there">1</a> <a href="/b#gone">2</a> <a href=/b#gone>3</a>
+<a href="#a">4</a> <a href="#t%C3%A4g">5</a> <a href="#%ff">6</a> <a href="/b#top">7</a>
+<p id="täg"><a href="/gone#x">8</a> <a href="/b#!/route">9</a><a name=n href="#n" href>&odd;</a>"""
+    site = make_site({"/": page, "/b": "<h1 id=there>B</h1><a href='/#b'>back</a>"})
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    assert problems(site, run, "fragment") == problems(site, run, "html") == []
+
+    page = f"/crawls/{run.crawl_id}/links/?kind=fragment"
+    operator, queue = browser("operator"), django_rq.get_queue(BACKGROUND)
+    queue.empty()
+    asked = operator.post(page, follow=True)
+    assert "A background job reads" in asked.content.decode()
+    assert soup(asked).select_one("main form button").text == "Read the pages"
+    queue.fetch_job(f"read-again-{run.pk}").perform()
+    answer = operator.post(f"/api/v1/crawls/{run.crawl_id}/links/check")
+    assert (answer.status_code, answer.json()) == (202, {"unread_parts": 0})
+    call_command("links", "read-again", str(run.crawl_id))
+
+    assert not soup(operator.get(page)).select("main form button")
+    assert capsys.readouterr().out == ""
+    assert [url for url, _ in problems(site, run, "fragment")] == ["/#%ff", "/#b", "/b#gone"]
+    (gone,) = [
+        problem
+        for problem in list_problems(run, ProblemKind.FRAGMENT, most=50)[0]
+        if problem.url.endswith("#gone")
+    ]
+    assert (gone.detail, gone.links) == ("The page has no id “gone”.", 1)
+    assert [source.anchor for source in gone.sources] == ["2"]
+    assert problems(site, run, "html") == [
+        (
+            "/",
+            "duplicate-attribute in line 3, unknown-named-character-reference in line 3",
+        )
+    ]
+    folder = settings.ARCHIVE_DIR / f"links{run.pk}"
+    assert len(list(folder.glob("*.findings.parquet"))) == 1
+    delete_crawl(run.crawl, by=None, for_good=True)
+    assert not folder.exists()
 
 
 def problems(site, run, kind, **options):

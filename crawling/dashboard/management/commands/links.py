@@ -19,6 +19,7 @@ from crawling.dashboard.links.reports import list_links
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import MOST_BEHIND, clear, pages_behind
+from crawling.links.second_reading import read_again
 from crawling.models import Run
 
 ROWS = 1_000
@@ -27,12 +28,13 @@ ROWS = 1_000
 class Command(BaseCommand):
     help = (
         "List the links of a run, or the problems of its links and pages; add the links of pages "
-        "that are not in the dataset yet; or read all pages of the run again from the archive. A "
+        "that are not in the dataset yet; or read all pages of the run again from the archive: for "
+        "missing fragments and errors of HTML (read-again), or for their links (rebuild). A "
         "command that was stopped continues with `catch-up`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("verb", choices=("list", "check", "catch-up", "rebuild"))
+        parser.add_argument("verb", choices=("list", "check", "read-again", "catch-up", "rebuild"))
         parser.add_argument("crawl", help="its name or number")
         parser.add_argument("--run", type=int, help="its number; the latest without it")
         parser.add_argument("--page", default="", help="with list: only links of this page")
@@ -63,9 +65,12 @@ class Command(BaseCommand):
             if verb == "check":
                 self._check(one, options)
                 return
+            if verb == "read-again":
+                read_again(one.pk, note=self._note)
+                return
             if verb == "rebuild":
                 clear(one.pk)
-            catch_up(one.pk, note=lambda pages: self.stdout.write(f"{pages:,} pages read"))
+            catch_up(one.pk, note=self._note)
             behind = pages_behind(one)
             more = "+" if behind == MOST_BEHIND else ""
             self.stdout.write(
@@ -73,6 +78,9 @@ class Command(BaseCommand):
                 if behind
                 else f"Run {one.number}: all pages are in the dataset."
             )
+
+    def _note(self, pages: int) -> None:
+        self.stdout.write(f"{pages:,} pages read")
 
     def _check(self, run: Run, options: dict[str, Any]) -> None:
         kinds = list(map(ProblemKind, options["kind"] or ProblemKind))

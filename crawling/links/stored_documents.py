@@ -1,0 +1,38 @@
+"""Documents of a run as the archive has them, for a second reading.
+
+To be called by a background job or a command: their readers parse foreign documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crawling.archive.reader import open_record_of, original_of
+from crawling.archive.unpacker import MOST_AROUND, decoded_stream
+from crawling.models import Page, Run
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
+from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.http_caching import read_head
+
+
+@contextmanager
+def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
+    """A page's document. Raises ArchiveTrouble."""
+    record = open_record_of(_stored(page), MOST_DOCUMENT_BYTES + MOST_AROUND)
+    coding = read_head(record.head).get("content-encoding", "")
+    body = decoded_stream(record.payload, coding, MOST_DOCUMENT_BYTES)
+    rules = ReadingRules(run.crawl.obey_nofollow, run.crawl.requisites)
+    try:
+        yield DocumentSource(body, page.url.url, page.content_type, page.charset or None, rules)
+    finally:
+        body.close()
+        record.payload.close()
+
+
+def _stored(page: Page) -> Page:
+    """The page whose record has the document."""
+    if page.archive_file is None and page.reused_from:
+        stored = Page.objects.select_related("url", "archive_file", "run")
+        page = stored.filter(pk=page.reused_from).first() or page
+    return original_of(page)

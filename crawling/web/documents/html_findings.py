@@ -1,0 +1,34 @@
+"""What a second reading of an HTML document finds: the places that a fragment can name, and the
+errors of its markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.tree import parse_html
+
+#: of a page; a fragment is no longer, either
+MOST_IDS = 20_000
+MOST_ID = 500
+
+
+class HtmlFindings(NamedTuple):
+    ids: frozenset[str]
+    #: by the name that the HTML Standard has for the error: how many, and the line of the first
+    errors: Mapping[str, tuple[int, int]]
+
+
+def find_in_html(source: DocumentSource) -> HtmlFindings:
+    """Parse a document of any quality; broken markup never raises."""
+    document, *_ = parse_html(source.body, source.charset)
+    elements = [(element, "id") for element in document.select("[id]")[:MOST_IDS]]
+    elements += [(element, "name") for element in document.select("a[name]")[:MOST_IDS]]
+    names = {(element.attr(attribute) or "")[:MOST_ID] for element, attribute in elements}
+    errors: dict[str, tuple[int, int]] = {}
+    for error in document.errors:
+        count, line = errors.get(error.code, (0, error.line))
+        errors[error.code] = (count + 1, line)
+    return HtmlFindings(frozenset(name.replace("\0", "") for name in names), errors)

@@ -28,6 +28,7 @@ UNDER = {
     "scope": "Settings",
     "checkpoints": "Settings",
     "archive": "Pages",
+    "duplicates": "Pages",
     "site-tree": "Pages",
 }
 OF_RESOURCES = {

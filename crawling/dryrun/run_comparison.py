@@ -14,13 +14,12 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
-from django.db.models import Sum
 from django.utils import timezone
 from pydantic import TypeAdapter
 
 from crawling.dryrun.inquiries import ask_once
 from crawling.errors import CrawlError
-from crawling.models import Inquiry, InquiryKind, Run, RunTotal
+from crawling.models import Inquiry, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.timed import time_limit
 from serving.paging import cut
@@ -176,7 +175,7 @@ def compare_runs(old: Run, new: Run, wanted: ChangeFilter, *, by: User | None) -
 
     Raises ComparingTookTooLong of small runs, and InquiriesBusy.
     """
-    if _pages_of(old, new) > MOST_AT_ONCE:
+    if Page.objects.filter(run__in=[old, new])[: MOST_AT_ONCE + 1].count() > MOST_AT_ONCE:
         return _compared_by_a_job(old, new, wanted, by)
     rows, following = cut(_differences(old.pk, new.pk, wanted), wanted.limit, _address)
     return Comparison(_summary(old.pk, new.pk), rows, following, timezone.now())
@@ -188,11 +187,6 @@ def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
     if wanted is None:
         return {"summary": asdict(_summary(old, new))}
     return {"rows": [asdict(row) for row in _differences(old, new, ChangeFilter(**wanted))]}
-
-
-def _pages_of(old: Run, new: Run) -> int:
-    totals = RunTotal.objects.filter(run__in=[old, new])
-    return totals.aggregate(pages=Sum("fetched"))["pages"] or 0
 
 
 def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None) -> Comparison:

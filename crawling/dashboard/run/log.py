@@ -5,6 +5,7 @@ What one look costs is bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.html import format_html
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.models import Level, LogLine, Run
@@ -27,6 +29,10 @@ SEARCHED = 20_000
 #: Numbers are given when lines are written, and lines are seen when their transactions end: a later
 #: number may be seen first. No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)
+#: how `crawling.runs.shift_lifecycle` names the worker of a shift
+WORKER = re.compile("(Shift (?:began|ended) on )([0-9a-f]{32})")
+#: of the 32 digits
+SHOWN = 8
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
@@ -116,6 +122,18 @@ class LogRow(NamedTuple):
     url: str
 
 
+def brief_message(message: str) -> str:
+    """The message as a page shows it: of a worker's name of 32 digits the beginning, and all of it
+    on hover.
+    """
+    found = WORKER.match(message)
+    if found is None:
+        return message
+    words, worker = found.groups()
+    rest = message[found.end() :]
+    return format_html('{}<code title="{}">{}…</code>{}', words, worker, worker[:SHOWN], rest)
+
+
 def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
     """The lines with their moments in the reader's time zone."""
     return [_row(line, timezone.localtime(line.at)) for line in lines]
@@ -129,7 +147,7 @@ def _row(line: LogLine, at: datetime) -> LogRow:
         iso=at.isoformat(),
         full=f"{at:%Y-%m-%d %H:%M:%S %Z}",
         brief=f"{at:%b} {at.day} {at:%H:%M:%S}",
-        message=line.message,
+        message=brief_message(line.message),
         url=line.url,
     )
 

@@ -22,6 +22,8 @@ from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
 CLAIM = "claim_"
+#: a question of the reading part that is not folded: what it costs is to be chosen
+ASSETS = "requisites"
 #: the width of a field alone in its row
 ALONE = "alone"
 QUESTIONS = {one.input: one.question for one in FIELDS}
@@ -92,7 +94,7 @@ SECTIONS = (
         "reading",
         "Content and archive",
         "All links are followed; every answer is stored.",
-        _inputs(ReadingPart),
+        tuple(name for name in _inputs(ReadingPart) if name != ASSETS),
     ),
     FormSection(
         "reuse",

@@ -125,8 +125,8 @@ def test_large_runs_are_compared_by_a_job_that_page_json_and_command_wait_for(
             answer_inquiry(inquiry.pk)
 
     waiting = soup(viewer.get(place))
-    assert " ".join(waiting.find(attrs={"role": "status"}).get_text().split()) == (
-        "The 2 pages of run 1 and the 2 of run 2 are being compared in the background."
+    assert waiting.find(attrs={"role": "status"}).get_text() == (
+        "Run 2 is being compared with run 1 in the background."
     )
     assert waiting.select_one("#changes")["hx-get"] == place
     assert waiting.select_one('noscript meta[http-equiv="refresh"]')

@@ -128,7 +128,10 @@ def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
         False,
     )
     copy = soup(client.get(f"/crawls/new/?clone={crawl.pk}"))
-    assert copy.select_one("#id_requisites").has_attr("checked")
+    assets = copy.select_one("#id_requisites")
+    assert assets.has_attr("checked")
+    assert assets.find_parent("details") is None  # a visible choice, with its cost
+    assert "one more request" in copy.select_one("#id_requisites_helptext").get_text()
     assert not copy.select_one("#id_obey_nofollow").has_attr("checked")
     assert "picture = img::attr(src)" in copy.select_one("#id_extract").text
     assert (

@@ -64,6 +64,18 @@ def pk(number):
     return LogLine.objects.get(message=f"line {number}").pk
 
 
+@pytest.mark.parametrize("route", ["crawling:log", "crawling:crawl"])
+def test_the_name_of_a_worker_is_short_on_pages_with_all_of_it_on_hover(run, viewer, route):
+    worker = "0123456789abcdef" * 2
+    write(run.pk, f"Shift began on {worker}, <process 1>.")
+
+    page = soup(viewer.get(reverse(route, args=[run.crawl_id])))
+
+    line = page.find("code", attrs={"title": worker}).parent
+    assert "Shift began on 01234567…, <process 1>." in line.get_text()
+    assert worker in viewer.get(f"/api/v1/crawls/{run.crawl_id}/log").content.decode()
+
+
 def test_it_ends_with_the_newest_line_and_leads_to_older_ones_and_back_without_scripts(
     viewer, address, monkeypatch
 ):

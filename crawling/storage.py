@@ -25,6 +25,8 @@ UNFINISHED = ".unfinished"
 #: locks of this machine are no stored files
 LOCK = ".lock"
 PIECE_BYTES = 1024 * 1024
+#: zeros that are not written: they take no room on the disk
+HOLE_BYTES = 32 * 1024
 
 
 class StoredFile(Protocol):
@@ -109,10 +111,14 @@ class DirectoryStorage:
         unfinished = path.with_name(path.name + UNFINISHED)
         with unfinished.open("wb") as file:
             for piece in pieces:
-                file.write(piece)
+                if len(piece) >= HOLE_BYTES and not piece.strip(b"\0"):
+                    file.seek(len(piece), os.SEEK_CUR)
+                else:
+                    file.write(piece)
+            size = file.tell()
+            file.truncate(size)
             file.flush()
             os.fsync(file.fileno())
-            size = file.tell()
         unfinished.rename(path)
         _sync_folder(path.parent)
         return size

@@ -233,14 +233,15 @@ def remove_abandoned() -> int:
 
     While files are being copied none goes; the scheduler comes back to it.
     """
-    rows = list(ArchiveFile.objects.filter(run=None))
-    if not rows:
+    abandoned = ArchiveFile.objects.filter(run=None)
+    if not abandoned.exists():
         return 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [COPYING_LOCK])
         if not cursor.fetchone()[0]:
             return 0
-    return sum(_removed(row) for row in rows)
+    # read under the lock: a file that was being rewritten may have had its row until then
+    return sum(_removed(row) for row in abandoned.all())
 
 
 def _removed(row: ArchiveFile) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
 from warcio.archiveiterator import ArchiveIterator
@@ -21,7 +21,7 @@ from crawling.archive.unpacker import (
     read_record,
 )
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, Page
+from crawling.models import ArchiveFile, Page, WithdrawalFile
 from crawling.storage import storage
 from crawling.web.addresses import read_address
 from crawling.web.links import surt
@@ -119,8 +119,9 @@ def original_of(page: Page) -> Page:
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:
     """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the
-    order of the file.
+    order of the file. Raises ArchiveTrouble.
     """
+    check_not_withdrawn([row])
     for record, offset, length in records_of(row, check_digests=False):
         if record.rec_type in ("response", "revisit", "resource"):
             yield _line(
@@ -163,11 +164,22 @@ def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, 
             raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
 
 
+def check_not_withdrawn(rows: Collection[ArchiveFile]) -> None:
+    """Raises ArchiveTrouble if one of the files may still have records of withdrawn pages."""
+    first = WithdrawalFile.objects.filter(file__in=rows, done_at=None).first()
+    if first:
+        raise ArchiveTrouble(
+            f"{first.file.name} may have records of withdrawn pages, and is given out once it is "
+            f"rewritten: see withdrawal {first.withdrawal_id} of the crawl."
+        )
+
+
 def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
     """The committed bytes of a file, for a download.
 
-    Raises ArchiveTrouble at once if it is not on this machine.
+    Raises ArchiveTrouble at once if it is not on this machine, or may have withdrawn records.
     """
+    check_not_withdrawn([row])
     file = opened(row)
     return pieces(CommittedBytes(file, row.committed_length))
 

@@ -167,13 +167,18 @@ def revisit(
     if digest:
         fields += (("WARC-Payload-Digest", digest),)
     if original:
-        fields += (
-            ("WARC-Refers-To", original.record_id),
-            ("WARC-Refers-To-Target-URI", original.url),
-            ("WARC-Refers-To-Date", _date(original.began_at)),
-        )
+        fields += reference(original)
     return _plain(
         "revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head
+    )
+
+
+def reference(original: Original) -> Fields:
+    """Where a revisit says that its payload is."""
+    return (
+        ("WARC-Refers-To", original.record_id),
+        ("WARC-Refers-To-Target-URI", original.url),
+        ("WARC-Refers-To-Date", _date(original.began_at)),
     )
 
 

@@ -123,7 +123,8 @@ def _companions(rest: CommittedBytes, name: str) -> int:
     records, length = ArchiveIterator(rest, no_record_parse=True), 0
     try:
         for record in records:
-            if record.rec_type not in COMPANIONS:
+            is_companion = record.rec_headers.get_header("WARC-Concurrent-To")
+            if record.rec_type not in COMPANIONS or not is_companion:
                 break
             length = records.get_record_offset() + records.get_record_length()
     except ArchiveLoadFailed as error:

@@ -38,6 +38,7 @@ from crawling.models.schedules import OrderTemplate, SavedView, Schedule, Schedu
 from crawling.models.share_links import ShareLink
 from crawling.models.teams import Team
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
+from crawling.models.withdrawals import Withdrawal, WithdrawalFile, WithdrawnPage
 
 __all__ = [
     "AddressClock",
@@ -96,4 +97,7 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
+    "Withdrawal",
+    "WithdrawalFile",
+    "WithdrawnPage",
 ]

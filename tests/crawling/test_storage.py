@@ -90,3 +90,13 @@ def _names(path):
         getattr(node, "id", "") or getattr(node, "name", "")
         for node in ast.walk(ast.parse(path.read_text()))
     }
+
+
+def test_zeros_are_stored_without_being_written(tmp_path):
+    stored = DirectoryStorage(tmp_path)
+    zeros = bytes(100_000)
+
+    assert stored.put("run1/a", [b"begin", zeros, b"end", zeros]) == 200_008
+
+    with stored.open("run1/a") as file:
+        assert file.read() == b"begin" + zeros + b"end" + zeros

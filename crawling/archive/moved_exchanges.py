@@ -1,0 +1,111 @@
+"""Exchanges whose payload is in a record that is removed: written anew at the end of their file.
+
+The first of a file with that payload gets it; the others of the file refer to that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+
+from crawling.archive.reader import open_record_of
+from crawling.archive.records import Original, WarcRecord, measure, packed, record_id, reference
+from crawling.archive.selection import exchange_of
+from crawling.archive.unpacker import MOST_AROUND
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, Page
+from crawling.orders.claims import MOST_DOCUMENT_BYTES
+
+REFERENCE = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+Fields = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class MovedPage:
+    """A page that refers to a payload, and the place of the record that has it."""
+
+    page: Page
+    #: no row: only its place in the archive and its digest count
+    payload: Page
+
+    @property
+    def digest(self) -> bytes:
+        return bytes(self.payload.payload_sha256 or b"")
+
+
+@dataclass
+class MovedExchanges:
+    """The exchanges of one file."""
+
+    row: ArchiveFile
+    moved: Sequence[MovedPage]
+    #: where the answer of a page is now, how long, and whether it is a revisit, by the page's id;
+    #: complete when all pieces were taken
+    places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
+    _holders: dict[bytes, Original] = field(default_factory=dict)
+
+    def old_ranges(self) -> list[tuple[int, int]]:
+        """What they are to leave. Raises ArchiveTrouble."""
+        begins = [(one.page.archive_offset or 0, one.page) for one in self.moved]
+        return [(begin, begin + sum(map(len, exchange_of(page)))) for begin, page in begins]
+
+    def pieces(self, offset: int) -> Iterator[bytes]:
+        """Their records, of which the first begins there. Raises ArchiveTrouble."""
+        for one in self.moved:
+            answer = record_id(self.row.namespace, offset)
+            for record in ArchiveIterator(
+                BytesIO(b"".join(exchange_of(one.page))), no_record_parse=True
+            ):
+                begin = offset
+                for piece in self._packed(one, record, answer, offset):
+                    offset += len(piece)
+                    yield piece
+                if record.rec_type == "revisit":
+                    is_revisit = self._holders[one.digest].record_id != answer
+                    self.places[one.page.pk] = (begin, offset - begin, is_revisit)
+
+    def _packed(self, one: MovedPage, record: Any, answer: str, offset: int) -> Iterator[bytes]:
+        said: Fields = record.rec_headers.headers
+        block = record.content_stream().read()
+        if record.rec_type != "revisit":
+            identity = record_id(self.row.namespace, offset)
+            given = {"WARC-Record-ID": identity, "WARC-Concurrent-To": answer}
+            yield from packed(WarcRecord(_header(said, given), block))
+        elif holder := self._holders.get(one.digest):
+            given = {"WARC-Record-ID": answer, **dict(reference(holder))}
+            yield from packed(WarcRecord(_header(said, given), block))
+        else:
+            facts = dict(said)
+            at = datetime.fromisoformat(facts["WARC-Date"]).astimezone(UTC)
+            self._holders[one.digest] = Original(answer, facts["WARC-Target-URI"], at)
+            yield from _with_payload(one, said, block, answer)
+
+
+def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Iterator[bytes]:
+    content = open_record_of(one.payload, MOST_DOCUMENT_BYTES + MOST_AROUND).payload
+    with closing(content):
+        payload = measure(head, content.content)
+        if payload.sha256 != one.digest:
+            raise ArchiveTrouble(
+                f"The payload of {one.page.url.url} is not in the record that should have it."
+            )
+        given = {
+            "WARC-Type": "response",
+            "WARC-Record-ID": answer,
+            "WARC-Block-Digest": payload.block_digest,
+            "Content-Length": str(len(head) + payload.size),
+        }
+        kept = [(name, value) for name, value in said if name not in REFERENCE]
+        yield from packed(WarcRecord(_header(kept, given), head, payload.content))
+
+
+def _header(said: Fields, given: Mapping[str, str]) -> bytes:
+    """A record's header as it was, but for what is given."""
+    lines = [f"{name}: {given.get(name, value)}" for name, value in said]
+    return "\r\n".join(["WARC/1.1", *lines, "", ""]).encode()

@@ -1,0 +1,116 @@
+"""Rewrites a file of the archive: some of its records are removed, others added at its end.
+
+All other records stay where they are. The new file has a name of its own and, like each file, a row
+before it is written; that row has no run until names are exchanged in one transaction. So whatever
+is killed when, one file has a run, and the other is removed like those of deleted runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models.functions import Now
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from crawling.archive.files import deletions_held, this_machine
+from crawling.archive.moved_exchanges import MovedExchanges
+from crawling.archive.reader import CommittedBytes, opened, pieces
+from crawling.archive.removed_records import TooNarrow, filler
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile
+from crawling.storage import storage
+
+#: of the names of rewritten files: how many times
+REWRITTEN = re.compile(r"(?:[.]r([0-9]{1,6}))?[.]warc[.]gz$")
+Ranges = Sequence[tuple[int, int]]
+
+
+def ranges_of(
+    row: ArchiveFile, length: int, is_removed: Callable[[str], bool]
+) -> list[tuple[int, int]]:
+    """Where the records about such URLs are in the first bytes of a file, those that follow one
+    another as one.
+
+    Raises ArchiveTrouble.
+    """
+    found: list[tuple[int, int]] = []
+    with opened(row) as file:
+        records = ArchiveIterator(CommittedBytes(file, length), no_record_parse=True)
+        try:
+            for record in records:
+                url = record.rec_headers.get_header("WARC-Target-URI") or ""
+                begin = records.get_record_offset()
+                end = begin + records.get_record_length()
+                if url and is_removed(url):
+                    found.append((begin, end))
+        except ArchiveLoadFailed as error:
+            raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
+    return joined(found)
+
+
+def joined(ranges: Ranges) -> list[tuple[int, int]]:
+    """The ranges in order, those that touch or overlap as one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def rewrite(
+    row: ArchiveFile,
+    removed: Ranges,
+    moved: MovedExchanges | None,
+    switched: Callable[[], object],
+) -> None:
+    """Write a file anew, which is sealed, on this machine.
+
+    switched: is called in the transaction that puts the new file in the place of the old one.
+    Raises ArchiveTrouble, OSError.
+    """
+    name, old_name = _next_name(row.name), row.name
+    with deletions_held():
+        ArchiveFile.objects.filter(name=name, run=None).delete()  # of an attempt that was killed
+        new = ArchiveFile.objects.create(run=None, name=name, machine=this_machine(), slot=row.slot)
+        length = storage().put(new.stored_name, _pieces(row, joined(removed), moved))
+        with transaction.atomic():
+            new.delete()
+            ArchiveFile.objects.filter(pk=row.pk).update(
+                name=name, machine=this_machine(), committed_length=length
+            )
+            ArchiveFile.objects.create(
+                run=None, name=old_name, machine=row.machine, slot=row.slot, sealed_at=Now()
+            )
+            switched()
+
+
+def _next_name(name: str) -> str:
+    found = REWRITTEN.search(name)
+    assert found
+    return f"{name[: found.start()]}.r{int(found[1] or 0) + 1}.warc.gz"
+
+
+def _pieces(row: ArchiveFile, removed: Ranges, moved: MovedExchanges | None) -> Iterator[bytes]:
+    edges = [(0, 0), *removed, (row.committed_length, row.committed_length)]
+    for (begin, kept_from), (kept_to, _) in pairwise(edges):
+        if kept_from > begin:
+            yield from _filler(row, kept_from - begin)
+        with opened(row, kept_from) as file:
+            yield from pieces(CommittedBytes(file, kept_to - kept_from))
+    if moved:
+        yield from moved.pieces(row.committed_length)
+
+
+def _filler(row: ArchiveFile, length: int) -> Iterator[bytes]:
+    try:
+        return filler(length, f"<urn:uuid:{uuid4()}>", datetime.now(UTC))
+    except TooNarrow as error:
+        raise ArchiveTrouble(f"{row.name}: {error}.") from error

@@ -49,6 +49,10 @@ class NotFound(CrawlError):
     """Not found."""
 
 
+class Withdrawn(NotFound):
+    """It is withdrawn."""
+
+
 class KeyReused(CrawlError):
     """The idempotency key belongs to another order; a new order needs a new key."""
 

@@ -91,6 +91,10 @@ CHECKPOINT = RowJob(
 LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
 SECOND_READING = RowJob("read-again", "crawling.links.second_reading.read_again", seconds=60 * 60)
 
+WITHDRAWAL = RowJob(
+    "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60
+)
+
 
 def live_workers() -> int:
     """The number of workers for shifts.

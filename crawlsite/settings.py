@@ -90,6 +90,7 @@ MIDDLEWARE = [
     "crawlsite.preferences.PreferenceMiddleware",
     "crawlsite.middleware.shared_refreshes.SharedRefreshMiddleware",
     "crawlsite.middleware.retry_later.RetryLaterMiddleware",
+    "crawlsite.middleware.withdrawn_pages.WithdrawnPageMiddleware",
     "crawlsite.logins.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
     # innermost but for the view: what it adds counts for the ETag, and it needs the user

@@ -13,9 +13,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from crawling.archive.adoption import FILES
+from crawling.archive.reader import check_not_withdrawn
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.crawls.creation import order_of
-from crawling.errors import CheckpointTrouble
+from crawling.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.frontier.run_counts import counts_of
 from crawling.models import ArchiveFile, Run
@@ -79,6 +80,10 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
         )
     here = [row for row in files if row.is_here] if with_archive else []
     if len(here) == len(files):
+        try:
+            check_not_withdrawn(here)
+        except ArchiveTrouble as trouble:
+            raise CheckpointTrouble(str(trouble)) from trouble
         for row in here:
             writer.copy_archive(row)
     missing = [] if len(here) == len(files) else [row.name for row in files]

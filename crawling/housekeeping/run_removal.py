@@ -35,6 +35,7 @@ SECONDS = 0.5
 BY_SLICES = (
     ("crawling_extractedrow", "id"),
     ("crawling_page", "url_id"),
+    ("crawling_withdrawnpage", "id"),
     ("crawling_url", "id"),
     ("crawling_verdict", "id"),
     ("crawling_trappattern", "id"),

@@ -41,12 +41,17 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
     note: is told after each part how many pages it has that are read from the archive.
     """
     run, after = Run.all_objects.select_related("crawl").get(pk=run_id), 0
-    for part in collected_parts().filter(run=run_id).order_by("pk"):
-        _write_collected(part)
+    write_collected(run_id)
     forget_lost(run_id)
     while pages := _pages_without_part(run, after):
         after, taken = _write(run, pages)
         note(taken)
+
+
+def write_collected(run_id: int) -> None:
+    """Write the parts that shifts have collected on this machine."""
+    for part in collected_parts().filter(run=run_id).order_by("pk"):
+        _write_collected(part)
 
 
 def _write_collected(part: LinksPart) -> None:

@@ -75,12 +75,22 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:
     """Store a part; returns its size in bytes. Raises OSError."""
-    return _put(name, STORED, _columns(COLUMNS, rows))
+    return _put(name, STORED, _columns(COLUMNS, rows))[1]
 
 
 def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
-    return _put(name, STORED_FINDINGS, _columns(FINDINGS, rows))
+    return _put(name, STORED_FINDINGS, _columns(FINDINGS, rows))[1]
+
+
+def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, int]:
+    """Store the links of a part but for those of these pages, by their ids; returns how many they
+    are, and the size in bytes. Raises OSError.
+    """
+    source = str(storage().path(part))
+    # nothing of it is a user's
+    kept = f"SELECT * FROM read_parquet('{source}') ANTI JOIN given USING (page_id)"  # noqa: S608
+    return _put(name, kept, _columns(("page_id",), [(page,) for page in pages]), reads=[source])
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
@@ -91,12 +101,18 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
     }
 
 
-def _put(name: str, query: str, columns: dict[str, Any]) -> int:
-    with tempfile.TemporaryDirectory() as folder, engine(writes=folder) as connection:
+def _put(
+    name: str, query: str, columns: dict[str, Any], *, reads: Sequence[str] = ()
+) -> tuple[int, int]:
+    """Store the rows of a query over `given`; returns how many they are, and the size in bytes."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        engine(reads=reads, writes=folder) as connection,
+    ):
         path = Path(folder, "part.parquet")
         connection.register("given", columns)
-        connection.execute(
+        done = connection.execute(
             f"COPY ({query}) TO '{path}' "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
-        )
-        return storage().put(name, pieces_of(path.open("rb")))
+        ).fetchone()
+        return done[0] if done else 0, storage().put(name, pieces_of(path.open("rb")))

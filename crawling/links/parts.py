@@ -46,6 +46,14 @@ def part_written(part: LinksPart, *, links: int, size: int) -> None:
     storage().delete(part.collected_name)
 
 
+def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
+    """Let a part be in another file; the old one is to be removed."""
+    with transaction.atomic():
+        LinksPart.objects.filter(pk=part.pk).update(name=name, links=links, bytes=size)
+        LinksPart.objects.create(run=None, name=part.name, machine=part.machine)
+    remove_abandoned_parts()
+
+
 def part_lost(part: LinksPart) -> None:
     """Note that what was collected is no longer there."""
     LinksPart.objects.filter(pk=part.pk, written_at=None).update(collected_at=None)

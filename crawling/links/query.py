@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from crawling.errors import CrawlError
 from crawling.links.parquet import COLUMNS, FINDINGS, NUMBERS, engine
-from crawling.models import LinksPart, Run
+from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.storage import storage
 
 #: of a question of a page or an endpoint; ten million links take up to two of a processor
@@ -74,11 +75,18 @@ def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[
 
 @contextmanager
 def _links_of(run: Run) -> Iterator[duckdb.DuckDBPyConnection]:
-    """With the tables `links` and `findings`: what a second reading of the pages found."""
+    """With the tables `links` and `findings`: what a second reading of the pages found.
+
+    Neither has rows of withdrawn pages; links to those are in it.
+    """
     paths, findings = parts_of(run), _findings_of(run)
+    withdrawn = WithdrawnPage.objects.filter(run=run, content__isnull=False)
+    gone = list(withdrawn.values_list("url", flat=True))
+    but = " ANTI JOIN withdrawn USING (page_id)" if gone else ""
     with engine(reads=[*paths, *findings]) as connection:
-        connection.execute(f"CREATE TEMP VIEW links AS {_source(paths, NO_LINKS)}")
-        connection.execute(f"CREATE TEMP VIEW findings AS {_source(findings, NO_FINDINGS)}")
+        connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
+        connection.execute(f"CREATE TEMP VIEW links AS {_source(paths, NO_LINKS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW findings AS {_source(findings, NO_FINDINGS)}{but}")
         yield connection
 
 
@@ -102,6 +110,6 @@ def _limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) ->
 
 def _source(paths: list[str], nothing: str) -> str:
     if not paths:
-        return f"SELECT {nothing} WHERE false"
+        return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     return f"SELECT * FROM read_parquet([{listed}])"  # noqa: S608 - paths of our own

@@ -51,8 +51,9 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
     for part in unread_parts(run):
         rows = list(_rows_of(run, part))
         put_findings(part.findings_name, rows)
-        if not LinksPart.objects.filter(pk=part.pk, run=run).exists():
-            storage().delete(part.findings_name)  # the run was deleted, or its pages are to be read
+        if not LinksPart.objects.filter(pk=part.pk, run=run, name=part.name).exists():
+            # the run was deleted, its pages are to be read, or pages were withdrawn
+            storage().delete(part.findings_name)
         note(sum(1 for row in rows if row[2] == READ))
 
 

@@ -31,6 +31,7 @@ from crawling.rq_jobs import (
     LINKS,
     RUN_SHIFT,
     SHIFTS,
+    WITHDRAWAL,
     is_in_hand,
     remove,
     waits,
@@ -38,6 +39,7 @@ from crawling.rq_jobs import (
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
+from crawling.withdrawals.file_removal import due_withdrawals
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -181,6 +183,8 @@ def resend_background() -> None:
     lost = lost_parts().filter(opened_at__lt=late).values_list("run", flat=True)
     for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
         LINKS.enqueue_if_lost(run_id)
+    for withdrawal in due_withdrawals():
+        WITHDRAWAL.enqueue_if_lost(withdrawal)
 
 
 def wake_courier() -> None:

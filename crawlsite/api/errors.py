@@ -34,6 +34,7 @@ from crawling.errors import (
     TooManyWait,
     UnknownCrawl,
     UnknownRun,
+    Withdrawn,
 )
 from crawling.orders.order import sentence_for
 from crawling.web.addresses import BadUrl
@@ -51,6 +52,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (ObjectDoesNotExist, 404),
     (UnknownCrawl, 404),
     (UnknownRun, 404),
+    (Withdrawn, 410),
     (NotFound, 404),
     (UnknownPool, 404),
     (UnknownProcess, 404),

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from allocation.wording import whole_number
-from crawling.errors import NotFound, UnknownCrawl, UnknownRun
-from crawling.models import CrawlJob, Page, Run
+from crawling.errors import NotFound, UnknownCrawl, UnknownRun, Withdrawn
+from crawling.models import CrawlJob, Page, Run, WithdrawnPage
 
 
 def get_crawl(crawl_id: int) -> CrawlJob:
@@ -36,7 +36,7 @@ def get_run(crawl_id: int, number: int | None) -> Run:
 def get_page(crawl_id: int, page_id: int) -> Page:
     """A page of any of the crawl's runs, with what its archive file is found by.
 
-    Raises NotFound.
+    Raises NotFound, and Withdrawn where it was withdrawn.
     """
     page = (
         Page.objects.select_related("url", "run__crawl", "archive_file")
@@ -44,6 +44,11 @@ def get_page(crawl_id: int, page_id: int) -> Page:
         .first()
     )
     if page is None:
+        gone = WithdrawnPage.objects.select_related("withdrawal", "url")
+        if found := gone.filter(url=page_id, run__crawl=crawl_id).order_by("-pk").first():
+            raise Withdrawn(
+                f"{found.url.url} was withdrawn on {found.withdrawal.asked_at:%d %B %Y}."
+            )
         raise NotFound(f"Crawl {crawl_id} has no page {page_id}.")
     return page
 
@@ -69,9 +74,11 @@ def wanted_run(request: HttpRequest, crawl: int, consequence: str) -> Run:
 
 
 def wanted_page(crawl: int, page: int) -> Page:
-    """A page of a crawl, by their ids. Raises Http404."""
+    """A page of a crawl, by their ids. Raises Http404, and Withdrawn (410)."""
     try:
         return get_page(crawl, page)
+    except Withdrawn:
+        raise
     except NotFound as error:
         raise Http404(str(error)) from error
 

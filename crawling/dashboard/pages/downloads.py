@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
+from crawling.archive.reader import check_not_withdrawn
 from crawling.archive.selection import files_here, foreign_payloads, warc_of, whole_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.models import ExtractedRow, Page, Run
@@ -106,6 +107,7 @@ def warc_file(run: Run, wanted: PageFilter) -> Download:
     """
     files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
     if not wanted:
+        check_not_withdrawn(files)
         foreign = foreign_payloads(run)
         pieces = whole_run(files, foreign.iterator(), name=name, facts=_facts(run, wanted))
         size = sum(file.committed_length for file in files)

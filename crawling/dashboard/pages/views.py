@@ -289,10 +289,7 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 def compare_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(
-        run__crawl=job, run__removal_asked_at=None
-    )
-    pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
+    pages = [wanted_page(pk, one) for one in (old, new)]
     inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
     here |= {"lines": (inquiry.answer or {}).get("lines", [])}

@@ -40,6 +40,8 @@ LEFT_BEHIND = {
     "crawling_checkpoint",
     "crawling_cookiejar",
     "crawling_scheduledstart",
+    "crawling_withdrawal",
+    "crawling_withdrawnpage",  # what is withdrawn stays behind
 }
 
 

@@ -1,0 +1,69 @@
+"""Moves the rows of pages out of the table of pages, with what was extracted from them, and back.
+
+Every list, search, export, comparison and look-up of payloads reads that table; so a page whose row
+is not there is in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.db import connection
+
+from crawling.models import Page
+
+#: The caller holds the locks of the runs.
+TAKE_OUT = """
+WITH gone AS (
+    DELETE FROM crawling_page WHERE url_id = ANY(%(pages)s) RETURNING *
+), extracted AS (
+    DELETE FROM crawling_extractedrow WHERE url_id = ANY(%(pages)s) RETURNING *
+)
+INSERT INTO crawling_withdrawnpage (withdrawal_id, url_id, run_id, content)
+SELECT %(withdrawal)s, gone.url_id, gone.run_id, jsonb_build_object(
+    'page', to_jsonb(gone),
+    'extracted', (
+        SELECT coalesce(jsonb_agg(to_jsonb(e)), '[]') FROM extracted e
+        WHERE e.url_id = gone.url_id
+    )
+)
+FROM gone
+"""
+#: A page that was fetched again meanwhile stays as it is.
+PUT_BACK = """
+WITH back AS (
+    DELETE FROM crawling_withdrawnpage WHERE withdrawal_id = %(withdrawal)s RETURNING content
+), pages AS (
+    INSERT INTO crawling_page
+    SELECT page.* FROM back, jsonb_populate_record(NULL::crawling_page, back.content -> 'page') page
+    ON CONFLICT (url_id) DO NOTHING RETURNING url_id
+)
+INSERT INTO crawling_extractedrow
+SELECT row.* FROM back,
+    jsonb_populate_recordset(NULL::crawling_extractedrow, back.content -> 'extracted') row
+JOIN pages ON pages.url_id = row.url_id
+"""
+
+
+def take_out(withdrawal_id: int, pages: Sequence[int]) -> None:
+    """Let these pages, by the ids of their URLs, be withdrawn pages of that withdrawal."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_OUT, {"withdrawal": withdrawal_id, "pages": list(pages)})
+
+
+def put_back(withdrawal_id: int) -> None:
+    """Let the pages of a withdrawal be pages again."""
+    with connection.cursor() as cursor:
+        cursor.execute(PUT_BACK, {"withdrawal": withdrawal_id})
+
+
+def move(file_id: int, places: Mapping[int, tuple[int, int, bool]]) -> int:
+    """Let pages of an archive file, by their ids, have their answers at these offsets, of these
+    lengths, and whether as revisits of another page of the file; returns how many there are.
+    """
+    return sum(
+        Page.objects.filter(pk=page, archive_file=file_id).update(
+            archive_offset=offset, archive_length=length, is_revisit=is_revisit, payload_from=None
+        )
+        for page, (offset, length, is_revisit) in places.items()
+    )

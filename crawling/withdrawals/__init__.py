@@ -1,0 +1,1 @@
+"""Withdrawals: pages that are shown no more, and whose records leave the files."""

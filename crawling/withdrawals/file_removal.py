@@ -1,0 +1,200 @@
+"""Remove the records of withdrawn pages from the files: a background job, which continues after a
+kill and can run twice.
+
+First the pages that share a payload with one of them get it, file by file; then the records are
+removed, file by file; at last the rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.archive.files import seal_all
+from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
+from crawling.archive.rewriting import ranges_of, rewrite
+from crawling.errors import ArchiveTrouble
+from crawling.frontier.change.withdrawn_pages import move
+from crawling.links.catch_up import write_collected
+from crawling.links.withdrawn_links import remove_links
+from crawling.models import ArchiveFile, Page, Shift, Withdrawal, WithdrawalFile
+
+logger = logging.getLogger(__name__)
+
+#: an advisory lock's number: one file at a time is rewritten
+REWRITING_LOCK = 0x6372_6177_6C03
+#: a shift that began before may still refer to what it saw then; the minute is for a withdrawal
+#: that was not committed yet
+MARGIN = timedelta(minutes=1)
+#: Pages whose revisit record refers to a record that is removed. Those of the same run that lie
+#: behind the length that their file had then refer to another: they were moved there.
+SHARING = """
+SELECT DISTINCT ON (p.url_id) p.url_id, w.id FROM crawling_withdrawnpage w
+JOIN crawling_page p ON p.is_revisit AND p.archive_file_id IS NOT NULL
+    AND (p.payload_from = w.url_id OR p.payload_from IS NULL AND p.run_id = w.run_id
+        AND p.fingerprint = (w.content -> 'page' ->> 'fingerprint')::bigint
+        AND p.payload_sha256 = (w.content -> 'page' ->> 'payload_sha256')::bytea
+        AND EXISTS (SELECT FROM crawling_withdrawalfile f
+            WHERE f.withdrawal_id = w.withdrawal_id AND f.file_id = p.archive_file_id
+                AND p.archive_offset < f.length))
+WHERE w.withdrawal_id = %s AND w.content -> 'page' ->> 'is_revisit' = 'false'
+    AND w.content -> 'page' ->> 'archive_file_id' IS NOT NULL
+ORDER BY p.url_id, w.id
+"""
+
+
+def remove_records(withdrawal_id: int) -> None:
+    """What RQ runs. What it has to wait for stands in the withdrawal's `trouble`."""
+    with _alone() as is_alone:
+        if not is_alone:
+            return
+        withdrawal = _due(withdrawal_id)
+        if withdrawal is None:
+            return
+        try:
+            _await_shifts(withdrawal)
+            Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
+            _seal(withdrawal)
+            _keep_payloads(withdrawal)
+            _remove_from_files(withdrawal)
+            _remove_links(withdrawal)
+        except (ArchiveTrouble, OSError) as error:
+            Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
+            logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
+            return
+        _finish(withdrawal)
+
+
+def _due(withdrawal_id: int) -> Withdrawal | None:
+    return (
+        Withdrawal.objects.select_related("crawl")
+        .filter(pk=withdrawal_id, finished_at=None, undone_at=None, rewrite_at__lte=timezone.now())
+        .first()
+    )
+
+
+def due_withdrawals() -> list[int]:
+    """The ids of the withdrawals whose records are to be removed."""
+    due = Withdrawal.objects.filter(
+        finished_at=None, undone_at=None, rewrite_at__lte=timezone.now()
+    )
+    return list(due.order_by("pk").values_list("pk", flat=True))
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [REWRITING_LOCK])
+        is_alone = cursor.fetchone()[0]
+    try:
+        yield is_alone
+    finally:
+        if is_alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [REWRITING_LOCK])
+
+
+def _await_shifts(withdrawal: Withdrawal) -> None:
+    crawl = withdrawal.crawl
+    whose = Q(process__run__crawl=crawl)
+    if crawl.reuse.get("deduplicate") == "all":
+        whose |= Q(process__run__crawl__reuse__deduplicate="all")
+    before = withdrawal.asked_at + MARGIN
+    if Shift.objects.filter(whose, ended_at=None, started_at__lt=before).exists():
+        raise ArchiveTrouble("A shift that began before may still refer to these pages.")
+
+
+def _seal(withdrawal: Withdrawal) -> None:
+    """Close files that were left open by runs at rest."""
+    rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
+    for run_id in set(rows.values_list("run", flat=True)):
+        if run_id:
+            seal_all(run_id)
+
+
+def _keep_payloads(withdrawal: Withdrawal) -> None:
+    """Let other pages with the payload of a withdrawn one have it in their own files."""
+    for file, moved in _sharing(withdrawal).items():
+        _check_sealed(file)
+        exchanges = MovedExchanges(file, moved)
+        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch, exchanges))
+
+
+def _switch(exchanges: MovedExchanges) -> None:
+    """Raises ArchiveTrouble, and the file stays as it was, if a page was withdrawn meanwhile."""
+    if move(exchanges.row.pk, exchanges.places) < len(exchanges.places):
+        raise ArchiveTrouble(f"A page in {exchanges.row.name} was withdrawn at this moment.")
+
+
+def _sharing(withdrawal: Withdrawal) -> dict[ArchiveFile, list[MovedPage]]:
+    with connection.cursor() as cursor:
+        cursor.execute(SHARING, [withdrawal.pk])
+        found = dict(cursor.fetchall())
+    pages = Page.objects.select_related("url", "archive_file").in_bulk(found)
+    withdrawn = withdrawal.withdrawn_pages.in_bulk(set(found.values()))
+    files: dict[ArchiveFile, list[MovedPage]] = defaultdict(list)
+    for page_id, withdrawn_id in found.items():
+        if (page := pages.get(page_id)) and page.archive_file:
+            files[page.archive_file].append(MovedPage(page, withdrawn[withdrawn_id].stored))
+    return files
+
+
+def _remove_from_files(withdrawal: Withdrawal) -> None:
+    """Raises ArchiveTrouble at the end if some files are on another machine."""
+    elsewhere: list[str] = []
+    for one in withdrawal.files.filter(done_at=None).select_related("file").order_by("file"):
+        if one.file.run_id is None:
+            _done(one)  # its run was deleted: the file goes as a whole
+        elif one.file.is_here:
+            _remove_from_file(withdrawal, one)
+        else:
+            elsewhere.append(f"{one.file.name} is on {one.file.machine}")
+    if elsewhere:
+        raise ArchiveTrouble(f"A background worker is needed there: {'; '.join(elsewhere[:5])}.")
+
+
+def _remove_from_file(withdrawal: Withdrawal, one: WithdrawalFile) -> None:
+    """Records behind the length that the file had then are of pages that were stored later."""
+    covers = withdrawal.rule.covers
+    ranges = ranges_of(one.file, one.length, covers)
+    if ranges:
+        _check_sealed(one.file)
+        rewrite(one.file, ranges, None, partial(_done, one))
+    else:
+        _done(one)
+
+
+def _done(one: WithdrawalFile) -> None:
+    WithdrawalFile.objects.filter(pk=one.pk).update(done_at=Now())
+
+
+def _check_sealed(file: ArchiveFile) -> None:
+    if file.sealed_at is None:
+        raise ArchiveTrouble(
+            f"{file.name} is being written; it is rewritten once the file is full, or its run is "
+            "paused or has ended."
+        )
+
+
+def _remove_links(withdrawal: Withdrawal) -> None:
+    kept = withdrawal.withdrawn_pages.filter(content__isnull=False)
+    for run_id in list(kept.order_by().values_list("run", flat=True).distinct()):
+        write_collected(run_id)
+        rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
+        remove_links(dict(rows))
+
+
+@transaction.atomic
+def _finish(withdrawal: Withdrawal) -> None:
+    """The rows of the pages go for good; which URLs they had stays."""
+    withdrawal.withdrawn_pages.update(content=None)
+    Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

@@ -1,0 +1,254 @@
+"""Withdraw stored pages: show beforehand what it concerns, take the pages out, put them back.
+
+Their records leave the files later: `crawling.withdrawals.file_removal`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from crawling.audit import note
+from crawling.errors import BadOrder, NotFound, WrongState
+from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.models import (
+    ArchiveFile,
+    CrawlJob,
+    Inquiry,
+    InquiryKind,
+    Page,
+    Run,
+    Shift,
+    Withdrawal,
+    WithdrawalFile,
+)
+from crawling.models.deleted import RESTORABLE
+from crawling.rq_jobs import WITHDRAWAL
+from crawling.scope.blocklist import BadEntry
+from crawling.scope.withdrawal_rules import WithdrawalKind, WithdrawalRule
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.statuses import NOT_MODIFIED_STATUS
+
+logger = logging.getLogger(__name__)
+
+LONGEST_TEXT = 5_000
+LONGEST_REASON = 300
+#: addresses that a preview shows
+EXAMPLES = 20
+QUOTING = (InquiryKind.TEXT_DIFF, InquiryKind.RUN_CHANGES)
+
+
+@dataclass(frozen=True)
+class WithdrawalPreview:
+    """What a withdrawal would concern."""
+
+    kind: str
+    #: as it is kept
+    text: str
+    pages: int
+    #: some of their URLs
+    examples: list[str]
+    #: archive files that are read, and rewritten where they have records of these pages
+    files: int
+    file_bytes: int
+    #: other pages with the same payload, which they keep
+    sharing: int
+
+
+def preview(crawl: CrawlJob, run: Run | None, *, kind: str, text: str) -> WithdrawalPreview:
+    """Raises BadOrder with a sentence by field."""
+    rule, errors = _read(kind, text)
+    if rule is None:
+        raise BadOrder(errors)
+    runs = _runs(crawl, run)
+    found = _covered(runs, rule)
+    ids = [pk for pk, _ in found]
+    files = _files(runs).aggregate(bytes=Sum("committed_length"))
+    return WithdrawalPreview(
+        rule.kind,
+        rule.text,
+        len(found),
+        [url for _, url in found[:EXAMPLES]],
+        _files(runs).count(),
+        files["bytes"] or 0,
+        _sharing(ids).count(),
+    )
+
+
+def withdraw(
+    crawl: CrawlJob,
+    run: Run | None,
+    *,
+    kind: str,
+    text: str,
+    reason: str,
+    by: User | None,
+    at_once: bool = False,
+) -> Withdrawal:
+    """Withdraw the pages of a run, or of all runs of the crawl, that the rule covers.
+
+    at_once: their records are removed from the files now, and it cannot be undone; otherwise after
+    RESTORABLE. Raises BadOrder with a sentence by field, NotFound if there is no such page, and
+    WrongState.
+    """
+    rule, errors = _read(kind, text)
+    if not reason.strip() or len(reason.strip()) > LONGEST_REASON or not reason.isprintable():
+        errors["reason"] = f"must be one line of 1 to {LONGEST_REASON} characters"
+    if rule is None or errors:
+        raise BadOrder(errors)
+    with transaction.atomic():
+        runs = list(_runs(crawl, run).select_for_update(no_key=True).order_by("pk"))
+        _check_at_rest(runs)
+        found = [pk for pk, _ in _covered(_runs(crawl, run), rule)]
+        if not found:
+            raise NotFound("No stored page has such an address.")
+        _check_unchanged(found)
+        now = timezone.now()
+        withdrawal = Withdrawal.objects.create(
+            crawl=crawl,
+            run=run,
+            kind=rule.kind,
+            text=rule.text,
+            reason=reason.strip(),
+            by=by,
+            pages=len(found),
+            rewrite_at=now if at_once else now + RESTORABLE,
+        )
+        take_out(withdrawal.pk, found)
+        WithdrawalFile.objects.bulk_create(
+            WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
+            for file in _files(runs)
+        )
+        # comparisons that were answered quote pages; they are made again when they are asked for
+        Inquiry.objects.filter(kind__in=QUOTING).delete()
+        facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
+        note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
+    if at_once:
+        _wake(withdrawal)
+    return withdrawal
+
+
+@transaction.atomic
+def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+    """Let the pages be stored pages again. Raises NotFound, and WrongState once files are being
+    rewritten.
+    """
+    withdrawal = _locked(crawl, number)
+    if withdrawal.state != "withdrawn" or withdrawal.rewrite_at <= timezone.now():
+        raise WrongState(
+            f"Withdrawal {number} cannot be undone: "
+            + ("it is undone." if withdrawal.undone_at else "its records are removed from files.")
+        )
+    put_back(withdrawal.pk)
+    withdrawal.files.all().delete()
+    withdrawal.undone_at = timezone.now()
+    withdrawal.save(update_fields=["undone_at"])
+    note(by, crawl, f"undid withdrawal {number}", _changes({"pages": withdrawal.pages}))
+    return withdrawal
+
+
+def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
+    """Remove the records from the files now. Raises NotFound, and WrongState if that is done or
+    begun, or the withdrawal is undone.
+    """
+    with transaction.atomic():
+        withdrawal = _locked(crawl, number)
+        if withdrawal.state != "withdrawn":
+            raise WrongState(f"Withdrawal {number} is {withdrawal.state} already.")
+        withdrawal.rewrite_at = timezone.now()
+        withdrawal.save(update_fields=["rewrite_at"])
+        note(by, crawl, f"removed the records of withdrawal {number} from the files")
+    _wake(withdrawal)
+    return withdrawal
+
+
+def _wake(withdrawal: Withdrawal) -> None:
+    """The scheduler looks for it, too."""
+    try:
+        WITHDRAWAL.enqueue(withdrawal.pk)
+    except RedisError as error:
+        logger.warning("a job cannot be queued", extra={"error": str(error)})
+
+
+def _read(kind: str, text: str) -> tuple[WithdrawalRule | None, dict[str, str]]:
+    if kind not in WithdrawalKind.__members__.values():
+        return None, {"kind": "must be one of " + ", ".join(WithdrawalKind)}
+    if not text.strip() or len(text) > LONGEST_TEXT or not text.isprintable():
+        return None, {"text": f"must be one line of 1 to {LONGEST_TEXT:,} characters"}
+    try:
+        return WithdrawalRule.read(WithdrawalKind(kind), text), {}
+    except BadEntry as error:
+        return None, {"text": str(error)}
+
+
+def _runs(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
+    """With those that are deleted and can be restored."""
+    runs = Run.all_objects.filter(crawl=crawl)
+    return runs.filter(pk=run.pk) if run else runs
+
+
+def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
+    return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
+
+
+def _covered(runs: QuerySet[Run], rule: WithdrawalRule) -> list[tuple[int, str]]:
+    """Ids and URLs of the stored pages that a rule covers."""
+    pages = Page.objects.filter(run__in=runs)
+    if rule.kind is WithdrawalKind.PAGE:
+        mark = signed(fingerprint(rule.text))
+        pages = pages.filter(url__fingerprint=mark, url__url=rule.text)
+    elif rule.kind is WithdrawalKind.HOST:
+        pages = pages.filter(url__queue__host__name=rule.text)
+    rows = pages.order_by("pk").values_list("pk", "url__url")
+    return [(pk, url) for pk, url in rows.iterator(chunk_size=5_000) if rule.covers(url)]
+
+
+def _check_at_rest(runs: Sequence[Run]) -> None:
+    """What a living shift fetches now would be stored after this."""
+    ids = [run.pk for run in runs]
+    alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")
+    if shift := alive.first():
+        number = shift.process.run.number
+        raise WrongState(f"Run {number} is being worked at; pause it, withdraw, then resume it.")
+
+
+def _check_unchanged(pages: Sequence[int]) -> None:
+    """Pages that a server called unchanged have no content of their own."""
+    unchanged = Page.objects.filter(payload_from__in=pages, status=NOT_MODIFIED_STATUS)
+    other = unchanged.exclude(pk__in=pages).select_related("run").first()
+    if other:
+        raise WrongState(
+            f"Run {other.run.number} has pages that the server called unchanged since; withdraw "
+            "them from all runs of the crawl."
+        )
+
+
+def _sharing(pages: Sequence[int]) -> QuerySet[Page]:
+    """Other pages whose payload is in the records of these, in this crawl or others."""
+    withdrawn = Page.objects.filter(pk__in=pages, is_revisit=False, archive_file__isnull=False)
+    same = Q(payload_from__in=withdrawn.values("pk")) | Q(
+        run__in=withdrawn.values("run"),
+        payload_from=None,
+        fingerprint__in=withdrawn.values("fingerprint"),
+    )
+    return Page.objects.filter(same, is_revisit=True).exclude(pk__in=pages)
+
+
+def _locked(crawl: CrawlJob, number: int) -> Withdrawal:
+    found = (
+        Withdrawal.objects.select_for_update(of=("self",)).filter(pk=number, crawl=crawl).first()
+    )
+    if found is None:
+        raise NotFound(f"Crawl {crawl.pk} has no withdrawal {number}.")
+    return found
+
+
+def _changes(facts: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    return {name: (None, value) for name, value in facts.items() if value is not None}

@@ -11,9 +11,9 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
+from crawling.dashboard.pages import withdrawal_views
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 
@@ -59,14 +59,10 @@ urlpatterns = [
     path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
     path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
-    path("<int:pk>/duplicates/", duplicate_views.show, name="duplicates"),
-    re_path(
-        r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<ending>csv|jsonl)$",
-        duplicate_views.file,
-        name="duplicates-file",
-    ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
+    path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
+    path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
     path("<int:pk>/template/", create_views.keep_template, name="template"),

@@ -32,6 +32,12 @@ SPECIAL = {
         "delete",
         "/api/v1/crawls/{crawl_id}/robots-exceptions/{exception_id}",
     ): "crawling.add_robotsexception",
+    ("post", "/api/v1/crawls/{crawl_id}/withdrawals"): "crawling.delete_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/withdrawals/preview"): "crawling.delete_crawljob",
+    (
+        "post",
+        "/api/v1/crawls/{crawl_id}/withdrawals/{withdrawal_id}/rewrite",
+    ): "crawling.delete_crawljob",
     ("get", "/api/v1/blocklist"): "crawling.view_crawljob",
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
@@ -174,6 +180,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{user_id}", "1")
         .replace("{team_id}", "1")
         .replace("{item_id}", "1")
+        .replace("{withdrawal_id}", "1")
     )
     address += {
         "/api/v1/url-history": "?url=http://a.test/",
@@ -205,7 +212,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 44
+    assert len(bodies) == 46
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

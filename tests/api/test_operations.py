@@ -43,6 +43,7 @@ ENDS = {
     "retry-failed",
     "restore",
     "revert",
+    "rewrite",
     "start",
     "stop",
     "test",

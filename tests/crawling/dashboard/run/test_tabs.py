@@ -28,7 +28,7 @@ UNDER = {
     "scope": "Settings",
     "checkpoints": "Settings",
     "archive": "Pages",
-    "duplicates": "Pages",
+    "withdrawals": "Pages",
     "site-tree": "Pages",
 }
 OF_RESOURCES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dnscache.lookup import exchanges
 from dnscache.resolver import Resolver
 
 
@@ -28,6 +29,7 @@ def make_resolver(dns_server, clock):
     """Return a function that makes a resolver, as a worker's process would: an empty memory, the
     shared database.
     """
+    exchanges.take()  # what threads of an earlier test asked of its server
     return lambda **options: Resolver(servers=(dns_server.address,), clock=clock, **options)
 
 

@@ -104,7 +104,7 @@ def test_whoever_has_stale_addresses_does_not_wait_for_a_silent_server(resolver,
     found = resolver.resolve("to.test", deadline=8)
 
     assert (found.addresses, found.stale) == ((PLAIN,), True)
-    assert 1.7 < time.monotonic() - begun < 4
+    assert 1.7 < time.monotonic() - begun < 7
 
 
 NAMES = ("ttl-0.a.test", "ttl-20.b.test", "c.test")

@@ -166,5 +166,5 @@ def test_a_crash_loses_at_most_a_second(dns_server):
     kept = set(DnsEntry.objects.values_list("name", flat=True))
     lost = [at for name, at in learnt.items() if name not in kept]
     assert kept
-    # half a second for the write itself, on a busy machine
-    assert all(killed_at - at < behind.WRITE_EVERY_SECONDS + 0.5 for at in lost)
+    # a second for the write itself, on a busy machine
+    assert all(killed_at - at < behind.WRITE_EVERY_SECONDS + 1 for at in lost)

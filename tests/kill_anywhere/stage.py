@@ -227,4 +227,4 @@ def staged(prepared: Path, place: Path) -> Iterator[Stage]:
         yield stage
     finally:
         stage.product.process.terminate()
-        stage.product.process.wait(timeout=20)
+        stage.product.process.wait(timeout=60)

@@ -41,7 +41,7 @@ def product(short_place):
 
     yield start
     started[-1].process.terminate()
-    started[-1].process.wait(timeout=20)
+    started[-1].process.wait(timeout=60)
 
 
 def shifts(product: Supervisor) -> int:

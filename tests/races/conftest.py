@@ -17,7 +17,7 @@ from tests.mutants.planting import planted
 
 __all__ = ["make_pool", "make_process", "nothing_is_lost"]
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
             )
             while not pair.revive(time.sleep):
                 time.sleep(0.01)
-        rest, _ = client.communicate("enough\n", timeout=30)
+        rest, _ = client.communicate("enough\n", timeout=60)
     answered += [int(line) for line in rest.split()]
 
     assert client.returncode == 0

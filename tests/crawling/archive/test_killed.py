@@ -51,7 +51,7 @@ def test_an_archive_survives_its_writers(seed, make_site, order, tmp_path):
             )
             if work_process := work_process_of(worker):
                 os.kill(work_process.pid, signal.SIGKILL)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES)
         wait_until(lambda: not run.archive_files.filter(sealed_at=None).exists())
 
     assert len(judge(run)) == PAGES

@@ -304,7 +304,7 @@ def test_a_worker_kills_a_shift_whose_rank_waits_for_ever_and_the_run_is_paused(
         stack.start(SCHEDULER)
         stack.start(WORKER)
         run = start_run(create_crawl(order(f"{site.url}/", order="asleep")))
-        wait_until(lambda: Run.objects.get().state == "paused", seconds=60)
+        wait_until(lambda: Run.objects.get().state == "paused")
 
     assert "asleep did not return" in Run.objects.get().trouble
     assert not run.urls.filter(losses__gt=0).exists()

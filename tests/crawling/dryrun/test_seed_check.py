@@ -370,4 +370,4 @@ def test_the_background_worker_answers(pool, loopback, make_site, tmp_path):
     place = user.post(reverse(TRY), {"seeds": f"{site.url}/", "delay_seconds": "0"})["Location"]
     with running_stack(tmp_path) as stack:
         stack.start(["rqworker", "background", "--burst", "--serializer", "json"])
-        wait_until(lambda: "Hello" in user.get(place).content.decode(), seconds=60)
+        wait_until(lambda: "Hello" in user.get(place).content.decode())

@@ -60,26 +60,26 @@ def test_a_host_that_is_let_go_rests_for_as_long_as_it_was_told_to(frontier):
     other = Frontier()
     for one in (frontier, other):
         one.sow("a.test/1")
-    (host,) = frontier.lease(delay=3)
-    let_go(frontier.shift, [ReturnedHost(host.host_id, 3.0, 3.0)])
+    (host,) = frontier.lease(delay=30)
+    let_go(frontier.shift, [ReturnedHost(host.host_id, 30.0, 30.0)])
 
     assert other.lease() == []
-    (leased,) = other.lease(soon=4)
-    assert 2 < leased.wait_seconds <= 3
+    (leased,) = other.lease(soon=40)
+    assert 20 < leased.wait_seconds <= 30
 
 
 def test_a_lost_lease_keeps_the_host_quiet_for_the_delay_after_its_end(frontier):
     other = Frontier()
     for one in (frontier, other):
         one.sow("a.test/1")
-    frontier.lease(lease=10, delay=5)
+    frontier.lease(lease=100, delay=50)
 
-    pass_seconds(9)
+    pass_seconds(90)
     assert other.lease() == []
-    pass_seconds(5)
+    pass_seconds(50)
     assert other.lease() == []
-    assert 0 < seconds_until_due(other.processes[0]) <= 1
-    pass_seconds(1)
+    assert 0 < seconds_until_due(other.processes[0]) <= 10
+    pass_seconds(10)
     assert names(other.lease()) == ["a.test"]
 
 
@@ -87,12 +87,12 @@ def test_a_lapsed_lease_may_be_taken_ahead_with_the_wait_that_is_left(frontier):
     other = Frontier()
     for one in (frontier, other):
         one.sow("a.test/1")
-    frontier.lease(lease=10, delay=5)
-    pass_seconds(11)
+    frontier.lease(lease=100, delay=50)
+    pass_seconds(110)
 
-    (leased,) = other.lease(soon=5)
+    (leased,) = other.lease(soon=50)
 
-    assert 3 < leased.wait_seconds <= 4
+    assert 30 < leased.wait_seconds <= 40
 
 
 def test_a_shift_does_not_lease_its_own_lapsed_host_a_second_time(frontier):
@@ -116,18 +116,18 @@ def test_a_delay_once_kept_is_kept_by_the_next_lease_too(frontier):
     assert Host.objects.get().delay_seconds == 7
 
 
-@pytest.mark.parametrize(("is_dead", "rest"), [(True, 5), (False, 15)])
+@pytest.mark.parametrize(("is_dead", "rest"), [(True, 50), (False, 150)])
 def test_a_lost_shifts_hosts_rest_for_a_delay_from_its_end_or_from_that_of_its_lease(
     frontier, is_dead, rest
 ):
     other = Frontier()
     for one in (frontier, other):
         one.sow("a.test/1")
-    frontier.lease(lease=10, delay=5)
+    frontier.lease(lease=100, delay=50)
 
     lose_shift(frontier.processes[0], frontier.shift.epoch, "killed", is_dead=is_dead)
 
-    assert rest - 1 < seconds_until_due(other.processes[0]) <= rest
+    assert rest - 10 < seconds_until_due(other.processes[0]) <= rest
 
 
 def test_hosts_come_in_turns_whoever_was_served_last_comes_last(frontier):

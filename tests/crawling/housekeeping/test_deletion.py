@@ -139,7 +139,7 @@ def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
             assert HostQueue.objects.filter(run=run).exists()
             assert list(CrawlJob.objects.all()) == [stays.crawl]
         stack.start(SCHEDULER)
-        wait_until(lambda: rows() == before, seconds=60)
+        wait_until(lambda: rows() == before)
         wait_until(lambda: not any(path.exists() for path in files))
 
 

@@ -67,10 +67,10 @@ def test_without_a_signal_of_the_kernel_a_work_process_still_follows_its_killed_
     work_process = psutil.Process(int(worker.stdout.readline()))
 
     worker.kill()
-    worker.communicate(timeout=10)
+    worker.communicate(timeout=60)
 
     # reparented to a process that may not reap it
-    psutil.wait_procs([work_process], timeout=5)
+    psutil.wait_procs([work_process], timeout=60)
     assert not work_process.is_running() or work_process.status() == psutil.STATUS_ZOMBIE
 
 

@@ -58,7 +58,7 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
         kill(worker)
         if worker.poll() is not None or kill is not kill_work_process:
             stack.start(WORKER)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=40)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES)
 
     assert set(Url.objects.filter(run=run).values_list("url", "state")) == {
         (f"{site.url}{path}", "s") for path in site.pages

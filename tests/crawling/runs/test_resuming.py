@@ -127,7 +127,7 @@ def test_a_work_process_killed_after_the_resume_loses_and_repeats_nothing(ended,
         resume(run.crawl)
         wait_until(lambda: Page.objects.count() > before)
         os.kill(work_process_of(worker).pid, signal.SIGKILL)
-        wait_until(lambda: Run.objects.get().state == "finished", seconds=60)
+        wait_until(lambda: Run.objects.get().state == "finished")
 
     counts = crawl_view(run.crawl).counts
     assert (counts.discovered, counts.succeeded, counts.queued) == (PAGES, PAGES, 0)

@@ -137,8 +137,8 @@ def test_what_was_said_of_a_pattern_holds_for_its_links(state, expected):
     ],
 )
 def test_hostile_urls_are_judged_in_no_time(target):
-    gate, started = TrapGate(2026), time.perf_counter()
+    gate, started = TrapGate(2026), time.process_time()
     for _ in range(20):
         gate.judge(address(target))
 
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -54,6 +54,6 @@ def test_a_look_up_for_a_fetch_thread_takes_one_of_the_slots_that_hosts_would_ha
         wait_until(lambda: names.waiting == 1 and len(names._requests) == 1)
         assert delivered.empty()
         over.set()
-        assert delivered.get(timeout=10).route.resolution.addresses == ("192.0.2.1",)
+        assert delivered.get(timeout=60).route.resolution.addresses == ("192.0.2.1",)
     names.close()
     names._thread.join(10)

@@ -99,9 +99,7 @@ def test_kill_at_any_step_of_giving_back_loses_nothing(halted_crawl, victim, ste
         os.kill(work_process.pid, signal.SIGKILL)
     if victim != "work process":
         stack.start(WORKER)
-    wait_until(
-        lambda: has_ended(run) and not Process.objects.filter(holding=True).exists(), seconds=40
-    )
+    wait_until(lambda: has_ended(run) and not Process.objects.filter(holding=True).exists())
 
     everything_is_there_once(run, site)
 
@@ -118,7 +116,7 @@ def test_what_a_shift_writes_that_was_stopped_past_its_lease_changes_nothing(hal
     # shifts before it may have ended as they should; the only worker begins none after it
     lost = Shift.objects.filter(process__run=run).latest("epoch")
     stack.start(WORKER)
-    wait_until(lambda: has_ended(run), seconds=60)
+    wait_until(lambda: has_ended(run))
     lost.refresh_from_db()
     pages = set(Page.objects.filter(run=run).values_list("pk", flat=True))
 

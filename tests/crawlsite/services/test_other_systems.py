@@ -40,9 +40,9 @@ def test_without_a_signal_of_the_kernel_the_watchdog_stops_what_a_killed_parent_
     server = psutil.Process(int(parent.stdout.readline()))
 
     parent.send_signal(signal.SIGKILL)
-    parent.communicate(timeout=10)
+    parent.communicate(timeout=60)
 
-    psutil.wait_procs([server], timeout=10)
+    psutil.wait_procs([server], timeout=60)
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
 
 

@@ -196,9 +196,9 @@ def test_watchdog_stops_the_servers_of_a_parent_that_is_gone(place):
     watchdog = start_watchdog(notes_dir(place, "servers"))
 
     assert server.process.poll() is None
-    watchdog.communicate(timeout=20)  # closes its pipe, as the end of the parent would
+    watchdog.communicate(timeout=60)  # closes its pipe, as the end of the parent would
 
-    assert server.process.wait(timeout=5) == -signal.SIGTERM
+    assert server.process.wait(timeout=60) == -signal.SIGTERM
 
 
 def test_half_made_data_directory_is_made_again(place, start_pair):

@@ -15,7 +15,7 @@ class Work:
         with self.changed:
             self.begun.append(job.name)
             self.changed.notify_all()
-            self.changed.wait_for(lambda: job.name in self.gates, timeout=10)
+            self.changed.wait_for(lambda: job.name in self.gates, timeout=60)
 
     def finish(self, *names):
         with self.changed:
@@ -24,7 +24,7 @@ class Work:
 
     def wait_for(self, *names):
         with self.changed:
-            assert self.changed.wait_for(lambda: sorted(self.begun) == list(names), timeout=5), (
+            assert self.changed.wait_for(lambda: sorted(self.begun) == list(names), timeout=60), (
                 self.begun
             )
 

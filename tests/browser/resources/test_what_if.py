@@ -14,7 +14,16 @@ from tests.browser.test_keyboard import STOPS, tab_through
 ONES = " ".join("1" * 10)
 
 
-@pytest.fixture(params=[True, False], ids=["with-scripts", "without"])
+#: both for the whole dialogue and for files and links; the parts of the dialogue without scripts in
+#: the drill
+BOTH = pytest.mark.parametrize(
+    "page", [True, False], ids=["with-scripts", "without"], indirect=True
+)
+
+
+@pytest.fixture(
+    params=[True, pytest.param(False, marks=pytest.mark.drill)], ids=["with-scripts", "without"]
+)
 def page(request, browse, pool) -> Page:
     return browse("viewer", java_script_enabled=request.param)
 
@@ -45,6 +54,7 @@ def press(page: Page, name: str) -> None:
         page.get_by_role("button", name=name, exact=True).click()
 
 
+@BOTH
 def test_the_paper_s_screens_by_hand(page):
     """SEEDS P2: ten classes of five, one process; its request is granted, and the state moves
     on."""
@@ -146,6 +156,7 @@ def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
     expect(page.get_by_label("Process 1")).to_have_value("Ann")
 
 
+@BOTH
 def test_a_state_goes_by_link_and_by_file_and_comes_back_the_same(page, tmp_path):
     page.goto("/resources/what-if/?example=tanenbaum")
     shown = page.locator("table.textbook").inner_text()

@@ -16,9 +16,14 @@ from tests.allocation.rules.test_banker_properties import requests, some_order_f
 pytestmark = pytest.mark.slow
 
 
-@settings(max_examples=1500, deadline=None)
+#: five hundred for every push; all of them in the drill
+@pytest.mark.parametrize("states", [500, pytest.param(1500, marks=pytest.mark.drill)])
+def test_decisions_are_those_of_brute_force_over_the_others(states):
+    settings(max_examples=states, deadline=None)(decides_as_brute_force_does)()
+
+
 @given(requests(), st.data())
-def test_decisions_are_those_of_brute_force_over_the_others(case, data):
+def decides_as_brute_force_does(case, data):
     state, requester, request = case
     kept = data.draw(
         st.sets(st.integers(0, len(state.maximum) - 1).filter(lambda i: i != requester))

@@ -26,8 +26,10 @@ from benchmarks.database import set_up_django
 LINKS = 30
 #: so many pages have one fault each of: link, image, fragment, external link
 EVERY = 50
-#: of LinkChecker: it holds itself to ten requests a second of a host
+#: LinkChecker waits a third of a second between requests to a host, unless its settings say
+#: otherwise and the host's answers have this header
 RATE = "[checking]\nmaxrequestspersecond=100000\n[AnchorCheck]\n"
+HEADERS = {"Content-Type": "text/html", "LinkChecker": "as quickly as it likes"}
 
 
 def pages_of(count: int, elsewhere: str) -> dict[str, str]:
@@ -54,7 +56,9 @@ def _serve(count: int, told: Connection) -> None:
     from tests.servers import serve_site
 
     with serve_site({}, address="127.0.0.2") as other, serve_site({}) as site:
-        site.pages |= pages_of(count, other.url)
+        pages = pages_of(count, other.url)
+        site.pages |= {path: (200, HEADERS, page) for path, page in pages.items()}
+        other.pages |= {f"/gone{number}": (404, HEADERS, "") for number in range(0, count, EVERY)}
         told.send(site.url)
         told.recv()
 

@@ -18,13 +18,15 @@ from benchmarks.database import set_up_django
 MENU, OTHERS, IMAGES = 60, 30, 10
 OF_A_PAGE = MENU + OTHERS + IMAGES
 PAGES_OF_A_PART = 1_000
+#: of a page, that fragments may name; links to other pages name one each, and the last does not
+PLACES = 72
 
 
 def fill_links(run_id: int, links: int) -> None:
     """Give the run's first pages so many links, in parts as the product writes them."""
     from django.utils import timezone
 
-    from crawling.links.parquet import put_part
+    from crawling.links.parquet import put_findings, put_part
     from crawling.links.parts import new_part
     from crawling.models import Page
 
@@ -37,6 +39,7 @@ def fill_links(run_id: int, links: int) -> None:
         part = new_part(run_id, None)
         part.collected_at = part.written_at = timezone.now()
         part.links, part.bytes = len(rows), put_part(part.name, rows)
+        put_findings(part.findings_name, [row for page in some for row in _findings_of_page(*page)])
         part.save()
 
 
@@ -51,9 +54,22 @@ def _links_of_page(page_id: int, url: str, urls: Sequence[str]) -> Iterator[tupl
             target = urls[first * (place + 1) % len(urls)]
             says = ("a", "href", "", f"An article like {target[-8:]}", "main")
         else:
-            target = f"{host}/images/{(first + place) % 997}.png"
+            at = host.replace("https:", "http:") if first % 100 == 0 else host
+            target = f"{at}/images/{(first + place) % 997}.png"
             says = ("img", "src", "", "" if place % 2 else "An image", "main")
-        yield page_id, url, place, target, "", *says, fingerprint(target)
+        fragment = f"part-{place}" if says[4] == "main" and says[0] == "a" else ""
+        yield page_id, url, place, target, fragment, *says, fingerprint(target)
+
+
+def _findings_of_page(page_id: int, url: str) -> Iterator[tuple[Any, ...]]:
+    from crawling.web.addresses import fingerprint
+
+    known = page_id, fingerprint(url)
+    yield *known, "read", url, 1, 0
+    for place in range(MENU + OTHERS - PLACES, MENU + OTHERS - 1):
+        yield *known, "place", f"part-{place}", 1, 0
+    if page_id % 10 == 0:
+        yield *known, "error", "duplicate-attribute", 3, 17
 
 
 def forget_links() -> None:
@@ -63,6 +79,7 @@ def forget_links() -> None:
 
     for part in LinksPart.objects.all():
         storage().delete(part.name)
+        storage().delete(part.findings_name)
 
 
 def main() -> None:

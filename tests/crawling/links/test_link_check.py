@@ -96,6 +96,8 @@ def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
     ]
     folder = settings.ARCHIVE_DIR / f"links{run.pk}"
     assert len(list(folder.glob("*.findings.parquet"))) == 1
+    call_command("links", "rebuild", str(run.crawl_id))
+    assert not list(folder.glob("*.findings.parquet"))
     delete_crawl(run.crawl, by=None, for_good=True)
     assert not folder.exists()
 

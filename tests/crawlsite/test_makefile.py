@@ -37,26 +37,28 @@ def python_that(project: Path, script: str) -> str:
     return f"PYTHON={path}"
 
 
-def test_python_without_ensurepip_still_makes_a_venv(project):
-    """Rule 16: Debian's without python3-venv; a failed try leaves half a .venv behind, and only
+@pytest.fixture
+def debian(project) -> str:
+    """Debian's Python without python3-venv: a failed try leaves half a .venv behind, and only
     --without-pip works.
     """
-    debian = python_that(
+    return python_that(
         project,
         'test "$*" = "-m venv .venv" && { mkdir -p .venv/bin; echo "ensurepip is not '
         'available"; exit 1; }',
     )
 
+
+def test_python_without_ensurepip_still_makes_a_venv_and_a_second_make_installs_nothing(
+    project, debian
+):
+    """Rule 16."""
     made = make(project, debian, ".venv/ready")
 
     assert made.returncode == 0, made.stderr
     assert made.stdout == ""
     assert (project / ".venv/bin/python").exists()
     assert not (project / ".venv/bin/pip").exists()
-
-
-def test_second_make_installs_nothing(project):
-    make(project, python_that(project, ""), ".venv/ready")
 
     again = make(project, python_that(project, "exit 9"), ".venv/ready")
 

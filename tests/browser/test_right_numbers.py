@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -62,6 +62,7 @@ def test_a_message_can_be_closed_and_good_news_goes_by_itself(browse, make_web):
     page = browse("operator")
     page.clock.install()
     page.goto(f"/crawls/{crawl.pk}/")
+    page.clock.pause_at(datetime.now() + timedelta(minutes=1))  # the message goes by the clock
     page.get_by_role("button", name="Start").click()
     message = page.locator(".message.flash")
     expect(message).to_be_visible()

@@ -27,6 +27,7 @@ from crawling.frontier.change.withdrawn_pages import move
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
 from crawling.models import ArchiveFile, Page, Shift, Withdrawal, WithdrawalFile
+from crawling.withdrawals.withdrawing import take_over
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ def remove_records(withdrawal_id: int) -> None:
         try:
             _await_shifts(withdrawal)
             Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
+            take_over(withdrawal)
             _seal(withdrawal)
             _keep_payloads(withdrawal)
             _remove_from_files(withdrawal)

@@ -28,6 +28,7 @@ from crawling.models import (
     Shift,
     Withdrawal,
     WithdrawalFile,
+    WithdrawnPage,
 )
 from crawling.models.deleted import RESTORABLE
 from crawling.rq_jobs import WITHDRAWAL
@@ -146,12 +147,27 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
             f"Withdrawal {number} cannot be undone: "
             + ("it is undone." if withdrawal.undone_at else "its records are removed from files.")
         )
+    for later in crawl.withdrawals.filter(pk__gt=number, undone_at=None).order_by("pk"):
+        take_over(later)
     put_back(withdrawal.pk)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
     note(by, crawl, f"undid withdrawal {number}", _changes({"pages": withdrawal.pages}))
     return withdrawal
+
+
+def take_over(withdrawal: Withdrawal) -> None:
+    """Let pages that an earlier withdrawal took out, and that this one covers, too, be of this one:
+    their records go with its own, and they stay withdrawn when the earlier one is undone.
+    """
+    rows = WithdrawnPage.objects.filter(
+        run__in=_runs(withdrawal.crawl, withdrawal.run),
+        withdrawal__lt=withdrawal.pk,
+        content__isnull=False,
+    ).values_list("pk", "url__url")
+    covered = [pk for pk, url in rows.iterator() if withdrawal.rule.covers(url)]
+    WithdrawnPage.objects.filter(pk__in=covered).update(withdrawal=withdrawal)
 
 
 def remove_now(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:

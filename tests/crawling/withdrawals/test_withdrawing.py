@@ -206,6 +206,24 @@ def test_a_withdrawal_can_be_undone_until_files_are_rewritten(site, run):
     judge(run)
 
 
+def test_what_two_withdrawals_cover_stays_withdrawn_until_both_are_undone(site, run):
+    holder = Page.objects.get(bytes=1200, is_revisit=False)
+    first = taken_down(run, holder.url.url, at_once=False)
+    second = taken_down(run, f"{holder.url.url}$|/miller$", "pattern", at_once=False)
+
+    undo(run.crawl, first.pk, by=None)
+    assert Page.objects.count() == 4
+    undo(run.crawl, second.pk, by=None)
+    assert Page.objects.count() == 6
+
+    first = taken_down(run, holder.url.url, at_once=False)
+    remove_records(taken_down(run, f"{holder.url.url}$|/miller$", "pattern").pk)
+    remove_abandoned()
+    undo(run.crawl, first.pk, by=None)
+    assert len(judge(run)) == 4
+    references(run)
+
+
 def test_a_host_goes_with_its_robots_txt(site, run):
     host = site.url.removeprefix("http://")
 

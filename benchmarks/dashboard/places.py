@@ -88,6 +88,7 @@ QUERIES = {
     "crawls/<int:pk>/log/": ("text=3abc", "text=nothing+has+this", "level=error", "level=warning"),
     "api/v1/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
     "api/v1/crawls/<crawl_id>/changes": ("against=1",),
+    "api/v1/crawls/<crawl_id>/link-changes": ("against=1",),
     "resources/<int:pool>/": ("q=crawl+7", "page=3"),
     "resources/<int:pool>/history/": (
         "span=hour",
@@ -191,6 +192,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "entry_id",
                 "exception_id",
                 "link_id",
+                "withdrawal_id",
                 "item_id",
                 "team_id",
             ),

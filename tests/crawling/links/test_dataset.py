@@ -10,7 +10,8 @@ from django.conf import settings
 from django.core.management import call_command
 
 from crawling.dashboard.links import reports
-from crawling.housekeeping.deletion import delete_crawl
+from crawling.housekeeping.deletion import delete_crawl, restore_run
+from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.links import catch_up as job
 from crawling.links import parts
 from crawling.links.catch_up import catch_up
@@ -92,6 +93,16 @@ def test_links_that_were_lost_with_a_shift_are_read_from_the_archive(
 
     assert links_of(site, run) == EXPECTED
     assert not lost_parts()
+
+
+def test_a_run_that_was_deleted_and_restored_has_its_links(site, run):
+    catch_up(run.pk)
+    remove_run(run, by=None)
+    remove_rows()
+
+    restored = restore_run(run.pk, by=None)
+
+    assert links_of(site, restored) == EXPECTED
 
 
 def test_a_rebuilding_that_was_killed_continues_and_doubles_nothing(site, run, monkeypatch):

@@ -78,6 +78,12 @@ urlpatterns = [
         name="not-fetched-file",
     ),
     path("<int:pk>/links/", link_views.show, name="links"),
+    path("<int:pk>/link-changes/", link_views.changes, name="link-changes"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/link-changes\.(?P<kind>csv|jsonl)$",
+        link_views.changes_file,
+        name="link-changes-file",
+    ),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/link-check\.(?P<kind>csv|jsonl|xml)$",
         link_views.problem_file,

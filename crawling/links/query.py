@@ -47,13 +47,19 @@ def parts_of(run: Run) -> list[str]:
 
 
 def ask(
-    run: Run, query: str, values: Mapping[str, Any] | None = None, *, seconds: float = SECONDS
+    run: Run,
+    query: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    seconds: float = SECONDS,
+    before: Run | None = None,
 ) -> list[tuple[Any, ...]]:
     """The rows of a query over the table `links`. Raises LinkSearchTookTooLong.
 
-    query: ours; what users send goes into `values`, whose names stand with a $ in it.
+    query: ours; what users send goes into `values`, whose names stand with a $ in it. before: a run
+    whose links are in the table `old_links`.
     """
-    with _links_of(run) as connection, _limited(connection, seconds):
+    with _links_of(run, before) as connection, _limited(connection, seconds):
         return connection.execute(query, dict(values or {})).fetchall()
 
 
@@ -74,19 +80,23 @@ def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[
 
 
 @contextmanager
-def _links_of(run: Run) -> Iterator[duckdb.DuckDBPyConnection]:
-    """With the tables `links` and `findings`: what a second reading of the pages found.
+def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """With the tables `links`, `findings`: what a second reading of the pages found, and
+    `old_links`: those of the run before.
 
     Neither has rows of withdrawn pages; links to those are in it.
     """
     paths, findings = parts_of(run), _findings_of(run)
-    withdrawn = WithdrawnPage.objects.filter(run=run, content__isnull=False)
+    earlier = parts_of(before) if before else []
+    runs = [run, before] if before else [run]
+    withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
     but = " ANTI JOIN withdrawn USING (page_id)" if gone else ""
-    with engine(reads=[*paths, *findings]) as connection:
+    with engine(reads=[*paths, *findings, *earlier]) as connection:
         connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
         connection.execute(f"CREATE TEMP VIEW links AS {_source(paths, NO_LINKS)}{but}")
         connection.execute(f"CREATE TEMP VIEW findings AS {_source(findings, NO_FINDINGS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW old_links AS {_source(earlier, NO_LINKS)}{but}")
         yield connection
 
 

@@ -65,6 +65,8 @@ SHOWN = {
     "crawls/<int:pk>/archive/": "list_archive_files",
     "crawls/<int:pk>/archive/<int:number>/": "export_crawl_warc",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
+    "crawls/<int:pk>/link-changes/": "list_link_changes",
+    "crawls/^(?P<pk>[0-9]{1,18})/link-changes\\.(?P<kind>csv|jsonl)$": "list_link_changes",
     "crawls/<int:pk>/checkpoints/": "list_crawl_checkpoints",
     "crawls/<int:pk>/hosts/": "list_crawl_hosts",
     "crawls/<int:pk>/frontier/": "list_frontier_urls",

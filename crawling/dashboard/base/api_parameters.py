@@ -24,6 +24,7 @@ LARGEST = 2**63 - 1
 TEXT = r"^[^\x00]*$"
 
 CrawlId = Annotated[int, Path(ge=1, le=LARGEST)]
+Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 Cursor = Annotated[
     int | None,
     Query(ge=0, le=LARGEST, description="`next` of the previous page; omit it for the first"),

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
     TEXT,
+    Against,
     CrawlId,
     Cursor,
     Limit,
@@ -19,6 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.links.link_changes import list_link_changes as link_changes
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
@@ -235,6 +237,46 @@ def list_linked_hosts(
 ) -> dict[str, Any]:
     one = get_run(crawl_id, run)
     return _page(one, *list_hosts(one, after=cursor, most=limit))
+
+
+class ChangedLinkOut(Schema):
+    target: str
+    fragment: str
+    element: str
+    attribute: str
+    anchor: str
+    place: str
+
+
+class PageLinkChangesOut(Schema):
+    page: str
+    added: list[ChangedLinkOut]
+    removed: list[ChangedLinkOut]
+
+
+class LinkChangePage(Schema):
+    behind: int = Field(description=BEHIND)
+    items: list[PageLinkChangesOut]
+    next: str | None
+
+
+@links.get(
+    "/{crawl_id}/link-changes",
+    response=LinkChangePage,
+    summary="Compare the links of two runs, by page",
+)
+@may_view
+def list_link_changes(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    against: Against,
+    run: RunNumber = None,
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Pages whose links are the same in both runs are not listed."""
+    old, new = get_run(crawl_id, against), get_run(crawl_id, run)
+    return _page(new, *link_changes(old, new, after=cursor, most=limit))
 
 
 def _page(run: Run, items: list[Any], following: str | int | None) -> dict[str, Any]:

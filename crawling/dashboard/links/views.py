@@ -1,18 +1,25 @@
-"""The links of a run: their problems, those of a page and to it, media, and hosts."""
+"""The links of a run: their problems, those of a page and to it, media, hosts, and what is
+different in another run.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from redis.exceptions import RedisError
 
-from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.base.requests import asked_number, wanted_run
 from crawling.dashboard.links.junit import junit_lines
+from crawling.dashboard.links.link_changes import (
+    CHANGE_COLUMNS,
+    each_link_change,
+    list_link_changes,
+)
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_hosts, list_links, list_media
@@ -28,6 +35,10 @@ from serving.list_choices import choices_of
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no links"
 ROWS = 50
+#: runs to choose from
+RUNS = 50
+#: links of a page and direction on the page of changes; files have all
+LINKS_SHOWN = 20
 #: name and words of each list
 LISTS = {
     "check": "Link check",
@@ -101,6 +112,46 @@ def _kind(request: AuthenticatedRequest) -> ProblemKind:
     """The kind of problem asked for; nonsense counts as not given."""
     asked = request.GET.get("kind", "")
     return ProblemKind(asked) if asked in list(ProblemKind) else ProblemKind.BROKEN
+
+
+@authenticated(needs="crawling.view_crawljob")
+def changes(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """The links that were added and removed in `?run=` (the latest) against `?against=` (the one
+    before), by page, after an address.
+    """
+    new = wanted_run(request, pk, NEVER_STARTED)
+    old, after = _run_before(request, new), request.GET.get("after", "")[:5000]
+    here: dict[str, Any] = {"crawl": new.crawl, "new": new, "old": old, "after": after}
+    here |= {"runs": new.crawl.runs.all()[:RUNS], "shown": LINKS_SHOWN}
+    here |= {"behind": [run.number for run in (new, old) if run and pages_behind(run)]}
+    if old:
+        try:
+            rows, following = list_link_changes(
+                old, new, after=after, most=choices_of(request).most(ROWS)
+            )
+            here |= {"rows": rows, "following": following}
+        except LinkSearchTookTooLong as trouble:
+            here |= {"trouble": str(trouble)}
+    return render(request, "crawling/link_changes.html", here)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def changes_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """Each link that was added or removed."""
+    new = wanted_run(request, pk, NEVER_STARTED)
+    old = _run_before(request, new)
+    if old is None:
+        raise Http404("There is no other run to compare with.")
+    stem = f"crawl-{pk}-run-{new.number}-against-{old.number}-links"
+    return send(row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS))
+
+
+def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
+    number = asked_number(request, "against")
+    if number is not None:
+        return get_object_or_404(new.crawl.runs, number=number)
+    others = new.crawl.runs.exclude(pk=new.pk)
+    return others.filter(number__lt=new.number).first() or others.first()
 
 
 @authenticated(needs="crawling.view_crawljob")

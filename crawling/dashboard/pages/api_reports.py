@@ -16,6 +16,7 @@ from pydantic import Field
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     TEXT,
+    Against,
     CrawlId,
     Cursor,
     Limit,
@@ -35,7 +36,6 @@ from serving.access import AuthenticatedRequest
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages with this change")]  # type: ignore[valid-type]
-Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
 ReasonKey = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
 After = Annotated[

@@ -29,6 +29,7 @@ UNDER = {
     "checkpoints": "Settings",
     "archive": "Pages",
     "withdrawals": "Pages",
+    "link-changes": "Runs",
     "site-tree": "Pages",
 }
 OF_RESOURCES = {

@@ -61,7 +61,7 @@ class LimitsForm(forms.Form):
                 max_value=MOST_UNITS,
                 initial=self.old[one.key],
                 label=f"{self.names[one.key].capitalize()} ({one.unit})",
-                help_text=f"{one.sentence} {sentence}",
+                help_text=f"{one.sentence.removesuffix('.')}. {sentence}",
                 error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
                 # A browser would throw away what was typed into a field of numbers, and turn it
                 # when the wheel is.

@@ -145,6 +145,8 @@ class LimitsPreview:
     served: tuple[str, ...] = ()
     #: whose request would still wait, in the order of their turns
     waiting: tuple[str, ...] = ()
+    #: the shares of those
+    waiting_shares: tuple[str, ...] = ()
     #: who could get all it may still ask for now, but then would have to wait
     would_wait: tuple[str, ...] = ()
     #: the shares of those

@@ -241,5 +241,6 @@ def _describe_preview(preview: LimitsPreview) -> LimitsPreviewOut:
         would_wait=list(preview.would_wait),
         would_wait_shares=list(preview.would_wait_shares),
         would_go_on_waiting=list(preview.waiting),
+        would_go_on_waiting_shares=list(preview.waiting_shares),
         would_be_served=list(preview.served),
     )

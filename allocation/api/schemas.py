@@ -285,6 +285,7 @@ class LimitsPreviewOut(Schema):
     would_go_on_waiting: list[str] = Field(
         description="processes whose requests would still wait, in order"
     )
+    would_go_on_waiting_shares: list[str] = Field(description="teams of those processes")
     would_be_served: list[str] = Field(description="processes whose requests would be granted")
 
 

@@ -184,6 +184,12 @@ def _describe_change(
         stuck=changed.stuck,
         served=tuple(served.values_list("process__label", flat=True)),
         waiting=tuple(waiting.values_list("process__label", flat=True)),
+        waiting_shares=tuple(
+            waiting.exclude(process__share=None)
+            .order_by("process__share__name")
+            .values_list("process__share__name", flat=True)
+            .distinct()
+        ),
         would_wait=tuple(claim.label for pk, claim in before.claims.items() if pk in late),
         would_wait_shares=tuple(
             terms.name

@@ -78,6 +78,8 @@ def test_limit_counts_the_claims_of_those_who_hold(team):
 
     assert outcome.verdict is QueueVerdict.WAIT_SHARE
     assert "the limit of news is 6 a (4 claimed, 3 more requested)" in outcome.reason
+    larger = preview_limits(pool=team.pool_id, limits=PoolLimits(capacity={"a": 12}))
+    assert (larger.waiting, larger.waiting_shares) == (("second",), ("news",))
     (wait,) = bank_view(team.pool_id).waiting
     assert (wait.verdict, wait.kind_of_wait) == (QueueVerdict.WAIT_SHARE, "limit of its share")
     assert "first" in wait.what_ends_it

@@ -283,6 +283,7 @@ def test_a_job_that_was_killed_at_each_step_continues(site, run, monkeypatch):
     assert withdrawal.state == "removed", withdrawal.trouble
     assert len(judge(run)) == 4
     assert SECRET.encode() not in bytes_of(run)
+    assert Page.objects.filter(is_revisit=True).count() == 1  # none was moved twice
     references(run)
 
 

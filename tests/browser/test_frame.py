@@ -16,6 +16,7 @@ def test_the_menu_is_opened_and_closed_by_keyboard_and_the_frame_leaves_the_page
 ):
     page = browse("administrator", "/crawls/")
     page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("width => innerWidth === width", arg=width)
     frame = page.locator("header.site").bounding_box()
     assert frame["height"] < 100 if width == 390 else frame["width"] < 230
 

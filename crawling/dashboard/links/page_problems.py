@@ -9,18 +9,20 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from django.db import connection
 from django.db.models import Q, QuerySet
 
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.errors import BadOrder
-from crawling.links.query import each_row
+from crawling.links.query import LinkSearchTookTooLong, each_row
 from crawling.models import Page, Run, Url
+from crawling.timed import time_limit
 from crawling.web.addresses import BadUrl, fingerprint, read_address
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_redirect
 
 #: pages that are looked at together
 SLICE = 5_000
+#: titles are counted through all pages of a run
+LONGEST_SECONDS = 10
 #: of a list: it may be short then
 MOST_SLICES = 4
 PERMANENT = (301, 308)
@@ -183,7 +185,10 @@ def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
 
 
 def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
-    """Pages without a title or a description, or with that of another."""
+    """Pages without a title or a description, or with that of another.
+
+    Raises LinkSearchTookTooLong.
+    """
     try:
         values: dict[str, Any] = {
             "run": run.pk,
@@ -193,7 +198,7 @@ def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
         }
     except ValueError as error:
         raise _no_key() from error
-    with connection.cursor() as cursor:
+    with time_limit(LONGEST_SECONDS, LinkSearchTookTooLong) as cursor:
         cursor.execute(REPEATED.format(column=str(kind)), values)
         rows = cursor.fetchall()
     problems = [

@@ -41,6 +41,7 @@ UNITS = [
 PREFIXES = {
     "crawling.archive.adoption:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
+    "crawling.archive.rewriting:REWRITTEN": [".r1", ".warc"],
     "crawling.archive.snapshots:IMPORT": ["@import", "@import "],
     "crawling.archive.snapshots:INLINE_IMAGE": ["url(", "url('", "data:image/"],
     "crawling.archive.snapshots:LOADED": ["url(", 'url("', "url('", "url(a"],
@@ -71,6 +72,7 @@ PREFIXES = {
     "crawling.web.fetch.transfer_errors:FINAL_TLS": [],
     "crawling.models.access:CONTACT": ["https://", "mailto:"],
     "crawling.models.access:PRODUCT_TOKEN": [],
+    "crawling.dashboard.run.log:WORKER": [],
     "crawling.dashboard.links.dataset_problems:CODE": ["aa", "aa-", "aa-aaaa-"],
     "crawling.dashboard.links.junit:NO_XML": [],
     "crawling.dashboard.pages.filter:STATUS": ["1"],

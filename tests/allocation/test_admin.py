@@ -47,7 +47,8 @@ def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(b
         .content.decode()
     )
 
-    assert "<td>10</td><td><strong>20</strong></td>" in page
+    assert '<td class="number">10</td>' in page
+    assert '<td class="number"><strong>20</strong></td>' in page
     assert "Served at once: beta" in page
     assert "Confirm the change" in page
     bank.refresh_from_db()
@@ -300,7 +301,8 @@ def test_share_has_a_limit_or_none_and_its_page_shows_it(bank):
     administrator = log_in("administrator")
 
     preview = administrator.post(page, {**old, "limit.a": 8, "preview": "1"}).content.decode()
-    assert "<td>no limit</td><td><strong>8</strong></td>" in preview
+    assert '<td class="number">no limit</td>' in preview
+    assert '<td class="number"><strong>8</strong></td>' in preview
     assert (
         administrator.post(page, {**old, "limit.a": 8, "reserve.b": 2, "confirm": "1"}).status_code
         == 302

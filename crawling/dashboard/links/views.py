@@ -72,7 +72,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "behind": pages_behind(run),
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
-        "kinds": ProblemKind,
+        "kinds": list(ProblemKind),
         "kind": _kind(request),
         "slow_seconds": SLOW_SECONDS,
         "endings": ENDINGS,

@@ -81,6 +81,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/pages.warc.gz": {"GET": OPERATOR},
     "crawls/<int:pk>/tree/": {"GET": VIEWER},
     "crawls/<int:pk>/tree.csv": {"GET": VIEWER},
+    "crawls/<int:pk>/duplicates/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<ending>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/link-changes/": {"GET": VIEWER},

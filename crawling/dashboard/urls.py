@@ -11,6 +11,7 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
+from crawling.dashboard.pages import duplicate_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.pages import withdrawal_views
@@ -59,6 +60,12 @@ urlpatterns = [
     path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),
     path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
+    path("<int:pk>/duplicates/", duplicate_views.show, name="duplicates"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<ending>csv|jsonl)$",
+        duplicate_views.file,
+        name="duplicates-file",
+    ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),

@@ -52,7 +52,9 @@ class ExtractedPage(Schema):
 class SimilarPageOut(Schema):
     """A page and the first similar page; `distance`: differing bits of the simhashes."""
 
+    id: int = Field(description="of the page, as in the list of changes")
     url: str
+    of_id: int | None = Field(description="null for a canonical URL")
     of: str
     kind: str
     distance: int

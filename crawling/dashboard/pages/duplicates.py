@@ -4,17 +4,24 @@ their own. One query a page of a list.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import TextChoices
 
 from crawling.errors import CrawlError
 from crawling.models import Run
 from crawling.timed import time_limit
 from crawling.web.simhash import NEAR_BITS
+from serving.downloads import Download, row_file
 from serving.paging import cut
 
 #: a run of many near copies needs many comparisons
 LONGEST_SECONDS = 10
+SIMHASH_BITS = 64
+#: rows of a file that are read at a time
+CHUNK = 1000
 
 
 class DuplicateSearchTookTooLong(CrawlError):
@@ -23,19 +30,22 @@ class DuplicateSearchTookTooLong(CrawlError):
     """
 
 
-class SimilarityKind(StrEnum):
+class SimilarityKind(TextChoices):
     """Kinds of duplicates."""
 
-    EXACT = "exact"
-    NEAR = "near"
-    CANONICAL = "canonical"
+    EXACT = "exact", "Exact copies"
+    NEAR = "near", "Near copies"
+    CANONICAL = "canonical", "Other canonical URL"
 
 
 @dataclass(frozen=True)
 class SimilarPage:
     """A page and the one it is like."""
 
+    id: int
     url: str
+    #: None where that may be no page of the run
+    of_id: int | None
     of: str
     kind: SimilarityKind
     #: the number of bits in which the simhashes of their texts differ
@@ -43,16 +53,20 @@ class SimilarPage:
     title: str
     bytes: int
 
+    @property
+    def equal_bits(self) -> int:
+        return SIMHASH_BITS - self.distance
+
 
 EXACT = """
-SELECT p.url_id, u.url, o.url, 0, p.title, p.bytes FROM crawling_page p
+SELECT p.url_id, u.url, o.id, o.url, 0, p.title, p.bytes FROM crawling_page p
 JOIN crawling_url u ON u.id = p.url_id JOIN crawling_url o ON o.id = p.duplicate_of
 WHERE p.run_id = %(run)s AND p.duplicate_of IS NOT NULL AND p.url_id > %(after)s ORDER BY p.url_id
 LIMIT %(limit)s
 """
 
 CANONICAL = """
-SELECT p.url_id, u.url, p.canonical, 0, p.title, p.bytes FROM crawling_page p
+SELECT p.url_id, u.url, NULL, p.canonical, 0, p.title, p.bytes FROM crawling_page p
 JOIN crawling_url u ON u.id = p.url_id
 WHERE p.run_id = %(run)s AND p.canonical NOT IN ('', u.url) AND p.url_id > %(after)s
 ORDER BY p.url_id LIMIT %(limit)s
@@ -64,7 +78,7 @@ WHERE run_id = p.run_id AND simhash IS NOT NULL AND duplicate_of IS NULL
 
 #: two simhashes that differ in so few bits share one of four bands; each band has its index
 NEAR = f"""
-SELECT p.url_id, u.url, o.url, other.distance, p.title, p.bytes FROM crawling_page p
+SELECT p.url_id, u.url, o.id, o.url, other.distance, p.title, p.bytes FROM crawling_page p
 JOIN crawling_url u ON u.id = p.url_id
 CROSS JOIN LATERAL (
     SELECT url_id, bit_count((band.simhash # p.simhash)::bit(64)) AS distance
@@ -96,7 +110,19 @@ def list_alike(
         rows = cursor.fetchall()
     rows, following = cut(rows, limit, lambda row: row[0])
     items = [
-        SimilarPage(url, of, kind, distance, title, size)
-        for _, url, of, distance, title, size in rows
+        SimilarPage(pk, url, of_id, of, kind, distance, title, size)
+        for pk, url, of_id, of, distance, title, size in rows
     ]
     return items, following
+
+
+def duplicates_file(run: Run, kind: SimilarityKind, ending: str) -> Download:
+    """All pages of a kind, as csv or jsonl."""
+    return row_file(f"crawl-{run.crawl_id}-run-{run.number}-{kind}", ending, _rows(run, kind))
+
+
+def _rows(run: Run, kind: SimilarityKind) -> Iterator[dict[str, Any]]:
+    after: int | None = 0
+    while after is not None:
+        found, after = list_alike(run, kind, after=after, limit=CHUNK)
+        yield from map(asdict, found)

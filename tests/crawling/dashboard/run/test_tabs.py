@@ -28,6 +28,7 @@ UNDER = {
     "scope": "Settings",
     "checkpoints": "Settings",
     "archive": "Pages",
+    "duplicates": "Pages",
     "withdrawals": "Pages",
     "link-changes": "Runs",
     "site-tree": "Pages",

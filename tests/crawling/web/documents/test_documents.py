@@ -3,15 +3,18 @@ extraction rules.
 """
 
 import gzip
+import json
 import random
 
 import pytest
+from django.urls import reverse
 
 from crawling.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.errors import BadOrder
 from crawling.models import ExtractedRow, Page
+from tests.crawling.pages import browser, soup
 
 WORDS = (
     "river",
@@ -170,6 +173,15 @@ def test_near_copies_are_found_and_others_are_not(make_site, crawl_to_the_end):
     [row] = list_alike(run, SimilarityKind.NEAR, limit=10)[0]
     assert {row.url, row.of} == {f"{site.url}/near", f"{site.url}/7x"}
     assert row.distance <= 3
+    address, viewer = reverse("crawling:duplicates", args=[run.crawl_id]), browser("viewer")
+    shown = soup(viewer.get(f"{address}?kind=near")).select_one("tbody tr")
+    assert shown.select_one("th a")["href"] == reverse("crawling:page", args=[run.crawl_id, row.id])
+    assert f"{64 - row.distance} of 64" in shown.get_text()
+    compared = viewer.get(shown.find("a", string="Compare texts")["href"])
+    words = " ".join(soup(compared).select_one("main").get_text().split())
+    assert f"only {row.of} has is struck out; text that only {row.url} has is underlined" in words
+    lines = viewer.get(f"/crawls/{run.crawl_id}/duplicates.jsonl?kind=near").getvalue().decode()
+    assert json.loads(lines)["of_id"] == row.of_id
 
 
 def test_pages_that_name_another_address_as_their_own_are_told_of(make_site, crawl_to_the_end):

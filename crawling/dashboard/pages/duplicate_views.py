@@ -1,0 +1,61 @@
+"""Which pages of a run are copies of others, as a page and as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.pages.duplicates import (
+    DuplicateSearchTookTooLong,
+    SimilarityKind,
+    duplicates_file,
+    list_alike,
+)
+from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
+from serving.list_choices import choices_of
+
+#: why a crawl that was never started has nothing here
+HAS_NO_PAGES = "it has no pages yet"
+ROWS = 50
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines"}
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """List the duplicates of `?kind=`, after the page `?after=`."""
+    run, kind = wanted_run(request, pk, HAS_NO_PAGES), _kind(request)
+    after = asked_number(request, "after")
+    here: dict[str, Any] = {
+        "crawl": run.crawl,
+        "run": run,
+        "kinds": SimilarityKind,
+        "kind": kind,
+        "after": after,
+        "endings": ENDINGS,
+    }
+    try:
+        rows, following = list_alike(
+            run, kind, after=after or 0, limit=choices_of(request).most(ROWS)
+        )
+    except DuplicateSearchTookTooLong as trouble:
+        return render(request, "crawling/duplicates.html", {**here, "trouble": str(trouble)})
+    return render(
+        request, "crawling/duplicates.html", {**here, "rows": rows, "following": following}
+    )
+
+
+@authenticated(needs="crawling.view_crawljob")
+def file(request: AuthenticatedRequest, pk: int, ending: str) -> HttpResponseBase:
+    """All duplicates of `?kind=`."""
+    return send(duplicates_file(wanted_run(request, pk, HAS_NO_PAGES), _kind(request), ending))
+
+
+def _kind(request: AuthenticatedRequest) -> SimilarityKind:
+    """The kind asked for; nonsense counts as not given."""
+    asked = request.GET.get("kind", "")
+    return SimilarityKind(asked) if asked in SimilarityKind.values else SimilarityKind.EXACT

@@ -11,10 +11,9 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views
+from crawling.dashboard.pages import duplicate_views, withdrawal_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
-from crawling.dashboard.pages import withdrawal_views
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 

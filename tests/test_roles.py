@@ -82,7 +82,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/tree/": {"GET": VIEWER},
     "crawls/<int:pk>/tree.csv": {"GET": VIEWER},
     "crawls/<int:pk>/duplicates/": {"GET": VIEWER},
-    "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<ending>csv|jsonl)$": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/link-changes/": {"GET": VIEWER},

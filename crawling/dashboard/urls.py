@@ -61,7 +61,7 @@ urlpatterns = [
     path("<int:pk>/tree.csv", frontier.tree_numbers, name="site-tree-numbers"),
     path("<int:pk>/duplicates/", duplicate_views.show, name="duplicates"),
     re_path(
-        r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<ending>csv|jsonl)$",
+        r"^(?P<pk>[0-9]{1,18})/duplicates\.(?P<kind>csv|jsonl)$",
         duplicate_views.file,
         name="duplicates-file",
     ),

@@ -63,7 +63,7 @@ SHOWN = {
     "crawls/<int:pk>/tree/": "list_crawl_directories",
     "crawls/<int:pk>/tree.csv": "list_crawl_directories",
     "crawls/<int:pk>/duplicates/": "list_crawl_duplicates",
-    "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<ending>csv|jsonl)$": "list_crawl_duplicates",
+    "crawls/^(?P<pk>[0-9]{1,18})/duplicates\\.(?P<kind>csv|jsonl)$": "list_crawl_duplicates",
     "crawls/<int:pk>/archive/": "list_archive_files",
     "crawls/<int:pk>/archive/<int:number>/": "export_crawl_warc",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",

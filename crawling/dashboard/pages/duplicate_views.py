@@ -50,9 +50,9 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, ending: str) -> HttpResponseBase:
-    """All duplicates of `?kind=`."""
-    return send(duplicates_file(wanted_run(request, pk, HAS_NO_PAGES), _kind(request), ending))
+def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """All duplicates of `?kind=`; kind: of file."""
+    return send(duplicates_file(wanted_run(request, pk, HAS_NO_PAGES), _kind(request), kind))
 
 
 def _kind(request: AuthenticatedRequest) -> SimilarityKind:

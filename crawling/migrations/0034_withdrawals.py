@@ -35,7 +35,8 @@ class Migration(migrations.Migration):
                 (
                     "rewrite_at",
                     models.DateTimeField(
-                        help_text="since then its records are removed from the files; until then it can be undone"
+                        help_text="since then its records are removed from the files; until then it "
+                        "can be undone"
                     ),
                 ),
                 (
@@ -127,7 +128,8 @@ class Migration(migrations.Migration):
                 (
                     "content",
                     models.JSONField(
-                        help_text="the row of the page, and its extracted rows; null: they are removed for good",
+                        help_text="the row of the page, and its extracted rows; null: they are "
+                        "removed for good",
                         null=True,
                     ),
                 ),

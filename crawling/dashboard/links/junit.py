@@ -35,7 +35,8 @@ def _clean(kind: str) -> str:
 
 def _case(row: Mapping[str, Any]) -> str:
     page = _attribute(row["page"] or row["url"])
-    name = _attribute(" ".join(filter(None, (row["url"], row["anchor"] and f"“{row['anchor']}”"))))
+    anchor = row["anchor"] and f"“{row['anchor']}”"
+    name = _attribute(" ".join(filter(None, (row["url"], anchor))))
     failure = f"<failure type={_attribute(row['kind'])} message={_attribute(row['detail'])}/>"
     return f"<testcase classname={page} name={name}>{failure}</testcase>\n"
 

@@ -148,7 +148,7 @@ def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
         raise CommandError(f"{answer.status_code}: {_detail(answer)}")
     if method == "GET" and answer.status_code == HTTPStatus.ACCEPTED:
         # a background job is at work, and has answered or failed after some minutes
-        time.sleep(int(answer["Retry-After"]))
+        time.sleep(int(answer["Retry-After"]))  # the server says when it may be asked again
         return _asked(method, path, who, sent)
     return answer
 

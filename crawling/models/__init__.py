@@ -30,12 +30,13 @@ from crawling.models.frontier import (
     UrlState,
 )
 from crawling.models.inquiries import Inquiry, InquiryKind
-from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
+from crawling.models.jobs import CrawlJob, Run, RunState
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
 from crawling.models.share_links import ShareLink
+from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
 from crawling.models.withdrawals import Withdrawal, WithdrawalFile, WithdrawnPage

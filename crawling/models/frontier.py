@@ -6,7 +6,8 @@ from django.contrib.postgres.functions import TransactionNow
 from django.db import models
 from django.db.models import Q
 
-from crawling.models.jobs import Run, Shift
+from crawling.models.jobs import Run
+from crawling.models.shifts import Shift
 
 
 class Host(models.Model):

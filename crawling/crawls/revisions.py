@@ -19,12 +19,13 @@ from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.change.rejudgement import begin_reranking, rank_some
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
-from crawling.models.jobs import ENDED_STATES
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.fields import format_value
 from crawling.orders.order import PARTS, CrawlOrder, read_order
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.run_log import write
+from crawling.runs.grants import cancel_waiting
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the
 #: pool
@@ -39,6 +40,7 @@ OF_THE_CRAWL = (
     "processes",
     "claim",
     "priority",
+    "idle_only",
     "team",
 )
 #: parts of the order that may be edited, by column: all but what is said of reuse
@@ -120,6 +122,9 @@ def _edit_by_bank_and_order(
         if isinstance(error, WrongState):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+    if edited.idle_only and not crawl.idle_only:
+        for run in edited.runs.filter(state__in=WORKING_STATES):
+            cancel_waiting(run)  # it waits in no line any more
     for place in Reranking.objects.filter(run__crawl=edited):
         # a small frontier is ranked at once; the scheduler goes on with a large one
         rank_some(place.run_id)

@@ -86,6 +86,11 @@ class CrawlJob(models.Model):
     priority = models.SmallIntegerField(
         default=0, db_default=0, help_text="of its starts in the line for resources, -10 to 10"
     )
+    idle_only = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="whether it uses only units that no other process waits for",
+    )
     retention = models.JSONField(
         default=dict, blank=True, help_text="which runs are kept: `crawling.orders.retention`"
     )
@@ -157,6 +162,9 @@ class CrawlJob(models.Model):
             GinIndex(fields=["tags"], name="crawls_by_tag"),
             models.Index(fields=["team"], condition=~Q(team=""), name="crawls_by_team"),
             models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
+            models.Index(
+                fields=["id"], condition=Q(idle_only=True), name="crawls_on_idle_capacity"
+            ),
             models.Index(
                 fields=["removal_asked_at"],
                 condition=Q(removal_asked_at__isnull=False),

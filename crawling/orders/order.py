@@ -227,6 +227,18 @@ class CrawlOrder(
             option="--priority",
         ),
     ] = 0
+    idle_only: Annotated[
+        bool,
+        Question(
+            label="Use idle capacity only",
+            heading="Idle capacity",
+            help="The crawl uses units that no other process waits for, and returns all within "
+            "5 seconds of another's wait. Its priority is not used.",
+            meaning="use only units that no other process waits for, and return them within 5 "
+            "seconds of another's wait; priority is not used",
+            option="--idle-only",
+        ),
+    ] = False
     pool: Annotated[
         str,
         Field(max_length=100, pattern=ONE_LINE),

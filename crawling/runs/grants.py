@@ -174,15 +174,17 @@ def ask_for_shift(process: RunProcess) -> None:
     """Ask the pool for the start of a shift, if the process has something due.
 
     Asking twice does no harm. No start is requested for an extra process beyond its first shift, or
-    for one that is no longer in the order.
+    for one that is no longer in the order; for a crawl that uses idle capacity only the scheduler
+    requests it (`crawling.runs.idle_capacity`).
     """
-    if not (process.is_extra or process.is_retired or process.is_surplus(process.run.crawl)):
+    crawl = process.run.crawl
+    if not (process.is_extra or process.is_retired or crawl.idle_only or process.is_surplus(crawl)):
         request_start(process)
 
 
 def request_start(process: RunProcess) -> None:
     """The same for any process of a run at work."""
-    run = Run.objects.get(pk=process.run_id)
+    run = Run.objects.select_related("crawl").get(pk=process.run_id)
     due_in = seconds_until_due(process)
     if (
         run.state not in WORKING_STATES
@@ -204,7 +206,9 @@ def request_start(process: RunProcess) -> None:
         # another was faster, and made the request; a pool that is busy is asked again by the
         # scheduler
         return
-    if not outcome.granted:
+    if run.crawl.idle_only and not outcome.granted:
+        cancel_request(request_id=outcome.request_id)
+    elif not outcome.granted:
         write(run.pk, f"Waiting for resources: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
         cancel_waiting(run)  # paused or stopped between the look and the request

@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from django.db import connection
 from django.utils import timezone
 
-from allocation.models import Request, RequestState
 from allocation.services import finish_process
 from crawling.frontier.host_placement import place_anew, serving_numbers
 from crawling.frontier.run_lock import locked_run
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
-from crawling.orders.claims import start_amounts
 from crawling.orders.order import MOST_PROCESSES
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shift, enroll, pool_of, request_start
+from crawling.runs.grants import ask_for_shift, enroll, request_start
+from crawling.runs.idle_capacity import lack_of_idle_capacity
 
 #: hosts with something due that make a process worth its worker
 HOSTS_EACH = 4
@@ -126,15 +125,7 @@ def _add(run: Run, number: int, *, is_extra: bool) -> RunProcess:
 
 def _has_room(run: Run) -> bool:
     """Whether one more process would find a worker, units without a waiter, and hosts."""
-    pool = pool_of(run.crawl)
-    if Request.objects.filter(pool=pool, state=RequestState.WAITING).exists():
-        return False
-    keys = pool.classes.order_by("ordinal").values_list("key", flat=True)
-    free = dict(zip(keys, map(int.__sub__, pool.available, pool.reserved), strict=False))
-    claim, capacity = run.crawl.claim, dict(zip(free, pool.capacity, strict=False))
-    if any(units > free.get(key, 0) for key, units in start_amounts(claim).items()) or any(
-        units > capacity.get(key, 0) for key, units in claim.items()
-    ):
+    if lack_of_idle_capacity(run.crawl):
         return False
     enough = HOSTS_EACH * len(_numbers(run))
     due = HostQueue.objects.filter(run=run, queued__gt=0, due_at__lte=timezone.now())

@@ -52,6 +52,11 @@ def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
+        if crawl.idle_only:
+            raise WrongState(
+                f"{crawl.name} uses idle capacity only, so nothing is reserved for it; pause it "
+                "without a time."
+            )
     return _wind_down(
         crawl, "pause", "Finishing the fetches under way before it pauses.", by, keep_seconds
     )

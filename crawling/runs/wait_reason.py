@@ -16,6 +16,7 @@ from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, ga
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import GRANTED
+from crawling.runs.idle_capacity import lack_of_idle_capacity
 from crawling.web.outages import Outage, read_outage
 
 #: the run's host that is free first, the seconds until then, the other crawl that has it leased, if
@@ -76,6 +77,9 @@ WHERE p.id = ANY(ARRAY(
 """  # noqa: S608  # a constant
 
 
+ABOUT_TO_ASK = "It is about to request resources for a shift."
+
+
 class WaitReason(NamedTuple):
     """The state to show and its sentence."""
 
@@ -116,7 +120,7 @@ def wait_reasons(
 ) -> dict[int, WaitReason]:
     """Return, by run id, why those of the runs have no shift at the moment.
 
-    Each is a run that may work.
+    Each is a run that may work, read with its crawl.
 
     waits: what the runs' processes wait for in the pool, if the caller has read it already: it
     needs a look at the whole pool.
@@ -127,10 +131,8 @@ def wait_reasons(
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
-    why = {
-        run: WaitReason(states[run], "It is about to request resources for a shift.")
-        for run in {process.run for process in idle}
-    }
+    by_id = {run.pk: run for run in runs}
+    why = {run: WaitReason(states[run], ABOUT_TO_ASK) for run in {process.run for process in idle}}
     granted = {process.run: process.is_granted for process in idle}
     at_bank = {run: WaitReason(states[run], GRANTED) for run, is_so in granted.items() if is_so}
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
@@ -142,7 +144,7 @@ def wait_reasons(
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(why.keys() - at_bank.keys()))
-    why.update((host.run, _at_host(states[host.run], host)) for host in resting)
+    why.update((host.run, _at_host(by_id[host.run], host)) for host in resting)
     return why | at_bank
 
 
@@ -168,8 +170,14 @@ def waiting_runs() -> dict[int, str]:
         rows = cursor.fetchall()
     waiting = {run: state for run, state, is_at_bank in rows if is_at_bank}
     beside = {run: state for run, state, _ in rows if run not in waiting}
-    taken = (host.run for host in next_hosts(list(beside)) if host.taken_by)
-    return dict(sorted({**waiting, **{run: beside[run] for run in taken}}.items()))
+    hosts = next_hosts(list(beside))
+    idle_only = set(
+        Run.objects.filter(
+            pk__in=[host.run for host in hosts if _is_free(host)], crawl__idle_only=True
+        ).values_list("pk", flat=True)
+    )
+    more = (host.run for host in hosts if host.taken_by or host.run in idle_only)
+    return dict(sorted({**waiting, **{run: beside[run] for run in more}}.items()))
 
 
 def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
@@ -189,7 +197,12 @@ def _next(*row: Any) -> NextHostQueue:
     return NextHostQueue._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
 
 
-def _at_host(state: str, host: NextHostQueue) -> WaitReason:
+def _is_free(host: NextHostQueue) -> bool:
+    return not (host.taken_by or host.is_held or host.seconds > 1)
+
+
+def _at_host(run: Run, host: NextHostQueue) -> WaitReason:
+    state = run.state
     if host.taken_by:
         return WaitReason(
             "waiting",
@@ -204,4 +217,6 @@ def _at_host(state: str, host: NextHostQueue) -> WaitReason:
         return WaitReason(
             state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s."
         )
-    return WaitReason(state, "It is about to request resources for a shift.")
+    if run.crawl.idle_only and (lack := lack_of_idle_capacity(run.crawl)):
+        return WaitReason("waiting", f"{lack} This crawl uses idle capacity only.")
+    return WaitReason(state, ABOUT_TO_ASK)

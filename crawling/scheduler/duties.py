@@ -7,10 +7,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -22,7 +23,7 @@ from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.change.rejudgement import rank_some
 from crawling.frontier.change.reusable_pages import forget_cold
 from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
-from crawling.models import ArchiveFile, Reranking, Run, RunProcess
+from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
 from crawling.models.jobs import ENDED_IN_SQL, ENDED_STATES, WINDING_DOWN_IN_SQL, WORKING_IN_SQL
 from crawling.rq_jobs import live_workers
 from crawling.runs.grants import (
@@ -34,6 +35,7 @@ from crawling.runs.grants import (
     enroll,
     leave_bank,
 )
+from crawling.runs.idle_capacity import start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
 #: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
@@ -53,12 +55,14 @@ NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.proce
 #: ones are started where they are added (`crawling.runs.process_count`)
 DUE = f"""
 SELECT p.id FROM {IDLE} AND NOT p.is_extra AND r.state IN {WORKING_IN_SQL}
+  AND EXISTS (SELECT FROM crawling_crawljob c
+              WHERE c.id = r.crawl_id AND c.idle_only = %(idle_only)s)
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = r.id AND q.queued > 0
                 AND (q.process_number = p.number OR NOT p.serving)
                 AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})
                     <= clock_timestamp() + make_interval(secs => %(soon)s))
-ORDER BY p.id
+  AND %(after)s < p.id ORDER BY p.id LIMIT %(most)s::bigint
 """  # noqa: S608  # constants
 #: runs without a shift that wind down, or have nothing left to fetch, or have reached a limit
 UNSETTLED = f"""
@@ -98,6 +102,8 @@ logger = logging.getLogger(__name__)
 
 #: a duty that finds much to do goes on in its next turn, since other duties wait meanwhile
 AT_A_TIME_SECONDS = 0.05
+#: processes that are tried in a turn: many of them may claim more than is free
+IDLE_AT_A_TIME = 100
 
 
 class Progress(Enum):
@@ -113,6 +119,26 @@ def start_due_crawls() -> Progress:
         _found(DUE),
         lambda pk: ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
     )
+
+
+@dataclass
+class IdleCapacity:
+    """Starts the shifts of crawls that use idle capacity only, in turn by their processes' ids."""
+
+    #: the process that had the latest start
+    _after: int = 0
+
+    def start_idle_crawls(self) -> None:
+        """Start what there is room for."""
+        if not CrawlJob.objects.filter(idle_only=True).exists():
+            return
+        found = self._found() or self._found(anew=True)
+        processes = RunProcess.objects.select_related("run__crawl").in_bulk(found)
+        self._after = start_while_idle(processes[pk] for pk in found) or self._after
+
+    def _found(self, *, anew: bool = False) -> list[int]:
+        after = 0 if anew else self._after
+        return _found(DUE, idle_only=True, after=after, most=IDLE_AT_A_TIME)
 
 
 def settle_leftovers() -> Progress:
@@ -150,10 +176,14 @@ def for_each(
     return Progress.DONE
 
 
-def _found(query: str) -> list[int]:
+def _found(
+    query: str, *, idle_only: bool = False, after: int = 0, most: int | None = None
+) -> list[int]:
     """The ids that a query finds."""
+    values: dict[str, Any] = {"soon": SOON_SECONDS, "gate": gate_is_wanted()}
+    values |= {"idle_only": idle_only, "after": after, "most": most}
     with connection.cursor() as cursor:
-        cursor.execute(query, {"soon": SOON_SECONDS, "gate": gate_is_wanted()})
+        cursor.execute(query, values)
         return [row[0] for row in cursor.fetchall()]
 
 

@@ -35,6 +35,7 @@ from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
+    IdleCapacity,
     Progress,
     count_workers,
     delete_expired_rows,
@@ -77,6 +78,7 @@ def duties() -> list[Duty]:
     return [
         Duty(deliver_other_messages, 0.0),
         Duty(start_due_crawls, 1.0),
+        Duty(IdleCapacity().start_idle_crawls, 1.0),
         Duty(reap_expired, 2.0),
         Duty(settle_leftovers, 5.0),
         Duty(enroll_anew, 60.0),

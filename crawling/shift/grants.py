@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from uuid import UUID, uuid4
 
+from django.db.models import Q
+
 from allocation.errors import AllocationError, BankBusy, StaleEpoch
 from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import outcome_of, terms_of
@@ -83,10 +85,12 @@ class ShiftGrants:
             with suppress(BankBusy):  # it is asked again in a moment
                 change_claim(process=self._process, maximum=lowered)
 
-    def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
+    def grow(
+        self, wanted: int, memory_for: Callable[[int], int], *, is_idle_only: bool = False
+    ) -> None:
         """Ask for up to `wanted` more of what lets more fetch threads work, within the claim.
 
-        Never blocks: a refusal waits in the pool.
+        Never blocks: a refusal waits in the pool, unless the crawl uses idle capacity only.
 
         memory_for: how much memory so many fetch threads need.
         """
@@ -103,8 +107,11 @@ class ShiftGrants:
         outcome = self._request(amounts, request_id, RequestKind.GROWTH)
         if outcome.granted:
             self.held = self._read()
-        else:
-            self._waiting = request_id
+            return
+        self._waiting = request_id
+        if is_idle_only:
+            cancel_request(request_id=request_id)
+            self.look()
 
     def reread(self) -> None:
         """Read changes of Max."""
@@ -199,9 +206,12 @@ class ShiftGrants:
         return state == RequestState.GRANTED
 
     def others_wait(self) -> bool:
-        """Whether some other process waits for units in this pool."""
+        """Whether some other process waits for units in this pool; without those of crawls that
+        use idle capacity only.
+        """
         waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
-        return bool(waiting.exclude(process=self._process).exists())
+        idle = Q(process__run_process__run__crawl__idle_only=True)
+        return bool(waiting.exclude(idle).exclude(process=self._process).exists())
 
 
 class ResourceUse:

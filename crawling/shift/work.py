@@ -29,6 +29,7 @@ from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.process.memory_limit import await_free_memory
 from crawling.runs.extensions import missing_parts
+from crawling.runs.idle_capacity import is_idlers_turn
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
 from crawling.runs.steering import enforce_thresholds, pause_by_itself
 from crawling.sealed_text import SealBroken
@@ -50,6 +51,8 @@ WAIT_SECONDS = 0.02
 LOOK_SECONDS = 1.0
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
+#: those of a crawl that uses idle capacity only: others have its units within 5 s
+YIELD_SECONDS = 2.5
 #: those of a run that an operator pauses or stops get this long, and those that were cut off
 LET_END_SECONDS = 60.0
 CUT_SECONDS = 1.0
@@ -60,6 +63,7 @@ ABORTED = "an operator aborted the run"
 LONGEST = "it has lasted as long as a shift may"
 MEMORY_SPENT = "no memory was left for it beside a document"
 SLICE_OVER = "its time slice is over and others wait"
+YIELDED = "others wait, and it uses idle capacity only"
 SURPLUS = "the order has fewer processes"
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 
@@ -226,7 +230,9 @@ class ShiftWork:
         if not self._has_nothing():
             self._buyer.look()
             self._buyer.grow(
-                self._bench.overdue() + self._hosts.names_waiting(), self._memory.units_for
+                self._bench.overdue() + self._hosts.names_waiting(),
+                self._memory.units_for,
+                is_idle_only=run.crawl.idle_only,
             )
         self._buyer.reread()
         self._fit_threads(run)
@@ -259,11 +265,10 @@ class ShiftWork:
         """Why fetches under way are not to be waited for any longer; empty if they are."""
         if self._port.lease_is_lost():
             return LEASE_LOST
-        return (
-            ABORTED
-            if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists()
-            else ""
-        )
+        run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
+        if run.aborted_at:
+            return ABORTED
+        return YIELDED if run.crawl.idle_only and self._buyer.others_wait() else ""
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
@@ -285,18 +290,20 @@ class ShiftWork:
                 "Resume the crawl to try again.",
             )
             return "it could not log in"
-        age, process = self._clock.age(), self._shift.process
-        # what is extra gives way at once
-        time_slice = 0.0 if process.is_extra else settings.CRAWL_SLICE_SECONDS
+        age, process, is_idle_only = self._clock.age(), self._shift.process, run.crawl.idle_only
+        whole_slice = settings.CRAWL_SLICE_SECONDS
+        time_slice = 0.0 if process.is_extra else whole_slice  # what is extra gives way at once
         reasons: tuple[tuple[str, Callable[[], object]], ...] = (
             (LEASE_LOST, lambda: self._port.lease_is_lost()),
             (ABORTED, lambda: run.aborted_at),
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
             ("a threshold is reached", lambda: enforce_thresholds(run, timezone.now())),
-            (LONGEST, lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
+            (LONGEST, lambda: age > LONGEST_SLICES * whole_slice),
             (SURPLUS, lambda: process.is_surplus(run.crawl)),
+            (YIELDED, lambda: is_idle_only and self._buyer.others_wait()),
             (SLICE_OVER, lambda: age > time_slice and self._buyer.others_wait()),
+            (SLICE_OVER, lambda: is_idle_only and age > whole_slice and is_idlers_turn(process)),
         )
         return next((reason for reason, is_so in reasons if is_so()), "")
 
@@ -334,9 +341,14 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:
-        """Write down what the fetch threads finish in time; whether that is all."""
-        all_ended = self._threads.join(JOIN_SECONDS)
-        self._recorder.write_the_rest([self._cut(claimed) for claimed in self._threads.asked_for()])
+        """Write down what the fetch threads finish in time; whether that is all.
+
+        What a crawl on idle capacity does not finish was no try: others decide how often it ends.
+        """
+        has_yielded = self._ending == YIELDED
+        all_ended = self._threads.join(YIELD_SECONDS if has_yielded else JOIN_SECONDS)
+        late = [] if has_yielded else self._threads.asked_for()
+        self._recorder.write_the_rest([self._cut(claimed) for claimed in late])
         self._mind_the_archive()
         return all_ended
 

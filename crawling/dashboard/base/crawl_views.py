@@ -143,7 +143,7 @@ def crawl_views(
         .annotate(latest=Max("pk"))
         .values("latest")
     )
-    runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
+    runs = {run.crawl_id: run for run in Run.objects.select_related("crawl").filter(pk__in=latest)}
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])

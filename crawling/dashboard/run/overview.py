@@ -238,6 +238,7 @@ class RunOverview:
                 ("--obey-nofollow", crawl.obey_nofollow),
                 ("--requisites", crawl.requisites),
                 ("--cookies", crawl.fetching.get("cookies")),
+                ("--idle-only", crawl.idle_only),
             )
             if is_set
         ]

@@ -79,6 +79,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "sample_use",
         "settle_leftovers",
         "start_due_crawls",
+        "start_idle_crawls",
         "start_scheduled",
         "take_over_hosts",
         "tidy_inquiries",

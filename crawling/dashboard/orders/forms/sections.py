@@ -80,7 +80,7 @@ SECTIONS = (
         "claims",
         "Resource limits and priority",
         "As chosen above; no priority.",
-        ("batch_size", "priority", "pool", "team"),
+        ("batch_size", "priority", "idle_only", "pool", "team"),
         CLAIM,
     ),
     FormSection(

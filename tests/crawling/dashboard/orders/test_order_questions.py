@@ -33,6 +33,7 @@ OTHERWISE = {
     "processes": 2,
     "batch_size": 7,
     "priority": -3,
+    "idle_only": True,
     "schemes": ["http"],
     "include": ["/manual/", "/faq/"],
     "exclude": [r"\.zip$"],

@@ -1,0 +1,85 @@
+"""Capacity of a pool that no process waits for, and the crawls that use no other (SEEDS part 4,
+ICDL).
+
+A request of such a crawl never stays in the pool's line: it is granted at once or withdrawn. So it
+has no turn, and no wait of another process depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allocation.models import ProcessState, Request, RequestState
+from allocation.selectors import format_amounts
+from allocation.wording import listed
+from crawling.frontier.due_queues import seconds_until_due
+from crawling.models import CrawlJob, RunProcess
+from crawling.models.jobs import WORKING_STATES
+from crawling.orders.claims import start_amounts
+from crawling.runs.grants import pool_of, request_start
+
+
+def lack_of_idle_capacity(crawl: CrawlJob) -> str:
+    """Why no process of the crawl could begin a shift now without taking units from a wait; empty
+    if one could, as far as the pool's free units show.
+    """
+    pool = pool_of(crawl)
+    waits = Request.objects.filter(pool=pool, state=RequestState.WAITING)
+    if count := waits.count():
+        first = waits.order_by("turn", "seq").values_list("process__label", flat=True).first()
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        return f"{first}{more} in the pool {pool.name} waits for resources."
+    keys = list(pool.classes.order_by("ordinal").values_list("key", flat=True))
+    free = dict(zip(keys, map(int.__sub__, pool.available, pool.reserved), strict=False))
+    capacity = dict(zip(keys, pool.capacity, strict=False))
+    if any(units > capacity.get(key, 0) for key, units in crawl.claim.items()):
+        return f"The pool {pool.name} has less capacity than the crawl claims."
+    wanted = start_amounts(crawl.claim)
+    missing = {
+        key: units - free.get(key, 0) for key, units in wanted.items() if units > free.get(key, 0)
+    }
+    if missing:
+        return f"The pool {pool.name} lacks {listed(format_amounts(pool.pk, missing))}."
+    return ""
+
+
+def start_while_idle(processes: Iterable[RunProcess]) -> int | None:
+    """Request the starts of these processes in turn, each where its pool has idle capacity; return
+    the id of the last one for which it had.
+
+    Of processes that claim the same of the same pool none is tried after one that finds no room.
+    """
+    refused, last = set(), None
+    for process in processes:
+        crawl = process.run.crawl
+        kind = (crawl.pool, tuple(sorted(start_amounts(crawl.claim).items())))
+        if kind in refused:
+            continue
+        if lack_of_idle_capacity(crawl):
+            refused.add(kind)
+        else:
+            request_start(process)
+            last = process.pk
+    return last
+
+
+def is_idlers_turn(process: RunProcess) -> bool:
+    """Whether another process of its pool that uses idle capacity only has something due and no
+    shift.
+    """
+    assert process.bank_process is not None
+    others = RunProcess.objects.filter(
+        run__crawl__idle_only=True,
+        run__state__in=WORKING_STATES,
+        is_extra=False,
+        is_retired=False,
+        bank_process__state=ProcessState.ACTIVE,
+        bank_process__lease_until=None,
+        bank_process__pool=process.bank_process.pool_id,
+    )
+    return any(map(_is_due, others.select_related("run").exclude(pk=process.pk)))
+
+
+def _is_due(process: RunProcess) -> bool:
+    due_in = seconds_until_due(process)
+    return due_in is not None and due_in <= 0

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 NICENESS = 10
+#: beside many pages, shifts keep two thirds of their rate by 5, and less than half by 10
+SESSION_NICENESS = 5
 #: Linux shares processors between sessions first, so that a niceness counts inside a session only.
 #: The supervisor, like systemd, starts each process in a session of its own, and PostgreSQL each
 #: connection's.
@@ -25,5 +27,5 @@ def let_pages_go_first() -> None:
 def lower_session() -> None:
     """The kernel allows ten changes a second on the whole machine; the next shift tries again."""
     with suppress(OSError):
-        if not GROUP.read_text().endswith(f"nice {NICENESS}\n"):
-            GROUP.write_text(str(NICENESS))
+        if not GROUP.read_text().endswith(f"nice {SESSION_NICENESS}\n"):
+            GROUP.write_text(str(SESSION_NICENESS))

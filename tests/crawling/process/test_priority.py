@@ -12,14 +12,14 @@ from crawling.process.priority import GROUP
 #: a worker and its work process; the session's change may be refused while others change theirs
 PROGRAM = """
 import os, time
-from crawling.process.priority import GROUP, NICENESS, let_pages_go_first
+from crawling.process.priority import GROUP, SESSION_NICENESS, let_pages_go_first
 let_pages_go_first()
 print(os.nice(0), GROUP.read_text().split()[-1], flush=True)
 if os.fork():
     os.wait()
 else:
     until = time.monotonic() + 20
-    while GROUP.read_text().split()[-1] != str(NICENESS) and time.monotonic() < until:
+    while GROUP.read_text().split()[-1] != str(SESSION_NICENESS) and time.monotonic() < until:
         let_pages_go_first()
     print(os.nice(0), GROUP.read_text().split()[-1])
 """
@@ -37,4 +37,4 @@ def test_a_work_process_lowers_the_session_of_its_worker_and_no_other():
 
     worker, work_process = (line.split() for line in told.stdout.splitlines())
     assert worker == ["10", "0"]  # its parent is no leader of its session
-    assert work_process == ["19", "10"]
+    assert work_process == ["19", "5"]

@@ -1,7 +1,7 @@
 // An order's form: what is wrong is told as soon as it is answered, folded sections say what is set in them, and an estimate is kept.
 "use strict";
 (() => {
-  const WAIT_MS = 300;
+  const WAIT_MS = 300, NAMES_MS = 1000;
   const form = document.querySelector("form[data-check]");
   if (!form) return;
   const answered = new Set();
@@ -28,7 +28,8 @@
     Object.entries(found.told).forEach(([key, text]) => sum(key, text));
     const closed = document.getElementById("closed-addresses");
     if (closed && found.closed !== undefined && closed.innerHTML.trim() !== found.closed) closed.innerHTML = found.closed; // our own template
-    trySeeds(found);
+    if (found.is_resolving) timer = setTimeout(check, NAMES_MS); // what names of seeds resolve to is told then
+    else trySeeds(found);
     document.getElementById("estimate").replaceChildren(...found.estimate.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   }
 

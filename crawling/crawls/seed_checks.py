@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 from urllib.parse import unquote_to_bytes
@@ -13,14 +14,19 @@ from crawling.orders.seeds import in_short
 from crawling.web.addresses import Address, read_address
 from crawling.web.fetch.files import below
 from crawling.web.vetting import AllowedRange
+from dnscache import store
 from dnscache.protocol.addresses import AddressClass, classify
-from dnscache.protocol.names import DnsCacheError, read_host
+from dnscache.protocol.names import DnsCacheError, HostName, read_host
 
 NO_CONTACT = (
     "is required before the first crawl of a public site, so that its owner can reach you: "
     "a page about the crawl (https://…) or an e-mail address. "
     "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
+#: names of seeds whose addresses are told beforehand
+MOST_NAMES = 100
+#: seconds for which what a name server has said is good enough for a warning
+KNOWN_FOR = 3600.0
 
 
 def seed_errors(order: CrawlOrder) -> dict[str, str]:
@@ -78,23 +84,63 @@ class ClosedAddress:
     port: int
     #: why crawls may not use it
     sentence: str
+    #: which resolves to it; empty: a seed has the address itself
+    name: str = ""
 
 
 def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
     """What an administrator would have to allow before the seeds can be fetched.
 
-    Names are not looked up: a test fetch tells of their addresses. seeds: in canonical form.
+    Of names only those are considered whose addresses are known: see `unknown_names`. seeds: in
+    canonical form.
     """
     policy, found = dial_policy(), dict[tuple[str, int], ClosedAddress]()
+    known = known_addresses(names_of(seeds))
     for address in map(read_address, seeds):
-        host = read_host(address.hostname) if address.scheme != "file" else None
-        if host is None or not host.is_literal:
+        host = _host_of(address)
+        if host is None:
             continue
-        reason = policy.vet([host.text], address.port).reason
-        if reason and may_be_allowed(host.text, address.port):
-            closed = ClosedAddress(host.text, address.port, reason)
-            found.setdefault((host.text, address.port), closed)
+        addresses = (host.text,) if host.is_literal else known.get(host.text, ())
+        if not addresses or policy.vet(addresses, address.port).permitted:
+            continue
+        for one in addresses:
+            reason = policy.vet([one], address.port).reason
+            if may_be_allowed(one, address.port):
+                name = "" if host.is_literal else host.text
+                told = f"{reason}; it is the address of {name}" if name else reason
+                closed = ClosedAddress(one, address.port, told, name)
+                found.setdefault((one, address.port), closed)
     return list(found.values())
+
+
+def unknown_names(seeds: Sequence[str]) -> list[str]:
+    """Names of the seeds that no name server was asked for of late. seeds: in canonical form."""
+    names = names_of(seeds)
+    known = known_addresses(names)
+    return [name for name in names if name not in known]
+
+
+def names_of(seeds: Sequence[str]) -> list[str]:
+    """The first MOST_NAMES names in seeds of canonical form, each once."""
+    hosts = filter(None, map(_host_of, map(read_address, seeds)))
+    return list(dict.fromkeys(host.text for host in hosts if not host.is_literal))[:MOST_NAMES]
+
+
+def _host_of(address: Address) -> HostName | None:
+    """None: a file, or a name that no name server is asked for."""
+    try:
+        return read_host(address.hostname) if address.scheme != "file" else None
+    except DnsCacheError:
+        return None
+
+
+def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """What name servers have said of names; a name without an address has none."""
+    since = time.time() - KNOWN_FOR
+    known = store.read(names)
+    return {
+        name: answer.reply.addresses for name, answer in known.items() if answer.resolved_at > since
+    }
 
 
 def may_be_allowed(address: str, port: int) -> bool:

@@ -13,6 +13,7 @@ from allocation.errors import AllocationError
 from crawling.dryrun.inquiries import settle, take_up
 from crawling.dryrun.run_comparison import answer_comparison
 from crawling.dryrun.seed_fetches import run_test_fetch
+from crawling.dryrun.seed_names import look_up_names
 from crawling.dryrun.text_diff import compared
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
@@ -79,4 +80,5 @@ ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]
     InquiryKind.TEXT_DIFF: _text_diff,
     InquiryKind.ROBOTS: _robots,
     InquiryKind.RUN_CHANGES: _run_changes,
+    InquiryKind.SEED_NAMES: look_up_names,
 }

@@ -16,13 +16,14 @@ class InquiryKind(models.TextChoices):
     """What is asked.
 
     The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
-    URL, or the differences of two large runs.
+    URL, the differences of two large runs, or the addresses of names in seeds.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
     TEXT_DIFF = "text_diff", "text comparison"
     ROBOTS = "robots", "explanation of robots.txt"
     RUN_CHANGES = "run_changes", "comparison of two runs"
+    SEED_NAMES = "seed_names", "addresses of seeds"
 
 
 class Inquiry(models.Model):

@@ -29,6 +29,7 @@ from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
 from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
 from crawling.dryrun.seed_fetches import request_test_fetch
+from crawling.dryrun.seed_names import ask_names
 from crawling.errors import BadOrder, NotFound
 from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
@@ -227,6 +228,7 @@ class ClosedAddressOut(Schema):
     address: str
     port: int
     sentence: str = Field(description="why crawls may not use it")
+    name: str = Field(description="which resolves to it; empty: a seed has the address itself")
 
 
 class SeedChecksOut(Schema):
@@ -238,6 +240,9 @@ class SeedChecksOut(Schema):
     )
     closed: list[ClosedAddressOut] = Field(
         description="addresses of seeds that need an administrator's permission"
+    )
+    is_resolving: bool = Field(
+        description="names of seeds are being looked up: ask again for their addresses"
     )
 
 
@@ -251,9 +256,14 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
     try:
         checked, _ = check_order(order, by=request.user)
     except BadOrder as error:
-        return {"errors": error.errors, "estimate": [], "closed": []}
-    closed = [asdict(one) for one in closed_addresses(checked.seeds)]
-    return {"errors": {}, "estimate": estimate(checked), "closed": closed}
+        return {"errors": error.errors, "estimate": [], "closed": [], "is_resolving": False}
+    asked = ask_names(checked.seeds, by=request.user)
+    return {
+        "errors": {},
+        "estimate": estimate(checked),
+        "closed": [asdict(one) for one in closed_addresses(checked.seeds)],
+        "is_resolving": bool(asked and asked.is_open),
+    }
 
 
 @drafts.post(

@@ -28,6 +28,7 @@ from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.dryrun.inquiries import question_of
 from crawling.dryrun.seed_fetch_results import SeedTestFetch
 from crawling.dryrun.seed_fetches import MOST_TRIED, request_test_fetch
+from crawling.dryrun.seed_names import ask_names, await_names
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.installation import allow, identity, set_identity
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry, InquiryKind, OrderTemplate
@@ -74,7 +75,10 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     if made is None:
         form = CrawlForm(request.POST, request.FILES, capacity=_capacity_for(request.POST))
         form.is_valid()
-        closed = closed_addresses(form.seeds_in_order())
+        seeds = form.seeds_in_order()
+        if is_to_start:
+            await_names(seeds, by=request.user)
+        closed = closed_addresses(seeds)
         if is_to_start and closed:
             form.blame({"seeds": NOT_ALLOWED})
         made = _make(form, request.user, key) or _made_before(request.user, key)
@@ -154,7 +158,7 @@ def tested(request: AuthenticatedRequest, inquiry_id: int) -> HttpResponse:
 @needs_pool
 def check(request: AuthenticatedRequest) -> JsonResponse:
     """The mistakes in the form, the settings of its sections, and the estimate of the crawl's
-    requests.
+    requests. `is_resolving`: names of seeds are being looked up, and may turn out to be closed.
     """
     form = form_of(request)
     foreseen: list[str] = []
@@ -170,9 +174,12 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     if not foreseen:
         wrong = [str(form.fields[name].label) for name in form.fields if name in form.errors]
         foreseen = [f"No estimate yet. To fill in or correct: {listed(wrong) or 'an answer'}."]
-    closed = {"closed": closed_addresses(form.seeds_in_order())}
+    seeds = form.seeds_in_order()
+    asked = ask_names(seeds, by=request.user)
+    closed = {"closed": closed_addresses(seeds)}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
-    return checked(form, foreseen, closed=part.strip())
+    is_resolving = bool(asked and asked.is_open)
+    return checked(form, foreseen, closed=part.strip(), is_resolving=is_resolving)
 
 
 def _reserved(order: CrawlOrder) -> str:
@@ -182,7 +189,7 @@ def _reserved(order: CrawlOrder) -> str:
     return f"{each} at most {amounts}."
 
 
-def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str) -> JsonResponse:
+def checked(form: CrawlForm | EditForm, foreseen: list[str], **more: str | bool) -> JsonResponse:
     """What order.js shows."""
     told = {key: folded.told for key, folded in sections_of(form).items()}
     errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}

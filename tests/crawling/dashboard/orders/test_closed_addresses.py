@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
 from crawling.crawls.seed_checks import may_be_allowed
-from crawling.models import AllowedNetwork, CrawlJob
+from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.models import AllowedNetwork, CrawlJob, Inquiry
 from tests.crawling.pages import browser, soup
 
 FORM = {"seeds": "127.0.0.1:8900\nhttps://10.0.0.7/", "name": "Intranet", "preset": "normal"}
@@ -90,3 +91,23 @@ def test_a_program_is_told_the_same(administrator):
     assert (closed["address"], closed["port"]) == ("127.0.0.1", 8900)
     assert "no administrator has allowed it" in closed["sentence"]
     create_crawl(order)  # and is refused nothing: the address may be allowed later
+
+
+NAMED = {**FORM, "seeds": "http://intranet.example/\nhttps://public.example/"}
+
+
+def test_a_name_that_resolves_to_a_private_address_is_told_before_the_crawl_is_saved(
+    administrator, identified, dns_server
+):
+    dns_server.hosts = {"intranet.example": ["10.0.0.8"], "public.example": ["93.184.215.14"]}
+    before = administrator.post(reverse("crawling:check"), NAMED).json()
+    answer_inquiry(Inquiry.objects.get().pk)
+
+    after = administrator.post(reverse("crawling:check"), NAMED).json()
+    refused = administrator.post(reverse("crawling:new"), {**NAMED, "start": "1"})
+
+    assert (before["closed"], before["is_resolving"]) == ("", True)
+    assert (buttons(after["closed"]), after["is_resolving"]) == (["10.0.0.8 80"], False)
+    assert "the address of intranet.example" in soup_of(after["closed"]).get_text()
+    assert "no crawl may fetch from yet" in soup(refused).find(id="id_seeds_error").get_text()
+    assert not CrawlJob.objects.exists()

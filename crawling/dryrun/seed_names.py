@@ -1,0 +1,61 @@
+"""The addresses of the names in a form's seeds, looked up in the background before a crawl is made.
+
+Name servers are strangers, so a background job asks them, with units of the pool.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from crawling.crawls.seed_checks import MOST_NAMES, unknown_names
+from crawling.dryrun.held_units import held_units
+from crawling.dryrun.inquiries import ask_once
+from crawling.errors import InquiriesBusy
+from crawling.models import Inquiry, InquiryKind
+from dnscache.resolver import resolve_many
+
+#: for all names together, and before that for the grant
+ANSWER_SECONDS, GRANT_SECONDS = 5.0, 5.0
+#: at a time
+MOST_SLOTS = 10
+#: for which a form that is sent waits
+PATIENCE_SECONDS = 2.0
+LOOK_SECONDS = 0.1
+
+
+def ask_names(seeds: Sequence[str], *, by: User | None) -> Inquiry | None:
+    """Let a background job look up the names whose addresses are not known; None: it need not, or
+    too many pages ask at this moment. seeds: in canonical form.
+    """
+    names = unknown_names(seeds)
+    if not names:
+        return None
+    try:
+        return ask_once(InquiryKind.SEED_NAMES, {"names": names}, by=by)
+    except InquiriesBusy:
+        return None
+
+
+def await_names(seeds: Sequence[str], *, by: User | None) -> None:
+    """Wait PATIENCE_SECONDS at most until the addresses of the names are known."""
+    inquiry, until = ask_names(seeds, by=by), time.monotonic() + PATIENCE_SECONDS
+    while inquiry and inquiry.is_open and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)  # it reads a row: another process answers
+        inquiry.refresh_from_db()
+
+
+def look_up_names(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """What the job does: the cache has the addresses then. Raises NoUnits."""
+    names = question["names"][:MOST_NAMES]
+    wanted = {"dns_slots": min(len(names), MOST_SLOTS)}
+    moment = held_units(
+        wanted, label=f"names {number}", reference=str(number), wait_seconds=GRANT_SECONDS
+    )
+    with moment as (units, _):
+        slots = units.get("dns_slots", 1)
+        found = resolve_many(names, parallel=slots, deadline=ANSWER_SECONDS)
+    return {"resolved": sum(1 for one in found.values() if one.addresses)}

@@ -73,6 +73,12 @@ FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(retries)s::timestamptz
     outage, retry_at), crawling_host h
 WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 """
+#: a later visit may meet a renewed certificate
+KEEP_CERTIFICATES = """
+UPDATE crawling_hostqueue q SET certificate_ends_at = kept.ends_at
+FROM unnest(%(queues)s::bigint[], %(ends)s::timestamptz[]) AS kept(id, ends_at), crawling_host h
+WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
+"""
 
 
 #: a shorter rest that a host asks for is not worth a line
@@ -205,6 +211,15 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         cursor.execute(KEEP_OUTAGES, values)
         write_all(run.pk, [line for one in found if (line := _outage_line(one))])
+
+
+def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
+    """Store when the certificates of hosts end that are still leased, by their queues' ids."""
+    if not ends:
+        return
+    values: dict[str, Any] = {"queues": list(ends), "ends": list(ends.values()), "shift": shift.pk}
+    with locked_run(shift.process.run_id), connection.cursor() as cursor:
+        cursor.execute(KEEP_CERTIFICATES, values)
 
 
 def _retry_at(outage: Outage | None) -> datetime | None:

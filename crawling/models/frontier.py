@@ -113,6 +113,9 @@ class HostQueue(models.Model):
         db_collation="C",
         help_text="the host's registrable domain; empty: it has none",
     )
+    certificate_ends_at = models.DateTimeField(
+        null=True, help_text="of those met at the last visit the first to end; empty: none was met"
+    )
 
     class Meta:
         constraints = [
@@ -126,6 +129,11 @@ class HostQueue(models.Model):
                 name="queues_in_turn",
             ),
             models.Index(fields=["run", "domain"], name="queues_by_domain"),
+            models.Index(
+                fields=["run", "certificate_ends_at"],
+                condition=Q(certificate_ends_at__isnull=False),
+                name="queues_by_certificate",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from crawling.archive.earlier_answers import EarlierAnswer
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
@@ -27,6 +28,8 @@ class HostRoute:
     unreachable: set[str] = field(default_factory=set)
     #: the address at which the visit has a turn that it waits for, or ""
     turn: str = ""
+    #: the earliest of the host's; None: none was met that its queue does not have
+    certificate_ends_at: datetime | None = None
 
     def is_current(self, now: float) -> bool:
         """Whether there are addresses that still hold."""
@@ -138,6 +141,8 @@ class Visit:
         """A fetch has just ended: leave the host alone for its delay, or for longer where it says
         that it has too much to do.
         """
+        if ends_at := fetched.certificate_ends_at:
+            self.route.certificate_ends_at = min(ends_at, self.route.certificate_ends_at or ends_at)
         self.clock.rest(
             fetched.status, fetched.seconds, retry_after=fetched.headers.get("Retry-After", "")
         )

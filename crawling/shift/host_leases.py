@@ -12,7 +12,7 @@ from django.conf import settings
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.due_queues import contested
 from crawling.frontier.host_placement import moved_away
-from crawling.frontier.host_state import OutageChange, keep_outages
+from crawling.frontier.host_state import OutageChange, keep_certificates, keep_outages
 from crawling.frontier.leases import (
     AskedHost,
     LeasedHost,
@@ -292,6 +292,7 @@ class HostLeases:
         }:
             rest_queues(self._shift.process.run_id, by_budget)
         self._keep_outages(visits)
+        self._keep_certificates(visits)
         let_go(
             self._shift,
             [
@@ -328,6 +329,14 @@ class HostLeases:
         )
         for visit in news:
             visit.availability.is_kept = True
+
+    def _keep_certificates(self, visits: list[Visit]) -> None:
+        found = {
+            visit.host.queue_id: ends_at
+            for visit in visits
+            if (ends_at := visit.route.certificate_ends_at)
+        }
+        keep_certificates(self._shift, found)
 
     def _count_requests(self, visits: Collection[Visit]) -> None:
         if uncounted := {

@@ -6,8 +6,15 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
+from crawling.dashboard.links.certificate_problems import find_certificates
 from crawling.dashboard.links.dataset_problems import find_broken, find_insecure, find_languages
-from crawling.dashboard.links.link_sources import LinkSource, each_source, first_sources
+from crawling.dashboard.links.link_sources import (
+    LinkSource,
+    each_source,
+    each_source_of_hosts,
+    first_sources,
+    first_sources_of_hosts,
+)
 from crawling.dashboard.links.page_problems import (
     find_canonical,
     find_orphans,
@@ -26,6 +33,7 @@ AT_ONCE = 5_000
 FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.BROKEN: find_broken,
     ProblemKind.REDIRECTED: find_redirected,
+    ProblemKind.CERTIFICATE: find_certificates,
     ProblemKind.ORPHAN: find_orphans,
     ProblemKind.CANONICAL: find_canonical,
     ProblemKind.HREFLANG: find_languages,
@@ -45,7 +53,8 @@ def list_problems(
     found, following = _find(run, kind, after, most, slow_seconds)
     if not kind.is_of_links:
         return found, following
-    sources = first_sources(run, [problem.url for problem in found], kind.condition)
+    of_those = first_sources_of_hosts if kind.is_of_hosts else first_sources
+    sources = of_those(run, [problem.url for problem in found], kind.condition)
     return [
         replace(problem, links=links, sources=tuple(first))
         for problem in found
@@ -75,7 +84,8 @@ def each_problem(
         linked: set[int] = set()
         if kind.is_of_links:
             urls = [problem.url for problem in found]
-            for number, source in each_source(run, urls, kind.condition):
+            all_sources = each_source_of_hosts if kind.is_of_hosts else each_source
+            for number, source in all_sources(run, urls, kind.condition):
                 linked.add(number)
                 yield found[number], source
         for number, problem in enumerate(found):

@@ -14,20 +14,27 @@ from crawling.web.addresses import fingerprint
 
 #: of an address, those that its row names; `list_links` has all
 MOST_SOURCES = 20
-#: by fingerprint alone: to read the targets as well would take as long as all the rest
-SOURCES = """
-SELECT target_fingerprint, {fragment} AS named, count(*), arg_min({{'page': page,
+FIRST = """count(*), arg_min({{'page': page,
     'fragment': fragment, 'element': element, 'attribute': attribute, 'rel': rel, 'anchor': anchor,
-    'place': place}}, (page_id, position), $sources)
-FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {condition}
+    'place': place}}, (page_id, position), $sources)"""
+#: by fingerprint alone: to read the targets as well would take as long as all the rest
+SOURCES = f"""
+SELECT target_fingerprint, {{fragment}} AS named, {FIRST}
+FROM links WHERE target_fingerprint IN (SELECT unnest($fingerprints)) AND {{condition}}
 GROUP BY target_fingerprint, named
-"""
-LINKS_TO = """
+"""  # noqa: S608  # constants
+SOURCES_OF_HOSTS = f"""
+SELECT target_host, {FIRST}
+FROM links WHERE target_host IN (SELECT unnest($hosts)) AND {{condition}} GROUP BY target_host
+"""  # noqa: S608  # constants
+LINKS_OF = """
 SELECT wanted.number, page, fragment, element, attribute, rel, anchor, place FROM links
-JOIN wanted ON wanted.fingerprint = target_fingerprint AND wanted.url = target
+JOIN wanted ON """
+LINKS_TO = f"""{LINKS_OF}wanted.fingerprint = target_fingerprint AND wanted.url = target
     AND (wanted.named = '' OR wanted.named = fragment)
-WHERE {condition}
+WHERE {{condition}}
 """
+LINKS_TO_HOSTS = f"{LINKS_OF}wanted.host = target_host WHERE {{condition}}"
 #: every link
 ANY = "true"
 
@@ -84,3 +91,34 @@ def each_source(
     if urls:
         for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):
             yield number, LinkSource(*source)
+
+
+def first_sources_of_hosts(
+    run: Run, urls: Sequence[str], condition: str
+) -> dict[str, tuple[int, list[LinkSource]]]:
+    """The same of links to any address of the hosts of these."""
+    hosts = {host_of(url): url for url in urls}
+    values = {"hosts": list(hosts), "sources": MOST_SOURCES}
+    rows = ask(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
+    return {
+        hosts[host]: (links, [LinkSource(**one) for one in sources])
+        for host, links, sources in rows
+    }
+
+
+def each_source_of_hosts(
+    run: Run, urls: Sequence[str], condition: str
+) -> Iterator[tuple[int, LinkSource]]:
+    """All of them: the number of the address, and the link."""
+    wanted: dict[str, Any] = {
+        "number": np.arange(len(urls)),
+        "host": np.array([host_of(url) for url in urls], dtype=object),
+    }
+    if urls:
+        for number, *source in each_row(run, LINKS_TO_HOSTS.format(condition=condition), wanted):
+            yield number, LinkSource(*source)
+
+
+def host_of(url: str) -> str:
+    """As the column `target_host` has it."""
+    return url.partition("://")[2].partition("/")[0]

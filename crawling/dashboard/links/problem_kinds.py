@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from crawling.dashboard.links.link_sources import ANY, LinkSource
+from crawling.dashboard.links.link_sources import ANY, LinkSource, host_of
 
 #: links that a reader follows; what else a page has is shown with it
 FOLLOWED = "(element IN ('a', 'area', 'form', 'button') OR attribute = 'formaction')"
@@ -24,6 +24,7 @@ class ProblemKind(StrEnum):
     REDIRECTED = "redirected"
     MIXED_CONTENT = "mixed-content"
     PLAIN_HTTP = "plain-http"
+    CERTIFICATE = "certificate"
     SLOW = "slow"
     ORPHAN = "orphan"
     CANONICAL = "canonical"
@@ -47,6 +48,11 @@ class ProblemKind(StrEnum):
         return self in (ProblemKind.FRAGMENT, ProblemKind.HTML)
 
     @property
+    def is_of_hosts(self) -> bool:
+        """Whether all links to the host of the address have it."""
+        return self is ProblemKind.CERTIFICATE
+
+    @property
     def is_of_links(self) -> bool:
         """Whether it is mended on the pages that link to the address, and not on the page at the
         address.
@@ -60,6 +66,7 @@ LABELS = {
     ProblemKind.REDIRECTED: "Redirected",
     ProblemKind.MIXED_CONTENT: "Mixed content",
     ProblemKind.PLAIN_HTTP: "Plain HTTP",
+    ProblemKind.CERTIFICATE: "Certificates",
     ProblemKind.SLOW: "Slow",
     ProblemKind.ORPHAN: "Orphan pages",
     ProblemKind.CANONICAL: "Canonical",
@@ -72,6 +79,7 @@ CONDITIONS = {
     ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "
     f"(element <> 'link' OR {LOADED})",
     ProblemKind.PLAIN_HTTP: f"{INSECURE} AND {FOLLOWED}",
+    ProblemKind.CERTIFICATE: "target LIKE 'https://%'",
 }
 OF_LINKS = {
     ProblemKind.BROKEN,
@@ -79,6 +87,7 @@ OF_LINKS = {
     ProblemKind.REDIRECTED,
     ProblemKind.MIXED_CONTENT,
     ProblemKind.PLAIN_HTTP,
+    ProblemKind.CERTIFICATE,
     ProblemKind.SLOW,
 }
 
@@ -98,6 +107,11 @@ class LinkProblem:
     #: how many lead to it; counted only where `is_of_links`
     links: int = 0
     sources: Sequence[LinkSource] = field(default_factory=tuple)
+
+    @property
+    def host(self) -> str:
+        """Of the address."""
+        return host_of(self.url)
 
 
 #: and the key behind which more follow

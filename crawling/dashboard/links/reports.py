@@ -32,6 +32,7 @@ ORDER BY page_id, position LIMIT $most
 CONDITIONS = {
     "page": "AND page = $page",
     "target": "AND target_fingerprint = $fingerprint AND target = $target",
+    "host": "AND target_host = $host",
 }
 #: only of the targets of one page of the list: sets of pages of all would not fit in memory
 MEDIA_OF_RUN = """
@@ -108,15 +109,19 @@ class LinkedHost:
 
 
 def list_links(
-    run: Run, *, page: str = "", target: str = "", after: str = "", most: int
+    run: Run, *, page: str = "", target: str = "", host: str = "", after: str = "", most: int
 ) -> tuple[list[LinkFound], str | None]:
     """Links in the order of finding, and the key behind which more follow.
 
-    page: only its references; target: only its back links. Raises BadOrder for what is no address
-    or no key.
+    page: only its references; target: only its back links; host: only links to it. Raises BadOrder
+    for what is no address or no key.
     """
     page_id, position = _key(after)
-    asked = {"page": _canonical("page", page), "target": _canonical("target", target)}
+    asked = {
+        "page": _canonical("page", page),
+        "target": _canonical("target", target),
+        "host": host.lower(),
+    }
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
     query = LINKS.format(conditions=" ".join(CONDITIONS[name] for name in values))
     if "target" in values:

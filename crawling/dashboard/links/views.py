@@ -14,6 +14,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.links.certificate_problems import SOON
 from crawling.dashboard.links.junit import junit_lines
 from crawling.dashboard.links.link_changes import (
     CHANGE_COLUMNS,
@@ -52,14 +53,14 @@ ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """The list `?show=`, and with `?page=` or `?target=` the links of a page or to a URL; a POST
-    asks for the second reading of the run's pages.
+    """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
+    to a host; a POST asks for the second reading of the run's pages.
     """
     run = wanted_run(request, pk, NEVER_STARTED)
     if request.method == "POST":
         return _ask_reading(request, run)
-    source, target = (request.GET.get(name, "")[:5000] for name in ("page", "target"))
-    shown = "all" if source or target else request.GET.get("show", "")
+    asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
+    shown = "all" if any(asked.values()) else request.GET.get("show", "")
     shown = shown if shown in LISTS else "check"
     here: dict[str, Any] = {
         "crawl": run.crawl,
@@ -67,19 +68,21 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "lists": LISTS,
         "shown": shown,
         "title": LISTS[shown],
-        "source": source,
-        "target": target,
+        "source": asked["page"],
+        "target": asked["target"],
+        "host": asked["host"],
         "behind": pages_behind(run),
         "most_behind": MOST_BEHIND,
         "after": request.GET.get("after", ""),
         "kinds": list(ProblemKind),
         "kind": _kind(request),
         "slow_seconds": SLOW_SECONDS,
+        "certificate_days": SOON.days,
         "endings": ENDINGS,
     }
     here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
     try:
-        rows, following = _rows(request, run, shown, source, target)
+        rows, following = _rows(request, run, shown, asked)
     except (BadOrder, LinkSearchTookTooLong) as trouble:
         return render(request, "crawling/links.html", {**here, "trouble": str(trouble)})
     return render(request, "crawling/links.html", {**here, "rows": rows, "following": following})
@@ -98,13 +101,13 @@ def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 def _rows(
-    request: AuthenticatedRequest, run: Run, shown: str, source: str, target: str
+    request: AuthenticatedRequest, run: Run, shown: str, asked: dict[str, str]
 ) -> tuple[list[Any], str | None]:
     most, after = choices_of(request).most(ROWS), request.GET.get("after", "")[:5000]
     if shown == "check":
         return list_problems(run, _kind(request), after=after, most=most)
     if shown == "all":
-        return list_links(run, page=source, target=target, after=after, most=most)
+        return list_links(run, **asked, after=after, most=most)
     return (list_media if shown == "media" else list_hosts)(run, after=after, most=most)
 
 

@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, cast
@@ -22,6 +23,7 @@ from requests.adapters import BaseAdapter
 from requests.exceptions import ChunkedEncodingError, InvalidURL
 
 from crawling.web.addresses import canonical_address
+from crawling.web.fetch.certificates import certificate_end
 from crawling.web.fetch.connections import ConnectionPool, ConnectionSite
 from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody
 from crawling.web.fetch.transfer import Transfer, TransferLimits
@@ -62,14 +64,16 @@ class PinnedRequest(PreparedRequest):
 class ResponseBody:
     """The body of an answer, to be read any number of times: what a Response has for `raw`.
 
-    head, request: as they came, and as they were sent. size: bytes of it that have come. The last
-    holder closes it.
+    head, request: as they came, and as they were sent. size: bytes of it that have come.
+    certificate_ends_at: of the server's, if a connection was made to it. The last holder closes it.
     """
 
-    def __init__(self, transfer: Transfer, request: bytes) -> None:
+    def __init__(
+        self, transfer: Transfer, request: bytes, certificate_ends_at: datetime | None
+    ) -> None:
         self.file, self.size = transfer.body, transfer.body.tell()
         self.head, self.headers = b"".join(transfer.head.lines), transfer.head.fields
-        self.request = request
+        self.request, self.certificate_ends_at = request, certificate_ends_at
         self.close = self.release_conn = self.file.close  # requests calls the one or the other
 
     def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> DecodedBody:
@@ -143,11 +147,13 @@ class PinnedSession(BaseAdapter):
                 curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, round(1000 * timeout[0])))
                 _give(curl, lines, request.posted)
                 transfer.run(curl)
+                is_new = transfer.has_connected and site.origin.startswith("https:")
+                ends_at = certificate_end(curl) if is_new else None
         except BaseException:
             transfer.body.close()
             raise
         sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
-        return _response(request, transfer, b"\r\n".join(sent))
+        return _response(request, transfer, ResponseBody(transfer, b"\r\n".join(sent), ends_at))
 
 
 def _prepared(
@@ -171,10 +177,10 @@ def _vetted(address: str) -> str:
     return str(ip_address(address))
 
 
-def _response(request: PinnedRequest, transfer: Transfer, sent: bytes) -> Response:
+def _response(request: PinnedRequest, transfer: Transfer, body: ResponseBody) -> Response:
     response = Response()
     response.status_code, response.url = transfer.head.status, request.url or ""
-    response.request, response.raw = request, ResponseBody(transfer, sent)
+    response.request, response.raw = request, body
     response.headers = cast(Any, transfer.head.fields)  # of which requests would make a copy
     return response
 

@@ -113,6 +113,7 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
     curl.setopt(pycurl.URL, f"{site.origin}/")
     curl.setopt(pycurl.CAINFO, authorities)
+    curl.setopt(pycurl.OPT_CERTINFO, 1)
     curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
     curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
     # else an answer could not be told from one that came before its request

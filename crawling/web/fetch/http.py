@@ -72,6 +72,8 @@ class Fetched:
     #: a kept connection was closed before the answer, so nothing is known, and asking again is no
     #: second try
     is_stale: bool = False
+    #: the server's, if a connection was made for it
+    certificate_ends_at: datetime | None = None
 
     def close(self) -> None:
         """Let the answer go, and the exchange with it."""
@@ -179,6 +181,8 @@ def fetch(
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(ResponseBody, response.raw)
         fetched = _read(response, started, max_bytes, how, judge, keep=keep)
+        if body.certificate_ends_at:
+            fetched = replace(fetched, certificate_ends_at=body.certificate_ends_at)
     except RequestException as fault:
         fetched = failed(fault, time.monotonic() - started)
     finally:

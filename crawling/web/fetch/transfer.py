@@ -218,6 +218,11 @@ class Transfer:
         self._is_asked = self._is_enough = False
         self._fault: BaseException | None = None
 
+    @property
+    def has_connected(self) -> bool:
+        """Whether it was over a new connection."""
+        return self._gate.has_opened
+
     def run(self, curl: pycurl.Curl) -> None:
         """Raises requests' exceptions; an answer that was read as far as it was wanted raises
         nothing.

@@ -1,5 +1,6 @@
 import socket
 import threading
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 
 import pytest
@@ -191,6 +192,21 @@ def test_https_goes_by_the_name_for_sni_and_certificate(make_site, certificate):
 
     assert names == ["secure.test"]
     assert len(site.connections) == 1
+
+
+def test_a_new_connection_tells_when_the_certificate_ends(make_site, certificate):
+    site = make_site({"/": "safe"}, tls=tls_context(certificate))
+    address = f"https://secure.test:{site.port}/"
+
+    with PinnedSession(authorities=str(certificate)) as session:
+        request = PinnedRequest(address, headers=AGENT, address=site.address)
+        new, kept = (session.send(request).raw for _ in range(2))
+
+    left = new.certificate_ends_at - datetime.now(UTC)
+    assert timedelta(days=1) < left < timedelta(days=3)
+    assert kept.certificate_ends_at is None
+    new.close()
+    kept.close()
 
 
 def test_https_refuses_a_certificate_for_another_name(make_site, certificate):

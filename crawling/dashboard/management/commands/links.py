@@ -39,6 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--run", type=int, help="its number; the latest without it")
         parser.add_argument("--page", default="", help="with list: only links of this page")
         parser.add_argument("--target", default="", help="with list: only links to this URL")
+        parser.add_argument("--host", default="", help="with list: only links to this host")
         parser.add_argument(
             "--kind",
             action="append",
@@ -96,9 +97,8 @@ class Command(BaseCommand):
 def _each(run: Run, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     after: str | None = ""
     while after is not None:
-        found, after = list_links(
-            run, page=options["page"], target=options["target"], after=after, most=ROWS
-        )
+        asked = {name: options[name] for name in ("page", "target", "host")}
+        found, after = list_links(run, **asked, after=after, most=ROWS)
         yield from map(asdict, found)
 
 

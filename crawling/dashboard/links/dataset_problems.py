@@ -4,12 +4,12 @@ HTTP on pages that came by HTTPS, and languages.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import Any
 
 from django.db.models import F, QuerySet
 
+from crawling.dashboard.links.language_tags import is_language
 from crawling.dashboard.links.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.errors import BadOrder
 from crawling.links.query import ask
@@ -37,9 +37,8 @@ ANSWERS = """
 SELECT DISTINCT page, target FROM links
 WHERE element = 'link' AND contains(rel, 'hreflang=') AND page IN (SELECT unnest($pages))
 """
-CODE = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?+|x-default")
-#: what is said for a territory and is none
-NO_TERRITORY = {"uk": "gb"}
+#: what stands for every other language
+DEFAULT = "x-default"
 WRONG_PLAIN = {
     ProblemKind.MIXED_CONTENT: "A page that came by HTTPS needs it; browsers refuse it.",
     ProblemKind.PLAIN_HTTP: "It leads from HTTPS to plain HTTP.",
@@ -101,7 +100,7 @@ def _bad_codes(rel: str) -> list[str]:
     return [
         f"“{code}” is no code of a language."
         for code in codes
-        if not CODE.fullmatch(code) or code.rpartition("-")[2] in NO_TERRITORY
+        if code != DEFAULT and not is_language(code)
     ]
 
 

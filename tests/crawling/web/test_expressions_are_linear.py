@@ -73,7 +73,6 @@ PREFIXES = {
     "crawling.models.access:CONTACT": ["https://", "mailto:"],
     "crawling.models.access:PRODUCT_TOKEN": [],
     "crawling.dashboard.run.log:WORKER": [],
-    "crawling.dashboard.links.dataset_problems:CODE": ["aa", "aa-", "aa-aaaa-"],
     "crawling.dashboard.links.junit:NO_XML": [],
     "crawling.dashboard.pages.filter:STATUS": ["1"],
     "crawling.web.addresses:PORT": ["a:1", ":"],

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
 from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import pages_behind
 from crawling.links.second_reading import read_again
@@ -46,6 +49,11 @@ def add_check_arguments(parser: ArgumentParser) -> None:
         help="kinds of problem with which the exit status is 1, or `all` (default: broken). "
         f"Kinds: {', '.join(ProblemKind)}",
     )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep the crawl; without this a crawl that the check has made is deleted at its end",
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit report, too")
     parser.add_argument(
         "--slow",
@@ -69,11 +77,12 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
     try:
         with plain_errors():
             require_worker()
-            run = _crawled(options)
-            catch_up(run.pk)
-            read_again(run.pk)
-            found = _report(run, options, out)
-            behind = pages_behind(run)
+            with _crawl(options) as crawl:
+                run = _crawled(crawl, options)
+                catch_up(run.pk)
+                read_again(run.pk)
+                found = _report(run, options, out)
+                behind = pages_behind(run)
     except CommandError as error:
         error.returncode = NOT_CHECKED
         raise
@@ -86,8 +95,11 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
     return int(any(found[kind] for kind in options["fail_on"]))
 
 
-def _crawled(options: dict[str, Any]) -> Run:
-    """A run that has ended: of a crawl that has this name, or of a new one."""
+@contextmanager
+def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
+    """The crawl that has this name, or a new one, which is deleted afterwards unless it is to be
+    kept or goes on.
+    """
     fields = order_fields(options["seeds"], options)
     fields.setdefault("requisites", True)
     known = CrawlJob.objects.filter(name=fields["name"]).first()
@@ -102,6 +114,16 @@ def _crawled(options: dict[str, Any]) -> Run:
     except BadOrder as error:
         mistakes = (f"{field}: {said}" for field, said in error.errors.items())
         raise CommandError("\n  ".join(["the site was not crawled:", *mistakes])) from error
+    try:
+        yield crawl
+    finally:
+        if known is None and not options["keep"]:
+            with suppress(WrongState):  # it was paused, or the command interrupted
+                delete_crawl(crawl, by=None, for_good=True)
+
+
+def _crawled(crawl: CrawlJob, options: dict[str, Any]) -> Run:
+    """A run that has ended."""
     run = start_run(crawl)
     view, _ = follow(crawl, show=not options["json"])
     if view.state not in ENDED_STATES:
@@ -127,7 +149,8 @@ def _report(run: Run, options: dict[str, Any], out: OutputWrapper) -> Counter[st
             out.write(f"  {_line(row)}")
     counts = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds if found[kind])
     out.write(counts or "No problem was found.")
-    out.write(f"  {page_of('crawling:links', run.crawl_id)}")
+    if options["keep"]:
+        out.write(f"  {page_of('crawling:links', run.crawl_id)}")
     return found
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
@@ -166,7 +167,7 @@ def test_a_site_is_checked_with_an_exit_status_for_ci(make_site, workers, tmp_pa
     options = (f"{site.url}/", "--name", "checked", "--delay", "0")
 
     with pytest.raises(SystemExit) as ended:
-        printed("check", *options, "--junit", str(tmp_path / "report.xml"))
+        printed("check", *options, "--keep", "--junit", str(tmp_path / "report.xml"))
     site.pages |= {"/gone": (301, {"Location": "/"}, ""), "/i.png": "here"}
     lines = printed("check", *options).splitlines()
 
@@ -184,3 +185,8 @@ def test_a_site_is_checked_with_an_exit_status_for_ci(make_site, workers, tmp_pa
     with pytest.raises(CommandError, match="other seeds") as refused:
         printed("check", f"{site.url}/else", "--name", "checked")
     assert refused.value.returncode == 2
+
+    kept = set(settings.ARCHIVE_DIR.rglob("*.warc.gz"))
+    printed("check", f"{site.url}/", "--delay", "0")
+    assert CrawlJob.all_objects.get().name == "checked"
+    assert set(settings.ARCHIVE_DIR.rglob("*.warc.gz")) == kept

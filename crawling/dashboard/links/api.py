@@ -20,6 +20,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.links.link_changes import PageLinkChanges
 from crawling.dashboard.links.link_changes import list_link_changes as link_changes
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
@@ -37,6 +38,9 @@ Source = Annotated[
 Target = Annotated[
     str, Query(max_length=5000, pattern=TEXT, description="only links to this URL: its back links")
 ]
+TargetHost = Annotated[
+    str, Query(max_length=300, pattern=TEXT, description="only links to this host")
+]
 Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
 SlowSeconds = Annotated[
     float, Query(ge=0, le=86_400, description="of kind `slow`: answers that took so long")
@@ -44,6 +48,13 @@ SlowSeconds = Annotated[
 BEHIND = (
     f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
 )
+
+
+class DatasetPage(Schema):
+    """Of a list that is made of the dataset."""
+
+    behind: int = Field(description=BEHIND)
+    next: str | None
 
 
 class LinkSourceOut(Schema):
@@ -60,10 +71,8 @@ class LinkOut(LinkSourceOut):
     target: str
 
 
-class LinkPage(Schema):
-    behind: int = Field(description=BEHIND)
+class LinkPage(DatasetPage):
     items: list[LinkOut]
-    next: str | None
 
 
 class BrokenLinkOut(Schema):
@@ -96,10 +105,8 @@ class LinkProblemOut(Schema):
     )
 
 
-class LinkProblemPage(Schema):
-    behind: int = Field(description=BEHIND)
+class LinkProblemPage(DatasetPage):
     items: list[LinkProblemOut]
-    next: str | None
 
 
 class LinkCheckOut(Schema):
@@ -118,10 +125,8 @@ class MediaOut(Schema):
     bytes: int | None
 
 
-class MediaPage(Schema):
-    behind: int = Field(description=BEHIND)
+class MediaPage(DatasetPage):
     items: list[MediaOut]
-    next: str | None
 
 
 class LinkedHostOut(Schema):
@@ -130,10 +135,8 @@ class LinkedHostOut(Schema):
     targets: int = Field(description="URLs of the host that they lead to")
 
 
-class LinkedHostPage(Schema):
-    behind: int = Field(description=BEHIND)
+class LinkedHostPage(DatasetPage):
     items: list[LinkedHostOut]
-    next: str | None
 
 
 @links.get(
@@ -148,12 +151,15 @@ def list_crawl_links(
     run: RunNumber = None,
     page: Source = "",
     target: Target = "",
+    host: TargetHost = "",
     cursor: Key = "",
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """Of links of a page that have the same element and URL the first with a text is listed."""
     one = get_run(crawl_id, run)
-    return _page(one, *list_links(one, page=page, target=target, after=cursor, most=limit))
+    return _page(
+        one, *list_links(one, page=page, target=target, host=host, after=cursor, most=limit)
+    )
 
 
 @links.get(
@@ -239,25 +245,8 @@ def list_linked_hosts(
     return _page(one, *list_hosts(one, after=cursor, most=limit))
 
 
-class ChangedLinkOut(Schema):
-    target: str
-    fragment: str
-    element: str
-    attribute: str
-    anchor: str
-    place: str
-
-
-class PageLinkChangesOut(Schema):
-    page: str
-    added: list[ChangedLinkOut]
-    removed: list[ChangedLinkOut]
-
-
-class LinkChangePage(Schema):
-    behind: int = Field(description=BEHIND)
-    items: list[PageLinkChangesOut]
-    next: str | None
+class LinkChangePage(DatasetPage):
+    items: list[PageLinkChanges]
 
 
 @links.get(

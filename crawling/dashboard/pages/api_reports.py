@@ -5,7 +5,7 @@ has not got.
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,13 @@ from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.dryrun.inquiries import ask_once
-from crawling.dryrun.run_comparison import KINDS, ChangeFilter, PageDifference, compare_runs
+from crawling.dryrun.run_comparison import (
+    KINDS,
+    ChangeFilter,
+    ComparisonSummary,
+    PageDifference,
+    compare_runs,
+)
 from crawling.errors import ComparisonFailure, NotFound
 from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
@@ -44,42 +50,12 @@ After = Annotated[
 cache = Router()
 
 
-class ChangeCounts(Schema):
-    """changed: other content; status_changed: another status."""
-
-    added: int
-    removed: int
-    changed: int
-    status_changed: int
-    unchanged: int
-
-
-class HostChanges(Schema):
-    host: str
-    counts: ChangeCounts
-
-
-class ChangeSummary(Schema):
-    counts: ChangeCounts
-    hosts: list[HostChanges] = Field(description="hosts with the most differences")
-    more_hosts: int
-
-
-class ChangeOut(Schema):
-    kind: str
-    url: str
-    old_id: int | None
-    new_id: int | None
-    old_status: int | None
-    new_status: int | None
-    old_title: str | None
-    new_title: str | None
-    old_bytes: int | None
-    new_bytes: int | None
-
-    diff: str | None = Field(
-        description="path of the comparison of its text; null if only one run has it"
-    )
+@dataclass(frozen=True, kw_only=True)
+class ChangeOut(PageDifference):
+    diff: Annotated[
+        str | None,
+        Field(description="path of the comparison of its text; null if only one run has it"),
+    ]
 
 
 class LineOut(Schema):
@@ -99,7 +75,7 @@ class TextDiff(Schema):
 
 
 class ChangePage(Schema):
-    summary: ChangeSummary
+    summary: ComparisonSummary
     items: list[ChangeOut]
     next: str | None
     as_of: datetime = Field(description="when the runs were compared")
@@ -182,7 +158,7 @@ def list_run_changes(
         response["Retry-After"] = RETRY_AFTER
         return Status(202, {"state": told.job_state, "result": request.get_full_path()})
     page = {
-        "summary": asdict(told.summary),
+        "summary": told.summary,
         "items": [_change(crawl_id, row) for row in told.rows],
         "next": told.following,
         "as_of": told.as_of,
@@ -190,14 +166,10 @@ def list_run_changes(
     return Status(200, page)
 
 
-def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
+def _change(crawl_id: int, row: PageDifference) -> ChangeOut:
     is_in_both = row.old_id is not None and row.new_id is not None
-    return {
-        **asdict(row),
-        "diff": f"/api/v1/crawls/{crawl_id}/changes/{row.old_id}/{row.new_id}"
-        if is_in_both
-        else None,
-    }
+    address = f"/api/v1/crawls/{crawl_id}/changes/{row.old_id}/{row.new_id}"
+    return ChangeOut(**asdict(row), diff=address if is_in_both else None)
 
 
 @reports.get(

@@ -28,6 +28,7 @@ from allocation.limits_pages import (
 )
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass, Share
 from allocation.wording import UnitWords
+from serving.paging import BoundedPaginator
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -227,3 +228,4 @@ class EventAdmin(ReadOnlyAdmin):
     list_select_related = ["pool", "process"]
     list_filter = ["pool", "kind"]
     show_full_result_count = False
+    paginator = BoundedPaginator

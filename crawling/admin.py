@@ -25,12 +25,14 @@ from crawling.models import (
     TrustedProxy,
     Url,
 )
+from serving.paging import BoundedPaginator
 
 
 class ViewOnlyAdmin(ReadOnlyAdmin):
     """A row edited by hand would pass by the locks of the frontier and of the pool."""
 
     show_full_result_count = False
+    paginator = BoundedPaginator
     permission = "crawling.view_crawljob"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
+from django.utils.functional import cached_property
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
@@ -22,3 +24,25 @@ def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | 
     more.
     """
     return rows[:limit], key(rows[limit - 1]) if len(rows) > limit else None
+
+
+#: rows of a numbered list are counted so far: each count reads what it counts
+MOST_NUMBERED = 10_000
+
+
+class AtLeast(int):
+    """A count that was broken off."""
+
+    def __str__(self) -> str:
+        return f"{int(self):,}+"
+
+
+class BoundedPaginator(Paginator):
+    """Numbers the pages of the first MOST_NUMBERED rows; what lies behind is found by a filter."""
+
+    @cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        assert isinstance(rows, QuerySet)
+        counted = rows.order_by()[: MOST_NUMBERED + 1].count()
+        return counted if counted <= MOST_NUMBERED else AtLeast(MOST_NUMBERED)

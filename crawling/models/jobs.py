@@ -166,6 +166,11 @@ class CrawlJob(models.Model):
                 fields=["id"], condition=Q(idle_only=True), name="crawls_on_idle_capacity"
             ),
             models.Index(
+                fields=["id"],
+                condition=Q(reuse__reuse_seconds__gt=0),
+                name="crawls_that_reuse_pages",
+            ),
+            models.Index(
                 fields=["removal_asked_at"],
                 condition=Q(removal_asked_at__isnull=False),
                 name="crawls_to_be_removed",

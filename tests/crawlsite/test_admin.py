@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
 
+from crawlsite.administration import activity
+from serving import paging
 from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
@@ -46,6 +48,22 @@ def test_audit_log_reads_the_admins_own_notes(entry):
     LogEntry.objects.update(change_message='[{"changed": {"fields": ["Email address"]}}]')
 
     assert "Changed Email address." in log_in("administrator").get(reverse(AUDIT)).content.decode()
+
+
+def test_a_long_list_is_counted_so_far_and_files_have_all(entry, monkeypatch):
+    monkeypatch.setattr(paging, "MOST_NUMBERED", 3)
+    monkeypatch.setattr(activity, "CHUNK", 2)
+    other = User.objects.create_user("bert")
+    for _ in range(4):
+        LogEntry.objects.create(user=other, action_flag=CHANGE, object_repr="another")
+    browser = log_in("administrator")
+
+    page = browser.get(reverse(AUDIT)).content.decode()
+    file = browser.get(reverse("administration:activity-file"))
+
+    assert "3+ log entries" in page
+    assert f'?user__id__exact={entry.user.pk}"' in page
+    assert len(b"".join(file.streaming_content).splitlines()) == 1 + 5
 
 
 def test_an_account_that_has_done_something_is_not_deleted_and_its_record_with_it(

@@ -67,7 +67,8 @@ def deleted_rows(user: User | None) -> list[DeletedRow]:
 
 def _rows(user: User | None) -> Iterator[DeletedRow]:
     now = timezone.now()
-    due: dict[str, Any] = {"restorable_until__gt": now}
+    # the second is what the indexes have
+    due: dict[str, Any] = {"restorable_until__gt": now, "removal_asked_at__isnull": False}
     crawls = CrawlJob.all_objects.filter(**due).order_by("-removal_asked_at")
     for crawl in crawls[:SHOWN]:
         yield _row(DeletedKind.CRAWL, crawl, crawl.name)

@@ -17,7 +17,7 @@ from crawling import installation
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, RunNumber, may_change, may_view
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.overview import crawls_now
-from crawling.dashboard.crawls.state_counts import state_counts
+from crawling.dashboard.crawls.state_counts import MOST_COUNTED, state_counts
 from crawling.dashboard.run.charts import chart_of_all
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.diagnostics_bundle import evidence_of
@@ -110,7 +110,10 @@ class CrawlProblemOut(Schema):
 class OverviewOut(Schema):
     """The lists have the first few; the numbers count all."""
 
-    states: dict[str, int] = Field(description="crawls by state")
+    states: dict[str, int | None] = Field(
+        description=f"crawls by state; {MOST_COUNTED:,}: so many or more, and then drafts (null) "
+        "are not counted"
+    )
     active_count: int = Field(description="crawls with a live shift")
     waiting_count: int = Field(description="crawls in the state *waiting*")
     resting_count: int = Field(description="other active crawls without a live shift")
@@ -140,7 +143,9 @@ def get_overview(request: AuthenticatedRequest) -> dict[str, Any]:
     now = crawls_now()
     numbers = {name: getattr(now, kept) for name, kept in NUMBERS.items()}
     return {
-        "states": state_counts(now.waits),
+        "states": {
+            state: count and count.number for state, count in state_counts(now.waits).items()
+        },
         **numbers,
         "active": [
             {"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate}

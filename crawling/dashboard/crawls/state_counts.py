@@ -41,7 +41,7 @@ def found_counts(
         if found.is_more:
             return dict.fromkeys(STATES), found
         return {state: CrawlCount(count) for state, count in counts.items()}, found
-    states = _bounded_counts(waiting)
+    states = state_counts(waiting)
     if None in states.values():
         return states, CrawlCount(MOST_COUNTED, is_more=True)
     return states, CrawlCount(sum(count.number for count in states.values() if count))
@@ -66,10 +66,13 @@ def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[st
     )
 
 
-def _bounded_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
-    """As `state_counts`, of the crawls that have ended no more than MOST_COUNTED + 1 a state.
+def state_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
+    """All crawls by the state that is shown of them, of those that have ended no more than
+    MOST_COUNTED + 1 a state; `waiting` are the runs that wait, with their states: each is the
+    latest of its crawl.
 
-    Where that is less than there are, drafts are not counted: what is left of all would have to be.
+    Where that is less than there are, drafts are not counted (None): what is left of all would have
+    to be. No crawl's row is read.
     """
     counts: dict[str, CrawlCount | None] = {
         state: CrawlCount(count) for state, count in live_counts(waiting).items()
@@ -90,20 +93,8 @@ def _bounded_counts(waiting: Mapping[int, str]) -> dict[str, CrawlCount | None]:
     }
 
 
-def state_counts(waiting: Mapping[int, str]) -> dict[str, int]:
-    """All crawls by the state that is shown of them; `waiting` are the runs that wait, with their
-    states: each is the latest of its crawl.
-
-    No crawl's row is read.
-    """
-    counts = live_counts(waiting)
-    ended = _latest_runs().filter(state__in=ENDED_STATES)
-    counts |= dict(ended.values_list("state").annotate(n=Count("*")))
-    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
-
-
 def live_counts(waiting: Mapping[int, str]) -> dict[str, int]:
-    """The same of crawls whose latest run has not ended."""
+    """All crawls whose latest run has not ended by the state that is shown of them."""
     live = _latest_runs().filter(state__in=set(RunState) - set(ENDED_STATES))
     counts = dict(live.values_list("state").annotate(n=Count("*")))
     for state, count in Counter(waiting.values()).items():

@@ -107,10 +107,12 @@ def test_all_crawls_are_counted_by_state_up_to_a_bound_and_drafts_only_below_it(
 
     page = soup(operator.get(LIST))
     of_drafts = soup(operator.get(LIST, {"state": "draft"}))
+    told = operator.get("/api/v1/overview").json()["states"]
 
     tabs = [tab.get_text(" ", strip=True) for tab in page.select(".tabs li")]
     assert exact == {"draft": CrawlCount(10), "finished": CrawlCount(5)}
     assert tabs == ["all 4+", "draft", "finished 4+"]
+    assert told == {"draft": None, "finished": 4}
     assert len(of_drafts.select("table.crawls tbody tr")) == 10
 
 

@@ -118,7 +118,12 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """What becomes of the crawl's runs by its rules, or by others; the latest first."""
-    rules, kept = rules or rules_of(crawl), _kept(crawl)
+    return _fates(crawl, now, rules or rules_of(crawl), _kept(_sizes(crawl)))
+
+
+def _fates(
+    crawl: CrawlJob, now: datetime, rules: Retention, kept: Sequence[RetainedRun]
+) -> Sequence[RunFate]:
     told = fates(rules, kept, now)
     going = {fate.number for fate in told if fate.goes_by(now)}
     if not going:
@@ -149,7 +154,7 @@ def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
 
     While this is the same, so is what becomes of them: who needs whom is in pages of runs that have
     ended."""
-    kept = _kept(crawl)
+    kept = _kept(_sizes(crawl))
     told = fates(rules_of(crawl), kept, now)
     return [
         (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
@@ -160,7 +165,7 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     """The crawl's runs, the latest first, with what becomes of each."""
     runs = _sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
-    told = fates_of(crawl, timezone.now(), rules)
+    told = _fates(crawl, timezone.now(), rules or rules_of(crawl), _kept(runs))
     return [
         RunWithFate(run, pages.get(run.pk, 0), size, fate)
         for (run, size), fate in zip(runs, told, strict=True)
@@ -177,9 +182,9 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
     return [(run, sizes.get(run.pk, 0)) for run in crawl.runs.order_by("-number")]
 
 
-def _kept(crawl: CrawlJob) -> list[RetainedRun]:
+def _kept(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
     """As if none needed another."""
-    return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
+    return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
 
 
 def _ended_at(run: Run) -> datetime | None:

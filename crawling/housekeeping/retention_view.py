@@ -16,11 +16,12 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
 #: pages of runs of a crawl whose payload is in another of its runs: nothing had changed, or the
-#: same payload came again
+#: same payload came again. By the URL: the page that has it may be withdrawn, and its record is
+#: needed until others have the payload.
 REFERENCES = """
 SELECT theirs.number, mine.number, count(*) FROM crawling_page p
 JOIN crawling_run mine ON mine.id = p.run_id
-JOIN crawling_page o ON o.url_id = p.payload_from
+JOIN crawling_url o ON o.id = p.payload_from
 JOIN crawling_run theirs ON theirs.id = o.run_id
 WHERE p.run_id = ANY(%s) AND p.payload_from IS NOT NULL AND theirs.id <> mine.id
     AND theirs.crawl_id = mine.crawl_id
@@ -29,7 +30,7 @@ GROUP BY 1, 2
 #: the same of other crawls' runs, as long as these may be looked at or restored
 OF_OTHERS = """
 SELECT c.name, r.number, count(*) FROM crawling_page p
-JOIN crawling_page o ON o.url_id = p.payload_from
+JOIN crawling_url o ON o.id = p.payload_from
 JOIN crawling_run r ON r.id = p.run_id JOIN crawling_crawljob c ON c.id = r.crawl_id
 WHERE p.payload_from IS NOT NULL AND o.run_id = ANY(%(runs)s)
     AND r.crawl_id <> (SELECT crawl_id FROM crawling_run WHERE id = o.run_id)

@@ -21,7 +21,7 @@ from crawling.archive.unpacker import (
     read_record,
 )
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, Page, WithdrawalFile
+from crawling.models import ArchiveFile, Page, WithdrawalFile, WithdrawnPage
 from crawling.storage import storage
 from crawling.web.addresses import read_address
 from crawling.web.links import surt
@@ -115,6 +115,29 @@ def original_of(page: Page) -> Page:
         status__lt=400,
     )
     return same.order_by("fetched_at").first() or page
+
+
+def content_of(page: Page) -> Page:
+    """As `original_of`; where that page is withdrawn and its record is still there, a page that is
+    no row and has the place of the record: nothing but the payload, which is this page's, too, may
+    be shown of it.
+    """
+    found = original_of(page)
+    if found is not page or not page.is_revisit or page.status == NOT_MODIFIED_STATUS:
+        return found
+    holders = WithdrawnPage.objects.filter(content__page__is_revisit=False)
+    if page.payload_from:
+        holders = holders.filter(url=page.payload_from)
+    else:
+        digest = "\\x" + bytes(page.payload_sha256 or b"").hex()
+        holders = holders.filter(
+            run=page.run_id,
+            content__isnull=False,
+            content__page__fingerprint=page.fingerprint,
+            content__page__payload_sha256=digest,
+        )
+    holder = holders.order_by("pk").first()
+    return holder.stored if holder else page
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
-from crawling.archive.reader import original_of, record_of
+from crawling.archive.reader import content_of, record_of
 from crawling.archive.unpacker import document_in
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
@@ -47,7 +47,7 @@ def text_lines(page: Page) -> list[str]:
             f"{page.content_type or 'A document without a type'} has no text that could be "
             "compared."
         )
-    payload = document_in(record_of(original_of(page)))[:MOST_BYTES]
+    payload = document_in(record_of(content_of(page)))[:MOST_BYTES]
     if "html" in page.content_type:
         document = parse_html(DocumentStream.of(payload), page.charset or None).document
         document.remove(UNSEEN)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawling.archive.reader import open_record_of, original_of
+from crawling.archive.reader import content_of, open_record_of
 from crawling.archive.unpacker import MOST_AROUND, decoded_stream
 from crawling.models import Page, Run
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
@@ -35,4 +35,4 @@ def _stored(page: Page) -> Page:
     if page.archive_file is None and page.reused_from:
         stored = Page.objects.select_related("url", "archive_file", "run")
         page = stored.filter(pk=page.reused_from).first() or page
-    return original_of(page)
+    return content_of(page)

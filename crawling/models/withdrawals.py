@@ -94,12 +94,13 @@ class WithdrawnPage(models.Model):
 
     @property
     def stored(self) -> Page:
-        """The place of its record in the archive, and the digest of its payload."""
+        """The place of its record in the archive, with digest and size of its payload."""
         row = (self.content or {})["page"]
         return Page(
             archive_file_id=row["archive_file_id"],
             archive_offset=row["archive_offset"],
             archive_length=row["archive_length"],
+            bytes=row["bytes"],
             payload_sha256=bytes.fromhex(row["payload_sha256"].removeprefix("\\x")),
         )
 

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
-from crawling.archive.reader import original_of, packed_pieces
+from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
@@ -152,11 +152,11 @@ def content(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     if not shown_as:
         raise Http404("A document of this type is not shown, only downloaded with its record.")
     try:
-        original = original_of(found)
+        stored = content_of(found)
         if found.content_type in HTML:
-            document = snapshot_of(original, _charset_of(found))
+            document = snapshot_of(stored, _charset_of(found))
         else:
-            document = document_of(original)
+            document = document_of(stored)
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
     answer = HttpResponse(document, content_type=shown_as)
@@ -226,7 +226,7 @@ def document(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The document itself, as a file that no browser opens by itself."""
     found = wanted_page(pk, url)
     try:
-        content = whole_document_of(original_of(found))
+        content = whole_document_of(content_of(found))
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)

@@ -14,11 +14,11 @@ from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import rewriting
 from crawling.archive.files import remove_abandoned
-from crawling.archive.reader import original_of, record_of
+from crawling.archive.reader import content_of, original_of, record_of
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.crawls.creation import start_run
 from crawling.errors import BadOrder, CheckpointTrouble, NotFound, WrongState
-from crawling.housekeeping.run_removal import remove_run
+from crawling.housekeeping.run_removal import remove_run, why_not
 from crawling.links.catch_up import catch_up
 from crawling.links.query import ask
 from crawling.models import (
@@ -156,11 +156,17 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, run, work_off
     assert preview(run.crawl, run, kind="page", text=holder.url.url).sharing == 5
 
     withdrawal = taken_down(run, holder.url.url, only=run)
+    for one in others.select_related("url", "archive_file", "run"):
+        assert record_of(content_of(one)).payload == SHARED.encode()
+        assert original_of(one) == one  # of the withdrawn page nothing but the payload is shown
+    with pytest.raises(WrongState, match="holds the payload of 3 pages of run 2"):
+        remove_run(run, by=None)
     remove_records(withdrawal.pk)
     remove_abandoned()
 
     withdrawal.refresh_from_db()
     assert withdrawal.state == "removed", withdrawal.trouble
+    assert not why_not(run)
     assert Counter(others.values_list("run", "is_revisit")) == {
         (run.pk, False): 1,
         (run.pk, True): 1,

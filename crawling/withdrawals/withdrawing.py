@@ -35,6 +35,7 @@ from crawling.rq_jobs import WITHDRAWAL
 from crawling.scope.blocklist import BadEntry
 from crawling.scope.withdrawal_rules import WithdrawalKind, WithdrawalRule
 from crawling.web.addresses import fingerprint, signed
+from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 
 logger = logging.getLogger(__name__)
@@ -216,14 +217,32 @@ def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
 
 def _covered(runs: QuerySet[Run], rule: WithdrawalRule) -> list[tuple[int, str]]:
     """Ids and URLs of the stored pages that a rule covers."""
-    pages = Page.objects.filter(run__in=runs)
+    return sorted(
+        (pk, url)
+        for part in _candidates(Page.objects.filter(run__in=runs), rule)
+        for pk, url in part.order_by().values_list("pk", "url__url").iterator(chunk_size=5_000)
+        if rule.covers(url)
+    )
+
+
+def _candidates(pages: QuerySet[Page], rule: WithdrawalRule) -> list[QuerySet[Page]]:
+    """Pages among which are all that a rule covers, in parts each of which an index finds; of an
+    expression that requires no text, all.
+    """
     if rule.kind is WithdrawalKind.PAGE:
         mark = signed(fingerprint(rule.text))
-        pages = pages.filter(url__fingerprint=mark, url__url=rule.text)
-    elif rule.kind is WithdrawalKind.HOST:
-        pages = pages.filter(url__queue__host__name=rule.text)
-    rows = pages.order_by("pk").values_list("pk", "url__url")
-    return [(pk, url) for pk, url in rows.iterator(chunk_size=5_000) if rule.covers(url)]
+        return [pages.filter(url__fingerprint=mark, url__url=rule.text)]
+    if rule.kind is WithdrawalKind.HOST:
+        return [pages.filter(url__queue__host__name=rule.text)]
+    text = required_text(rule.text)
+    if not text:
+        return [pages]
+    # the address of a page that is no redirect is its last one
+    is_redirect = Q(status__range=(300, 399))
+    return [
+        pages.filter(~is_redirect, final_url__icontains=text),
+        pages.filter(is_redirect, url__url__icontains=text),
+    ]
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:

@@ -16,10 +16,14 @@ from django.utils import timezone
 from crawling.crawls.creation import start_run
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.installation import set_identity
+from crawling.links.catch_up import catch_up
+from crawling.links.second_reading import read_again
 from crawling.models import CrawlJob, MinuteTotal, Page, Run, RunCount
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.preresolver.slots import is_any_taken
 from crawling.runs.steering import pause, stop
+from crawling.withdrawals.file_removal import remove_records
+from crawling.withdrawals.withdrawing import withdraw
 from tests.browser.house import MOST, make_crawl
 from tests.every_page import furnish_others
 from tests.nameserver import NameServer
@@ -51,6 +55,8 @@ class TownSite:
     pages: int = 120
     hold_at: int | None = None
     is_closed: bool = False
+    #: whether its pages link otherwise than before
+    is_new_edition: bool = False
     enough: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -69,12 +75,11 @@ class TownSite:
             return self.page(0)
         if request.path == "/robots.txt":
             return 200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /private/\n"
-        number = request.path.rpartition("/")[2]
-        if (
-            not number.isdigit()
-            or int(number) > self.pages
-            or self.path(int(number)) != request.path
-        ):
+        if request.path == "/logo.png":
+            return 404, HTML, "<title>Not found</title>"
+        path = request.path.removeprefix("/print")
+        number = path.rpartition("/")[2]
+        if not number.isdigit() or int(number) > self.pages or self.path(int(number)) != path:
             return 404, HTML, "<title>Not found</title>"
         return self.page(int(number))
 
@@ -89,6 +94,10 @@ class TownSite:
         chance = random.Random(f"{self.name}{number}")
         links = [self.path(one) for one in range(number + 1, number + 6)] + ["/private/staff"]
         links += ["http://elsewhere.example.org/"] * (number % 5 == 0)
+        links += [f"/print{self.path(number)}"] * (number % 12 == 0)
+        links += [f"{self.path(number + 1)}#summary"] * (number % 9 == 0)
+        if self.is_new_edition and number % 6 == 0:
+            links[1:3] = [self.path(number + 40), "/reference/types/52"]
         items = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
         text = "".join(f"<p>{' '.join(chance.choices(WORDS, k=60))}</p>" for _ in range(12))
         title = (
@@ -97,7 +106,8 @@ class TownSite:
         return (
             200,
             HTML,
-            f'<!doctype html><html lang="en"><title>{title}</title><h1>{title}</h1>{text}'
+            f'<!doctype html><html lang="en"><title>{title}</title>'
+            f'<img src="/logo.png" alt="Logo"><h1 id="top" id="top">{title}</h1>{text}'
             f"<ul>{items}</ul></html>",
         )
 
@@ -146,6 +156,7 @@ def fill(sites: dict[str, TownSite], *, by: User) -> dict[str, CrawlJob]:
     }
     for name in crawls:
         run_until(crawls[name], lambda run: run.state in ENDED_STATES)
+    sites["manual"].is_new_edition = True
     run_until(crawls["manual"], lambda run: run.state in ENDED_STATES)
     crawls["news"] = make_crawl(
         "Town news", sites["news"].url, by=by, batch_size=20, max_pages=2000, claim=MOST
@@ -243,6 +254,26 @@ def fill_minutes() -> None:
     )
 
 
+def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
+    """Let the links of the crawl's runs be known, the latest read again, its certificate end soon,
+    and some of its pages be withdrawn.
+    """
+    for run in crawl.runs.all():
+        catch_up(run.pk)
+    latest = crawl.runs.get(is_latest=True)
+    read_again(latest.pk)
+    latest.queues.update(certificate_ends_at=timezone.now() + timedelta(days=9, hours=5))
+    for kind, text, reason, at_once in (
+        ("pattern", "/news/security/", "Names a person who asked for it to be taken down.", False),
+        ("page", f"{crawl.seeds[0]}tutorial/backup/22", "Published by mistake.", True),
+    ):
+        withdrawal = withdraw(
+            crawl, None, kind=kind, text=text, reason=reason, by=by, at_once=at_once
+        )
+        if at_once:
+            remove_records(withdrawal.pk)
+
+
 def values_of(
     crawls: dict[str, CrawlJob], sites: dict[str, TownSite], *, by: User
 ) -> dict[str, object]:
@@ -254,6 +285,7 @@ def values_of(
         Page.objects.get(run=run, url__url__endswith="/guide/queries/8")
         for run in manual.runs.order_by("number")
     )
+    check_and_withdraw(manual, by=by)
     values = furnish_others(manual, crawls["draft"], by)
     return (
         values

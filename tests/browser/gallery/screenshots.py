@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,29 @@ WIDTHS = {1440: 900, 390: 844}
 #: what shows a page while there is nothing yet
 EMPTY = ["/", "/crawls/", "/hosts/", "/search/", "/crawls/schedules/", "/crawls/templates/"]
 NO_PAGE = "/no-such-page/"
+
+
+def fill_in_a_private_seed(page: Page) -> None:
+    page.fill("#id_seeds", "10.0.0.7")
+    page.dispatch_event("#id_seeds", "change")
+    page.locator("#closed-addresses button").wait_for()
+
+
+def preview_capacities(page: Page) -> None:
+    page.locator("main form input[name]:not([type=hidden])").first.fill("1")
+    with page.expect_navigation():
+        page.locator("main form button").first.click()
+
+
+def preview_a_withdrawal(page: Page) -> None:
+    page.select_option("#kind", "pattern")
+    page.fill("#text", "/guide/")
+    page.fill("#reason", "Asked for by its author.")
+    with page.expect_navigation():
+        page.locator("button[name=preview]").click()
+    page.locator("#preview").scroll_into_view_if_needed()
+
+
 #: the pages whose figures are measured
 MEASURED = ("overview", "crawls", "crawl", "new-crawl", "resources", "health")
 PAINTED = """() => new Promise((tell) => {
@@ -91,6 +114,16 @@ def test_take_the_pictures(browse, chromium, town, user_of, watch):
     full = [
         composer.strip(pages, one, name_of(one)) for one in [*addresses(values), *others, NO_PAGE]
     ]
+    pool = Pool.objects.get().pk
+    for address, act in (
+        ("/crawls/new/", fill_in_a_private_seed),
+        (f"/resources/{pool}/limits/capacity/", preview_capacities),
+        (f"/crawls/{values['crawl']}/withdrawals/", preview_a_withdrawal),
+    ):
+        name = f"{name_of(address)}-{act.__name__.replace('_', '-')}"
+        words = act.__name__.replace("_", " ")
+        _, picture = composer.strip(pages, address, name, act)
+        full.append((f"{address} ({words})", picture))
     figures = {
         name: figures_of(browse("administrator"), address)
         for name, address in main_pages(values).items()
@@ -116,11 +149,15 @@ class Composer:
         self._page = chromium.new_page(viewport={"width": 1568, "height": 368})
         self._devtools = self._page.context.new_cdp_session(self._page)
 
-    def strip(self, pages: dict, address: str, name: str) -> tuple[str, Path]:
-        """Return the address and its picture."""
+    def strip(
+        self, pages: dict, address: str, name: str, act: Callable[[Page], None] | None = None
+    ) -> tuple[str, Path]:
+        """Return the address and its picture, taken after what is done there."""
         images = []
         for page in pages.values():
             page.goto(address)
+            if act:
+                act(page)
             picture = page.screenshot(animations="disabled", caret="hide")
             source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
             images.append(f'<img src="{source}" height="352">')

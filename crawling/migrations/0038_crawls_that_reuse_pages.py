@@ -4,7 +4,7 @@ from django.db.models import Q
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0036_certificates"),
+        ("crawling", "0037_certificates"),
     ]
 
     operations = [

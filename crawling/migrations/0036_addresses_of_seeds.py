@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0034_withdrawals"),
+        ("crawling", "0035_idle_only"),
     ]
 
     operations = [

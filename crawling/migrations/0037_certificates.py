@@ -4,7 +4,7 @@ from django.db.models import Q
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0035_addresses_of_seeds"),
+        ("crawling", "0036_addresses_of_seeds"),
     ]
 
     operations = [

@@ -87,7 +87,7 @@ class ComparingTookTooLong(CrawlError):
 
 @dataclass(frozen=True)
 class ChangeTotals:
-    """Pages of two runs by what became of them."""
+    """Pages of two runs, counted by change."""
 
     added: int = 0
     removed: int = 0
@@ -103,7 +103,7 @@ class ChangeTotals:
 
 @dataclass(frozen=True)
 class HostCounts:
-    """The same of one host."""
+    """Pages of one host, counted by change."""
 
     host: str
     counts: ChangeTotals

@@ -23,7 +23,7 @@ from django_rq.models import Dashboard
 from serving.paging import BoundedPaginator
 
 
-class NamedFilter(admin.RelatedFieldListFilter):
+class LogEntryFilter(admin.RelatedFieldListFilter):
     """Offers what some entry names: each is looked for by an index, and no entry is counted."""
 
     def field_choices(
@@ -42,8 +42,8 @@ class AuditAdmin(admin.ModelAdmin):
     list_select_related = ["user", "content_type"]
     list_filter = [
         "action_time",
-        ("user", NamedFilter),
-        ("content_type", NamedFilter),
+        ("user", LogEntryFilter),
+        ("content_type", LogEntryFilter),
         "action_flag",
     ]
     list_display_links = None

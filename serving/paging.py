@@ -30,7 +30,7 @@ def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | 
 MOST_NUMBERED = 10_000
 
 
-class AtLeast(int):
+class BoundedCount(int):
     """A count that was broken off."""
 
     def __str__(self) -> str:
@@ -45,4 +45,4 @@ class BoundedPaginator(Paginator):
         rows = self.object_list
         assert isinstance(rows, QuerySet)
         counted = rows.order_by()[: MOST_NUMBERED + 1].count()
-        return counted if counted <= MOST_NUMBERED else AtLeast(MOST_NUMBERED)
+        return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)

@@ -26,6 +26,12 @@ setup: .venv/ready .venv/ready-dev ## make .venv and install the pinned requirem
 run: .venv/ready ## start everything; the first line is the dashboard's address; Ctrl-C stops it
 	@exec $(BIN)/python -m crawlsite.supervisor
 
+# Its version and checksum stand in crawlsite/replay/player.py.
+replay: .venv/ready ## install ReplayWeb.page (AGPL), which shows archived pages on an origin of their own; needs npm
+	@folder=$$(mktemp -d) && version=$$($(BIN)/python -c 'from crawlsite.replay.player import VERSION; print(VERSION)') \
+	  && (cd $$folder && npm pack --silent replaywebpage@$$version >/dev/null) \
+	  && $(BIN)/python manage.py install_replay $$folder/replaywebpage-$$version.tgz; status=$$?; rm -rf "$$folder"; exit $$status
+
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
@@ -88,4 +94,4 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/gallery/screenshots.py
 
-.PHONY: help setup run password browser test quick bench drill lint check lock screenshots
+.PHONY: help setup run replay password browser test quick bench drill lint check lock screenshots

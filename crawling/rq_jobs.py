@@ -90,6 +90,7 @@ CHECKPOINT = RowJob(
 #: of a run, by its id
 LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
 SECOND_READING = RowJob("read-again", "crawling.links.second_reading.read_again", seconds=60 * 60)
+WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
 
 WITHDRAWAL = RowJob(
     "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60

@@ -43,6 +43,8 @@ class Environment:
     web_threads: int
     demo: bool
     demo_port: int
+    replay_port: int
+    replay_url: str
     dns_servers: tuple[tuple[str, int], ...]
     dns_ahead: str
     dns_ahead_first: str
@@ -155,6 +157,10 @@ def _web(env: Env) -> dict[str, Any]:
         ).rstrip("/"),
         "web_processes": env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
         "web_threads": env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
+        "replay_port": env.int("REPLAY_PORT", 8020, validate=validate.Range(1, 65535)),
+        "replay_url": env.str(
+            "REPLAY_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]
+        ).rstrip("/"),
         "api_requests_a_minute": env.int(
             "API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)
         ),

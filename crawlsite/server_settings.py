@@ -56,7 +56,7 @@ def _time_limits(lease_seconds: float) -> dict[str, int]:
 
 
 def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
-    """Return (address, port) of the web server, PostgreSQL and Redis; those on a Unix socket have
+    """Return (address, port) of the web servers, PostgreSQL and Redis; those on a Unix socket have
     none.
 
     A name is resolved once, at the start; one that cannot be is left out, since nothing is served
@@ -66,6 +66,7 @@ def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
     redis = urlsplit(environment.redis_url)
     services = [
         (environment.host, environment.port),
+        (environment.host, environment.replay_port),
         (str(database.get("host") or ""), int(database.get("port") or 5432)),
         (redis.hostname or "", redis.port or 6379),
     ]

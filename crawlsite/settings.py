@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from crawlsite import env
 from crawlsite.logs import logging_setting
+from crawlsite.replay.player import player_folder
 from crawlsite.server_settings import database_setting, mail_server, own_services
 from crawlsite.supervisor.procfile import dashboard
 
@@ -35,6 +36,8 @@ ALLOWED_HOSTS = [
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_HTTPS
+#: scripts have no use for it, and those of archived pages, on another port, must not read it
+CSRF_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if BEHIND_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -233,5 +236,9 @@ DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
 #: allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
+#: where ReplayWeb.page is, if it is installed, and the origin on which it is served
+REPLAY_DIR = player_folder(STATE_DIR)
+REPLAY_PORT = ENVIRONMENT.replay_port
+REPLAY_URL = ENVIRONMENT.replay_url
 DEMO = ENVIRONMENT.demo
 WORKERS = ENVIRONMENT.workers

@@ -47,6 +47,7 @@ NO_PAGES = {
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/pages/<int:url>/document/",
     "crawls/<int:pk>/archive/<int:number>/",
+    "crawls/<int:pk>/replay/",
     "attention/count/",
     "login/",
     "shared/<slug:token>/",

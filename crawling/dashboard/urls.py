@@ -11,9 +11,10 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views, withdrawal_views
+from crawling.dashboard.pages import duplicate_views, wacz_views, withdrawal_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
+from crawling.dashboard.pages.replay import replay
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
 
@@ -67,6 +68,9 @@ urlpatterns = [
     ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
+    path("<int:pk>/wacz/", wacz_views.show, name="wacz"),
+    path("<int:pk>/replay/", replay, name="replay"),
+    path("<int:pk>/run.wacz", wacz_views.file, name="wacz-file"),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),

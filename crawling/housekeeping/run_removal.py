@@ -20,10 +20,11 @@ from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
 from crawling.links.parts import remove_abandoned_parts
-from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
+from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess, WaczFile
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_bank
+from crawling.wacz.files import remove_abandoned_wacz
 
 #: rows a slice: some tens of milliseconds
 SLICE = 5_000
@@ -170,6 +171,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
         is_all = _drop_crawl(crawl) and is_all
     remove_abandoned()
     remove_abandoned_parts()
+    remove_abandoned_wacz()
     return is_all
 
 
@@ -191,6 +193,7 @@ def _step(run_id: int) -> bool | None:
     # files go after the run's row, and until then their rows say which
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
+    WaczFile.objects.filter(run=run).update(run=None)
     run.delete()
     return False
 

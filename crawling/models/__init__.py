@@ -9,7 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
-from crawling.models.datasets import LinksPart
+from crawling.models.datasets import LinksPart, WaczFile
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -98,6 +98,7 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
+    "WaczFile",
     "Withdrawal",
     "WithdrawalFile",
     "WithdrawnPage",

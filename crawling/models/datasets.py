@@ -1,7 +1,10 @@
-"""What is derived from pages and lies beside the archive. Written by `crawling.links`."""
+"""What is derived from pages and lies beside the archive. Parts of the links dataset are written by
+`crawling.links`, WACZ files by `crawling.wacz`.
+"""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -9,6 +12,7 @@ from crawling.models.jobs import Run
 
 #: of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
+WACZ_NAME = r"^wacz[0-9]{1,19}/[0-9a-f]{32}[.]wacz-rest$"
 
 
 class LinksPart(models.Model):
@@ -51,3 +55,41 @@ class LinksPart(models.Model):
     def findings_name(self) -> str:
         """Of the file with what a second reading of its pages found."""
         return self.name.removesuffix("parquet") + "findings.parquet"
+
+
+class WaczFile(models.Model):
+    """A run as a WACZ file, of which only what is not in the archive is stored.
+
+    It is there once it has `written_at`, and never will be once it has `trouble`. Without a run its
+    file is to be removed.
+    """
+
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="wacz_files")
+    name = models.CharField(max_length=80, unique=True, help_text="of the stored rest")
+    machine = models.CharField(max_length=64)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="empty: the command line",
+    )
+    asked_at = models.DateTimeField(auto_now_add=True)
+    written_at = models.DateTimeField(null=True)
+    pages = models.BigIntegerField(db_default=0)
+    bytes = models.BigIntegerField(db_default=0, help_text="of the whole file")
+    layout = models.JSONField(
+        default=dict, help_text="of which files its bytes are: `crawling.wacz.layout.Layout`"
+    )
+    trouble = models.TextField(blank=True, db_default="", help_text="why it could not be written")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(name__regex=WACZ_NAME), name="wacz_named_as_ours"),
+            models.UniqueConstraint(
+                fields=["run"], condition=Q(written_at=None, trouble=""), name="wacz_asked_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

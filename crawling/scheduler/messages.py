@@ -20,7 +20,7 @@ from rq.job import JobStatus
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.links.parts import collected_parts, lost_parts
-from crawling.models import Checkpoint, Delivery, Inquiry
+from crawling.models import Checkpoint, Delivery, Inquiry, WaczFile
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
     BACKGROUND,
@@ -31,6 +31,7 @@ from crawling.rq_jobs import (
     LINKS,
     RUN_SHIFT,
     SHIFTS,
+    WACZ,
     WITHDRAWAL,
     is_in_hand,
     remove,
@@ -175,6 +176,16 @@ def resend_background() -> None:
                 trouble="",
                 asked_at__lt=late,
                 asked_at__gt=now - timedelta(seconds=CHECKPOINT.seconds),
+            ),
+        ),
+        (
+            WACZ,
+            WaczFile.objects.filter(
+                run__isnull=False,
+                written_at=None,
+                trouble="",
+                asked_at__lt=late,
+                asked_at__gt=now - timedelta(seconds=WACZ.seconds),
             ),
         ),
     ):

@@ -12,6 +12,7 @@ from pathlib import Path
 from string import Template
 
 from crawlsite.env import Environment
+from crawlsite.replay.player import is_installed
 from crawlsite.services.stops import StartError
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound
@@ -41,6 +42,12 @@ def check_free(environment: Environment) -> None:
             f"PORT and DEMO_PORT are both {environment.port}: give one of them another value"
         )
     _check(environment.host.strip("[]"), environment.port, "PORT")
+    if is_installed(environment.state_dir):
+        if environment.replay_port in (environment.port, environment.demo_port):
+            raise StartError(
+                f"REPLAY_PORT {environment.replay_port} is another server's: give it another value"
+            )
+        _check(environment.host.strip("[]"), environment.replay_port, "REPLAY_PORT")
     if environment.demo:
         _check("127.0.0.1", environment.demo_port, "DEMO_PORT")
 
@@ -85,6 +92,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
         "WEB_PROCESSES": str(environment.web_processes),
         "WEB_THREADS": str(environment.web_threads),
         "DEMO_PORT": str(environment.demo_port),
+        "REPLAY_PORT": str(environment.replay_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.
         "BACKGROUND_WORKER_CLASS": "rq.worker.SpawnWorker"
         if platform == "darwin"
@@ -94,7 +102,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
     """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `preresolver`
-    unless DNS_AHEAD is off, everything else once.
+    unless DNS_AHEAD is off, `replay` if ReplayWeb.page is installed, everything else once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
@@ -114,6 +122,7 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
         "worker": environment.workers,
         "demo": int(environment.demo),
         "preresolver": int(environment.dns_ahead != "off"),
+        "replay": int(is_installed(environment.state_dir)),
     }
     return Processes(
         release=release,

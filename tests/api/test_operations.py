@@ -78,6 +78,7 @@ SINGLE = {
     "retention",
     "schedule",
     "url-history",
+    "wacz",
     "warc",
 }
 PARAMETERS = {

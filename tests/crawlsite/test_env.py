@@ -18,6 +18,7 @@ NONSENSE = [
     ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
     ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
+    ("REPLAY_PORT", "0"), ("REPLAY_URL", "replay.example.org"),
     ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"),
     ("DNS_AHEAD_FIRST", "links"),
     ("BANK_LEASE_SECONDS", "0"), ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"),

@@ -42,6 +42,7 @@ LEFT_BEHIND = {
     "crawling_scheduledstart",
     "crawling_withdrawal",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
+    "crawling_waczfile",  # derived from what the files say
 }
 
 

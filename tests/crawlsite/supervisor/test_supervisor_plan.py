@@ -18,7 +18,7 @@ from tests.crawlsite.programs import PROJECT
 
 
 @pytest.fixture
-def environment():
+def environment(tmp_path):
     return replace(
         env.read(),
         host="127.0.0.1",
@@ -29,6 +29,8 @@ def environment():
         demo=True,
         demo_port=8010,
         dns_ahead="gate",
+        replay_port=8020,
+        state_dir=tmp_path,
     )
 
 

@@ -29,6 +29,7 @@ from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
+from crawling.dashboard.management.wacz_export import add_wacz_arguments, export_wacz
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.failure_causes import failure_causes
@@ -46,6 +47,7 @@ EPILOG = """examples:
   ./crawl edit NAME --delay 2 --file changes.json
   ./crawl clone NAME --name COPY
   ./crawl share NAME --days 7
+  ./crawl wacz NAME --output books.wacz
   ./crawl delete NAME
   ./crawl restore NAME
   ./crawl plan --pages 1000000 --days 7
@@ -140,6 +142,7 @@ class Command(BaseCommand):
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
+        add_wacz_arguments(add("wacz", "write a run as a WACZ file", self._wacz))
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
@@ -216,6 +219,9 @@ class Command(BaseCommand):
 
     def _share(self, options: dict[str, Any]) -> None:
         self.stdout.write(share(find_crawl(options["crawl"]), options))
+
+    def _wacz(self, options: dict[str, Any]) -> None:
+        self.stdout.write(export_wacz(find_crawl(options["crawl"]), options))
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])

@@ -29,6 +29,7 @@ UNDER = {
     "checkpoints": "Settings",
     "archive": "Pages",
     "duplicates": "Pages",
+    "wacz": "Pages",
     "withdrawals": "Pages",
     "link-changes": "Runs",
     "site-tree": "Pages",

@@ -1,0 +1,131 @@
+"""Of which files the bytes of a WACZ file are.
+
+A ZIP file has its files uncompressed, one after the other. So the archive's files need not be
+copied into it: only what is around them is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from crawling.archive.reader import CommittedBytes, opened, pieces
+from crawling.archive.records import record_id
+from crawling.archive.removed_records import TooNarrow, filler
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, WaczFile
+from crawling.storage import storage
+
+#: as the source of a segment: the stored rest. A positive source is the id of a file of the
+#: archive, a negative one takes the place of withdrawn records of that file.
+REST = 0
+
+
+@dataclass
+class Layout:
+    """What of a WACZ file is where."""
+
+    #: names of the archive's files, by their ids, that it consists of or has records of
+    files: dict[str, str] = field(default_factory=dict)
+    #: ids of withdrawals whose records it leaves out though the files have them still
+    withdrawals: list[int] = field(default_factory=list)
+    #: source, offset there, and length of each segment
+    segments: list[list[int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, row: WaczFile) -> Layout:
+        return cls(**row.layout)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class LayoutWriter:
+    """What a ZIP file is written to.
+
+    It notes where each byte is, and keeps those that are nowhere else until they are taken.
+    """
+
+    def __init__(self) -> None:
+        self.segments: list[list[int]] = []
+        self.size = self._rest = 0
+        self._kept: list[bytes] = []
+        self._place: tuple[int, int] | None = None
+
+    def at(self, source: int, offset: int) -> None:
+        """What is written next has its bytes there; from the write after that on, it has not."""
+        self._place = (source, offset)
+
+    def write(self, data: bytes) -> int:
+        source, offset = self._place or (REST, self._rest)
+        if source == REST:
+            self._kept.append(bytes(data))
+            self._rest += len(data)
+        last = self.segments[-1] if self.segments else [REST, 0, 0]
+        if self.segments and last[0] == source and last[1] + last[2] == offset:
+            last[2] += len(data)
+        elif data:
+            self.segments.append([source, offset, len(data)])
+        self._place = None
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits here to be written."""
+
+    def taken(self) -> bytes:
+        """What has to be stored and was not taken yet."""
+        kept, self._kept = b"".join(self._kept), []
+        return kept
+
+
+def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:
+    """What takes the place of records of a file. Raises ArchiveTrouble."""
+    try:
+        return filler(length, record_id(row.namespace, begin), at)
+    except TooNarrow as error:
+        raise ArchiveTrouble(f"{row.name}: {error}.") from error
+
+
+def read(row: WaczFile, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of a WACZ file from `begin` up to `end`, piece by piece.
+
+    Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
+    """
+    segments = Layout.of(row).segments
+    files = ArchiveFile.objects.in_bulk({abs(source) for source, _, _ in segments} - {REST})
+    return _read(row, files, segments, begin, end)
+
+
+def _read(
+    row: WaczFile,
+    files: Mapping[int, ArchiveFile],
+    segments: Iterable[Sequence[int]],
+    begin: int,
+    end: int,
+) -> Iterator[bytes]:
+    at = 0
+    for source, offset, length in segments:
+        first, last = max(begin - at, 0), min(end - at, length)
+        if first < last and source < REST:
+            whole = filled(files[-source], offset, length, row.asked_at)
+            yield from _part(whole, first, last)
+        elif first < last:
+            yield from _stored(row, files.get(source), offset + first, last - first)
+        at += length
+
+
+def _stored(row: WaczFile, file: ArchiveFile | None, offset: int, length: int) -> Iterator[bytes]:
+    source = opened(file, offset) if file else storage().open(row.name, offset)
+    return pieces(CommittedBytes(source, length))
+
+
+def _part(whole: Iterator[bytes], first: int, last: int) -> Iterator[bytes]:
+    at = 0
+    for piece in whole:
+        part = piece[max(first - at, 0) : max(last - at, 0)]
+        at += len(piece)
+        if part:
+            yield part

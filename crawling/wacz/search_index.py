@@ -1,0 +1,91 @@
+"""The index of a WACZ file: CDXJ lines in order, in compressed blocks that a list leads to (CDXJ
+and ZipNum, as the tools of Webrecorder read them).
+"""
+
+from __future__ import annotations
+
+import gzip
+import heapq
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import islice
+from typing import IO
+from urllib.parse import urlsplit
+
+#: lines that are sorted in memory: about 40 MB
+MOST_IN_MEMORY = 100_000
+#: lines of a block, which a reader fetches as a whole
+BLOCK_LINES = 1024
+INDEX_NAME = "index.cdx.gz"
+BEGINNING = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{INDEX_NAME}"}}\n'
+WWW = re.compile(r"^(https?://)www\d{0,9}+\.")
+
+
+def search_key(url: str) -> str:
+    """What a replay program looks a URL up by: `com,example)/path?query`, without `www.`, in lower
+    case, with the parameters in order (`getSurt` of warcio.js).
+    """
+    if not url.startswith(("http:", "https:")):
+        return url
+    try:
+        parts = urlsplit(WWW.sub(r"\1", url.lower(), count=1))
+    except ValueError:
+        return url
+    host, _, port = parts.netloc.rpartition("@")[2].partition("]")
+    if port or host.startswith("["):
+        turned = f"{host}]{port}"
+    else:
+        name, colon, port = host.partition(":")
+        turned = ",".join(reversed(name.split("."))) + colon + port
+    query = "?" + "&".join(sorted(parts.query.split("&"))) if parts.query else ""
+    return f"{turned}){parts.path or '/'}{query}"
+
+
+def index_line(url: str, stamp: str, facts: Mapping[str, str]) -> str:
+    """A CDXJ line. stamp: 14 digits."""
+    said = json.dumps({"url": url, **facts}, ensure_ascii=False)
+    return f"{search_key(url)} {stamp} {said}\n"
+
+
+class SortedLines:
+    """Lines in the order of their bytes, of which a bounded number is in memory."""
+
+    def __init__(self, most: int = MOST_IN_MEMORY) -> None:
+        self._most = most
+        self._lines: list[bytes] = []
+        self._files: list[IO[bytes]] = []
+
+    def add(self, line: str) -> None:
+        self._lines.append(line.encode())
+        if len(self._lines) >= self._most:
+            file = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
+            file.writelines(sorted(self._lines))
+            self._lines.clear()
+            self._files.append(file)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for file in self._files:
+            file.seek(0)
+        yield from heapq.merge(*self._files, sorted(self._lines))
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def blocks(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Each compressed block, with its line of the list of blocks."""
+    source, offset = iter(lines), 0
+    while some := list(islice(source, BLOCK_LINES)):
+        block = gzip.compress(b"".join(some), mtime=0)
+        place = {
+            "offset": offset,
+            "length": len(block),
+            "digest": f"sha256:{sha256(block).hexdigest()}",
+        }
+        offset += len(block)
+        begin = some[0].partition(b" {")[0]
+        yield block, begin + f" {json.dumps(place)}\n".encode()

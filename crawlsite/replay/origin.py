@@ -1,0 +1,45 @@
+"""The server of the replay: ReplayWeb.page as it was released, and WACZ files by token.
+
+It has an origin of its own, for scripts of archived pages run there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+from wsgiref.headers import Headers
+
+import django
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from whitenoise import WhiteNoise
+
+from crawlsite.middleware.request_buffer import RequestBufferMiddleware
+
+#: how long a thread keeps its connection to PostgreSQL
+KEPT_SECONDS = 60
+
+
+def make_application() -> Callable[..., Iterable[bytes]]:
+    """What gunicorn serves."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+    django.setup()
+    answers: Any = import_module("crawlsite.replay.answers")  # it needs the models
+
+    def add_headers(headers: Headers, path: str, url: str) -> None:
+        for name, value in answers.HEADERS.items():
+            headers[name] = value
+
+    kept = {"CONN_MAX_AGE": KEPT_SECONDS, "CONN_HEALTH_CHECKS": True}
+    connections.settings[DEFAULT_DB_ALIAS].update(kept)
+    player = WhiteNoise(
+        answers.answer_archive,
+        root=str(settings.REPLAY_DIR),
+        index_file=True,
+        max_age=0,
+        allow_all_origins=False,
+        add_headers_function=add_headers,
+    )
+    return RequestBufferMiddleware(player).__call__

@@ -219,30 +219,29 @@ def _covered(runs: QuerySet[Run], rule: WithdrawalRule) -> list[tuple[int, str]]
     """Ids and URLs of the stored pages that a rule covers."""
     return sorted(
         (pk, url)
-        for part in _candidates(Page.objects.filter(run__in=runs), rule)
-        for pk, url in part.order_by().values_list("pk", "url__url").iterator(chunk_size=5_000)
+        for part, address in _candidates(Page.objects.filter(run__in=runs), rule)
+        for pk, url in part.order_by().values_list("pk", address).iterator(chunk_size=5_000)
         if rule.covers(url)
     )
 
 
-def _candidates(pages: QuerySet[Page], rule: WithdrawalRule) -> list[QuerySet[Page]]:
-    """Pages among which are all that a rule covers, in parts each of which an index finds; of an
-    expression that requires no text, all.
+def _candidates(pages: QuerySet[Page], rule: WithdrawalRule) -> list[tuple[QuerySet[Page], str]]:
+    """Pages among which are all that a rule covers, in parts each of which an index finds, with the
+    field of their address; of an expression that requires no text, all.
     """
     if rule.kind is WithdrawalKind.PAGE:
         mark = signed(fingerprint(rule.text))
-        return [pages.filter(url__fingerprint=mark, url__url=rule.text)]
+        return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
     if rule.kind is WithdrawalKind.HOST:
-        return [pages.filter(url__queue__host__name=rule.text)]
+        return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
     text = required_text(rule.text)
-    if not text:
-        return [pages]
     # the address of a page that is no redirect is its last one
     is_redirect = Q(status__range=(300, 399))
-    return [
-        pages.filter(~is_redirect, final_url__icontains=text),
-        pages.filter(is_redirect, url__url__icontains=text),
-    ]
+    direct, redirected = pages.filter(~is_redirect), pages.filter(is_redirect)
+    if text:
+        direct = direct.filter(final_url__icontains=text)
+        redirected = redirected.filter(url__url__icontains=text)
+    return [(direct, "final_url"), (redirected, "url__url")]
 
 
 def _check_at_rest(runs: Sequence[Run]) -> None:

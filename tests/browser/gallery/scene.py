@@ -262,6 +262,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         catch_up(run.pk)
     latest = crawl.runs.get(is_latest=True)
     read_again(latest.pk)
+    # as of a site that has HTTPS on another port, too
     latest.queues.update(certificate_ends_at=timezone.now() + timedelta(days=9, hours=5))
     for kind, text, reason, at_once in (
         ("pattern", "/news/security/", "Names a person who asked for it to be taken down.", False),

@@ -16,11 +16,11 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
-from crawling.dryrun.held_units import finish_moment
 from crawling.errors import InquiriesBusy
 from crawling.models import Inquiry, InquiryKind
 from crawling.models.inquiries import LONGEST
 from crawling.rq_jobs import INQUIRY
+from crawling.runs.held_units import finish_moment
 from crawling.sealed_text import seal, unseal
 
 #: the time for which an answer is kept and serves the same question

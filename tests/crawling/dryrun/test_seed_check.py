@@ -17,7 +17,6 @@ from django.utils import timezone
 from allocation.models import Process
 from allocation.services import reap_expired, register_process
 from crawling.dryrun import seed_fetches as test_fetch
-from crawling.dryrun.held_units import NoUnits, held_units
 from crawling.dryrun.inquiries import FAILURE_KEPT, ask_once, tidy_inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.dryrun.seed_fetches import request_test_fetch, run_test_fetch
@@ -34,6 +33,7 @@ from crawling.models import (
     Shift,
     Url,
 )
+from crawling.runs.held_units import NoUnits, held_units
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, soup

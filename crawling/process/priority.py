@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NICENESS = 10
 #: beside many pages, shifts keep two thirds of their rate by 5, and less than half by 10
 SESSION_NICENESS = 5
+#: of work that shifts go before
+IDLE_NICENESS = 19
 #: Linux shares processors between sessions first, so that a niceness counts inside a session only.
 #: The supervisor, like systemd, starts each process in a session of its own, and PostgreSQL each
 #: connection's.
@@ -24,8 +27,23 @@ def let_pages_go_first() -> None:
         lower_session()
 
 
-def lower_session() -> None:
+def lower_session(niceness: int = SESSION_NICENESS) -> None:
     """The kernel allows ten changes a second on the whole machine; the next shift tries again."""
     with suppress(OSError):
-        if not GROUP.read_text().endswith(f"nice {SESSION_NICENESS}\n"):
-            GROUP.write_text(str(SESSION_NICENESS))
+        if not GROUP.read_text().endswith(f"nice {niceness}\n"):
+            GROUP.write_text(str(niceness))
+
+
+@contextmanager
+def behind_shifts() -> Iterator[None]:
+    """Let shifts go before this work process for a while, if its worker has a session of its own:
+    of that session only the work process works meanwhile.
+    """
+    is_alone = os.getsid(0) == os.getppid()
+    if is_alone:
+        lower_session(IDLE_NICENESS)
+    try:
+        yield
+    finally:
+        if is_alone:
+            lower_session(0)

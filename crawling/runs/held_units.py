@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import DatabaseError, connections
 
-from allocation.models import Process, ProcessState
+from allocation.models import Process, ProcessState, Request, RequestState
 from allocation.selectors import outcome_of
 from allocation.services import (
     RequestKind,
@@ -33,6 +33,8 @@ from crawling.runs.grants import capacity_of, default_pool
 MOMENT_REF = "moment/"
 #: a user waits for it on a page, so its turn is before that of crawls
 URGENT = 10
+#: what can wait has its turn after all crawls
+IDLE = -10
 LOOK_SECONDS = 0.2
 
 
@@ -42,7 +44,12 @@ class NoUnits(CrawlError):
 
 @contextmanager
 def held_units(
-    wanted: Mapping[str, int], *, label: str, reference: str, wait_seconds: float
+    wanted: Mapping[str, int],
+    *,
+    label: str,
+    reference: str,
+    wait_seconds: float,
+    priority: int = URGENT,
 ) -> Iterator[tuple[Mapping[str, int], threading.Event]]:
     """Hold as much of what is wanted as the pool has at all; everything goes back at the end.
 
@@ -57,7 +64,7 @@ def held_units(
         label=label,
         run_ref=f"{MOMENT_REF}{reference}",
         maximum=amounts,
-        priority=URGENT,
+        priority=priority,
     ).pk
     over, lost = threading.Event(), threading.Event()
     renewing: threading.Thread | None = None
@@ -73,6 +80,20 @@ def held_units(
         if renewing:
             renewing.join()
         finish_process(process=process)
+
+
+def others_lack(held: Iterable[str]) -> bool:
+    """Whether a request waits for more than is free of a class that is held."""
+    pool = default_pool()
+    keys = pool.classes.values_list("key", flat=True)
+    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING)
+    lacked = {
+        key
+        for amounts in waiting.values_list("amounts", flat=True)
+        for key, amount, free in zip(keys, amounts, pool.available, strict=False)
+        if amount > free
+    }
+    return not lacked.isdisjoint(held)
 
 
 def finish_moment(reference: str) -> None:

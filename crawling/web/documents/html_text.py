@@ -1,0 +1,86 @@
+"""The whole text of an HTML document for a search: what it is about, and what stands around that.
+
+The parser's own guess of the main content was tried: of long reference pages it takes one section,
+and of some none. What a page marks as its `main`, or as around it, is plain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import turbohtml
+
+from crawling.web.documents.base import one_line
+from crawling.web.documents.html import UNSEEN
+
+#: of a page, in characters; a longer one is found by its beginning
+MOST_TEXT = 256 * 1024
+MOST_AROUND = 32 * 1024
+MOST_HEADINGS = 4 * 1024
+HEADINGS = ("h1", "h2", "h3")
+#: of each kind; one within the other, each has the text of all behind it
+MOST_OF_A_KIND = 100
+MAIN = "main, [role=main]"
+#: of a page that marks no main part
+AROUND = (
+    "nav, aside, footer, body > header, [role=navigation], [role=banner], [role=complementary], "
+    "[role=contentinfo]"
+)
+#: The parser pads the cells of a table to columns, and indents what is nested, so that its text of
+#: a small page may have 200 MB. As plain blocks they have their own text only.
+PADDED = (
+    *("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "li", "menu"),
+    *("dl", "dt", "dd", "blockquote", "pre", "fieldset", "details"),
+)
+STRICT = turbohtml.PlainText(layout="strict")
+
+
+class PageText(NamedTuple):
+    """The text of a document, each part as one line."""
+
+    title: str = ""
+    headings: str = ""
+    #: what the page is about
+    text: str = ""
+    #: menus and the like
+    around: str = ""
+    #: as the page states it
+    language: str = ""
+
+
+def text_of(document: turbohtml.Document) -> PageText:
+    """Read a tree; afterwards there is little left of it."""
+    title, root = document.find("title"), document.find("html")
+    language = one_line(root.attr("lang"), 35) if root else ""
+    titled = one_line(title.text) if title else ""
+    for element in [found for name in UNSEEN for found in document.find_all(name)]:
+        element.decompose()
+    heads = [
+        _line(heading.text, MOST_HEADINGS)
+        for name in HEADINGS
+        for heading in document.find_all(name, limit=MOST_OF_A_KIND)
+    ]
+    for element in [found for name in PADDED for found in document.find_all(name)]:
+        element.tag = "div"
+    text: turbohtml.Node = document
+    main = document.select_one(MAIN)
+    rest: turbohtml.Node
+    if main is None:
+        around = turbohtml.Element("div")
+        for element in document.select(AROUND):
+            around.append(element)
+        rest = around
+    else:
+        text, rest = main.extract(), document
+    return PageText(
+        titled,
+        _line(" ".join(heads), MOST_HEADINGS),
+        _line(text.to_text(STRICT), MOST_TEXT),
+        _line(rest.to_text(STRICT), MOST_AROUND),
+        language,
+    )
+
+
+def _line(text: str, most: int) -> str:
+    """Its first words as one line that a database can keep."""
+    return " ".join(text[: 4 * most].split())[:most].replace("\0", "")

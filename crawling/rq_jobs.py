@@ -89,7 +89,13 @@ CHECKPOINT = RowJob(
 )
 #: of a run, by its id
 LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
-SECOND_READING = RowJob("read-again", "crawling.links.second_reading.read_again", seconds=60 * 60)
+SECOND_READING = RowJob(
+    "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60
+)
+#: of a part of the links dataset; it does the work of all that there are
+FORGETTING = RowJob(
+    "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
+)
 WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
 
 WITHDRAWAL = RowJob(
@@ -109,6 +115,11 @@ def live_workers() -> int:
 
 def _queue() -> Queue:
     return django_rq.get_queue(BACKGROUND)
+
+
+def is_background_wanted() -> bool:
+    """Whether a job waits for a worker of background jobs. Raises RedisError."""
+    return bool(_queue().count)
 
 
 def is_in_hand(job: Job) -> bool:

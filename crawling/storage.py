@@ -67,6 +67,12 @@ class Storage(Protocol):
         """Where a program of this machine can open the file; a bucket makes a copy for that."""
         ...
 
+    def workspace(self, folder: str) -> Path:
+        """A directory of this machine for a program that keeps its files itself, and whose files
+        can all be made anew; it is there afterwards. A bucket has none: it is beside it.
+        """
+        ...
+
     def list(self, folder: str) -> dict[str, int]:
         """The names of the files of a folder, and their sizes."""
         ...
@@ -125,6 +131,11 @@ class DirectoryStorage:
 
     def cut(self, name: str, length: int) -> None:
         os.truncate(self.path(name), length)
+
+    def workspace(self, folder: str) -> Path:
+        path = self._root / folder
+        path.mkdir(parents=True, exist_ok=True)
+        return path
 
     def list(self, folder: str) -> dict[str, int]:
         path = self._root / folder

@@ -25,6 +25,7 @@ urlpatterns = [
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),
+    path("search/", include("crawling.dashboard.search.urls")),
     path("resources/", include("allocation.urls")),
     path("dns/", include(names)),
     path("dns/", include("dnscache.urls")),

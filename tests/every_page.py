@@ -83,6 +83,7 @@ ASKED = {
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],
     "hosts/": ["?state=blocked", "?q=nothing+like+it"],
     "search/": ["?q=nothing+like+it", "?q=book"],
+    "search/text/": ["?q=nothing+like+it", "?q=book", '?q="', "?q=book&crawl={crawl}&runs=all"],
     "dns/why/": ["?host=www.example.com", "?host=silent.example.com"],
     "dns/tree/": ["?domain=example.com"],
     "dns/hard/": ["?q=nothing+like+it"],

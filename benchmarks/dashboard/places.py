@@ -79,6 +79,8 @@ QUERIES = {
     "hosts/": ("q=site5", "q=zzzzzz", "blocked=1", "after=www5", "q=www1&after=www5"),
     "api/v1/hosts": ("q=site5",),
     "search/": ("q=123abc", "q=article", "q=zzzzzz"),
+    "search/text/": ("q=article", "q=zzzzzz"),
+    "api/v1/search": ("q=article",),
     "api/v1/pages": ("q=123abc",),
     "api/v1/url-history": ("url=%(address)s",),
     "dns/tree/": ("q=site5", "after=site5", "domain=site5.example"),

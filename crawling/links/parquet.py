@@ -38,7 +38,23 @@ COLUMNS = (
 #: of what a second reading finds on a page: the page's id and fingerprint, what is told, text, how
 #: many there are, and the line of the first
 FINDINGS = ("page_id", "fingerprint", "tells", "text", "count", "line")
-NUMBERS = ("page_id", "position", "target_fingerprint", "fingerprint", "count", "line")
+#: of the texts of a page: its id and address, type without parameters, when it was fetched, in
+#: seconds, the code of its language, and its text as `crawling.web.documents.html_text` divides it
+TEXTS = (
+    "page_id",
+    "page",
+    "content_type",
+    "fetched_at",
+    "language",
+    "title",
+    "headings",
+    "text",
+    "around",
+)
+NUMBERS = (
+    *("page_id", "position", "target_fingerprint", "fingerprint", "count", "line"),
+    "fetched_at",
+)
 #: places of the same page lie together
 STORED_FINDINGS = """
 SELECT * REPLACE (tells::VARCHAR AS tells, text::VARCHAR AS text) FROM given
@@ -81,6 +97,23 @@ def put_part(name: str, rows: Sequence[LinkRow]) -> int:
 def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
     return _put(name, STORED_FINDINGS, _columns(FINDINGS, rows))[1]
+
+
+def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Store the texts of a part's pages, of the columns TEXTS. Raises OSError."""
+    return _put(name, "SELECT * FROM given ORDER BY page_id", _columns(TEXTS, rows))[1]
+
+
+def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """These columns of all rows of a stored file. Raises OSError if it is not on this machine."""
+    path = str(storage().path(name))
+    wanted = ", ".join(columns)
+    with engine(reads=[path]) as connection:
+        try:
+            # nothing of it is a user's
+            return connection.execute(f"SELECT {wanted} FROM read_parquet('{path}')").fetchall()  # noqa: S608
+        except duckdb.IOException as error:
+            raise OSError(str(error)) from error
 
 
 def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, int]:

@@ -49,7 +49,9 @@ def part_written(part: LinksPart, *, links: int, size: int) -> None:
 def part_rewritten(part: LinksPart, *, name: str, links: int, size: int) -> None:
     """Let a part be in another file; the old one is to be removed."""
     with transaction.atomic():
-        LinksPart.objects.filter(pk=part.pk).update(name=name, links=links, bytes=size)
+        LinksPart.objects.filter(pk=part.pk).update(
+            name=name, links=links, bytes=size, read_at=None, indexed_at=None
+        )
         LinksPart.objects.create(run=None, name=part.name, machine=part.machine)
     remove_abandoned_parts()
 
@@ -61,7 +63,7 @@ def part_lost(part: LinksPart) -> None:
 
 def parts_restored() -> None:
     """A back-up has no parts: all are read again from the archive."""
-    LinksPart.objects.update(collected_at=None, written_at=None)
+    LinksPart.objects.update(collected_at=None, written_at=None, read_at=None, indexed_at=None)
 
 
 def collected_parts() -> QuerySet[LinksPart]:
@@ -103,7 +105,8 @@ def clear(run_id: int) -> None:
 
 
 def remove_abandoned_parts() -> None:
-    """Remove the files of deleted runs that are on this machine, then their rows.
+    """Remove the files of deleted runs that are on this machine, then their rows; those of parts in
+    the search index stay until a background job has taken them out.
 
     Safe to repeat.
     """
@@ -115,6 +118,9 @@ def remove_abandoned_parts() -> None:
             storage().delete(part.name)
             storage().delete(part.collected_name)
             storage().delete(part.findings_name)
+            storage().delete(part.texts_name)
+            if part.indexed_at:
+                continue  # until its texts are out of the search index
             part.delete()
             if not LinksPart.objects.filter(
                 Q(name__startswith=f"{folder}/"), machine=this_machine()
@@ -133,22 +139,23 @@ def links_written(run: Run) -> int:
 
 #: pages that are not in the dataset are counted so far: each count reads what it counts
 MOST_BEHIND = 10_000
-LAG = """
+BEHIND = """
 SELECT count(*) FROM (
     SELECT FROM crawling_page WHERE run_id = %(run)s AND links_part IS NULL
     UNION ALL
     SELECT FROM crawling_linkspart part JOIN crawling_page page ON page.links_part = part.id
-    WHERE part.run_id = %(run)s AND part.written_at IS NULL
+    WHERE part.run_id = %(run)s AND part.{}_at IS NULL
     LIMIT %(most)s
 ) behind
 """
 
 
-def pages_behind(run: Run) -> int:
+def pages_behind(run: Run, step: str = "written") -> int:
     """How many of the run's pages have no links in the dataset yet.
 
-    MOST_BEHIND: so many or more.
+    step: or are not yet `read` a second time, or `indexed` for the search. MOST_BEHIND: so many or
+    more.
     """
     with connection.cursor() as cursor:
-        cursor.execute(LAG, {"run": run.pk, "most": MOST_BEHIND})
+        cursor.execute(BEHIND.format(step), {"run": run.pk, "most": MOST_BEHIND})
         return int(cursor.fetchone()[0])

@@ -1,5 +1,5 @@
-"""Read a run's stored HTML pages a second time: for the places in them that fragments name, and for
-errors of their markup. Beside each part lies a file with what was found on its pages.
+"""Read a run's stored pages a second time: for their whole text, for the places in them that
+fragments name, and for errors of their markup. Beside each part lie two files with that.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -7,18 +7,23 @@ To be called by a background job or a command: this parses foreign documents.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
-from crawling.links.parquet import put_findings
+from crawling.links.parquet import FINDINGS, TEXTS, put_findings, put_texts, rows_in
+from crawling.links.progress import part_read, unread_parts
 from crawling.links.stored_documents import stored_document
 from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import SECOND_READING
 from crawling.storage import storage
 from crawling.web.addresses import fingerprint
+from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.html_findings import HtmlFindings, find_in_html
+from crawling.web.documents.html_text import PageText, text_of
+from crawling.web.documents.languages import language_of
+from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
+from crawling.web.documents.tree import parse_html
 
 logger = logging.getLogger(__name__)
 
@@ -26,17 +31,15 @@ logger = logging.getLogger(__name__)
 READ, PLACE, ERROR = "read", "place", "error"
 #: the page's id and fingerprint, what it tells, text, how many, and the line of the first
 FindingRow = tuple[int, int, str, str, int, int]
-
-
-def unread_parts(run: Run) -> list[LinksPart]:
-    """The run's parts of this machine whose pages were not read again yet."""
-    parts = LinksPart.objects.filter(run=run, written_at__isnull=False, machine=this_machine())
-    return [part for part in parts.order_by("pk") if storage().size(part.findings_name) is None]
+#: the columns of `crawling.links.parquet.TEXTS`
+TextRow = tuple[int, str, str, int, str, str, str, str, str]
+#: documents that list addresses for programs
+LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
 
 def ask_reading(run: Run) -> int:
     """Let a background job do it; returns how many parts wait. Raises RedisError."""
-    waiting = len(unread_parts(run))
+    waiting = unread_parts(run).count()
     if waiting:
         SECOND_READING.enqueue_if_lost(run.pk)
     return waiting
@@ -49,27 +52,84 @@ def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None)
     """
     run = Run.all_objects.select_related("crawl").get(pk=run_id)
     for part in unread_parts(run):
-        rows = list(_rows_of(run, part))
-        put_findings(part.findings_name, rows)
-        if not LinksPart.objects.filter(pk=part.pk, run=run, name=part.name).exists():
-            # the run was deleted, its pages are to be read, or pages were withdrawn
-            storage().delete(part.findings_name)
-        note(sum(1 for row in rows if row[2] == READ))
+        note(read_part(run, part))
 
 
-def _rows_of(run: Run, part: LinksPart) -> Iterator[FindingRow]:
-    pages = Page.objects.filter(
-        links_part=part.pk, status=200, content_type__in=TYPES, bytes__gt=0, unread=""
-    )
-    for page in pages.select_related("url", "archive_file", "run").iterator(chunk_size=500):
+def read_part(run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda: True) -> int:
+    """Read the pages of a part again; returns how many were read.
+
+    goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
+    there the next time.
+    """
+    findings, texts = _kept(part)
+    before, is_whole = len(texts), True
+    for page in _pages(part, [row[0] for row in texts]):
+        found, text = _read(run, page)
+        findings += found
+        texts += text
+        if not goes_on():
+            is_whole = False
+            break
+    put_findings(part.findings_name, findings)
+    put_texts(part.texts_name, texts)
+    if not part_read(part, is_whole=is_whole):
+        storage().delete(part.findings_name)
+        storage().delete(part.texts_name)
+    return len(texts) - before
+
+
+def _kept(part: LinksPart) -> tuple[list[FindingRow], list[TextRow]]:
+    """What an earlier reading of the part that was broken off has read."""
+    if storage().size(part.texts_name) is None or storage().size(part.findings_name) is None:
+        return [], []
+    return rows_in(part.findings_name, FINDINGS), rows_in(part.texts_name, TEXTS)
+
+
+def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
+    pages = Page.objects.filter(links_part=part.pk, status=200, bytes__gt=0)
+    pages = pages.exclude(pk__in=known).order_by("url")
+    return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
+
+
+def _read(run: Run, page: Page) -> tuple[list[FindingRow], list[TextRow]]:
+    """What is found on a page; a page without a text has an empty row, since it was read."""
+    findings, text = list[FindingRow](), PageText()
+    if _has_text(page.content_type):
         try:
             with stored_document(run, page) as document:
-                found = find_in_html(document)
+                if page.content_type in TYPES:
+                    findings, text = _read_html(page, document)
+                else:
+                    text = _read_other(document)
         except ArchiveTrouble as trouble:
             facts = {"page": page.pk, "why": trouble}
             logger.warning("a page cannot be read again", extra=facts)
-        else:
-            yield from _of_page(page, found)
+    language = language_of(text.text or text.title, text.language)
+    row = (
+        *(page.pk, page.url.url, page.content_type, int(page.fetched_at.timestamp()), language),
+        *(text.title, text.headings, text.text, text.around),
+    )
+    return findings, [row]
+
+
+def _has_text(content_type: str) -> bool:
+    """Whether documents of a type are read, and have text for people."""
+    family = content_type.partition("/")[0]
+    others = (*MEDIA_TYPES, *LISTS)
+    return content_type not in others and family not in FAMILIES and bool(reader_of(content_type))
+
+
+def _read_html(page: Page, source: DocumentSource) -> tuple[list[FindingRow], PageText]:
+    document, _, unread = parse_html(source.body, source.charset)
+    # of a page that is read in part, what is missing may be behind that
+    findings = [] if unread or page.unread else list(_of_page(page, find_in_html(document)))
+    return findings, text_of(document)
+
+
+def _read_other(source: DocumentSource) -> PageText:
+    document = read_document(source)
+    text = " ".join(document.text.split())
+    return PageText(document.title, text=text, language=document.metadata.language)
 
 
 def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:

@@ -19,8 +19,9 @@ class LinksPart(models.Model):
     """A Parquet file with the links of some pages of a run: of those that name it.
 
     A shift collects links and stores them as they were written; since then the part has
-    `collected_at`. A background job makes the file of them; since then it has `written_at`. Without
-    a run its files are to be removed.
+    `collected_at`. A background job makes the file of them; since then it has `written_at`. Another
+    reads its pages again from the archive, and adds their texts to the search index. Without a run
+    its files are to be removed.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="links_parts")
@@ -32,6 +33,12 @@ class LinksPart(models.Model):
     opened_at = models.DateTimeField(auto_now_add=True)
     collected_at = models.DateTimeField(null=True)
     written_at = models.DateTimeField(null=True)
+    read_at = models.DateTimeField(
+        null=True, help_text="when a second reading of its pages was stored"
+    )
+    indexed_at = models.DateTimeField(
+        null=True, help_text="when the texts of its pages were in the search index"
+    )
     links = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0)
 
@@ -40,7 +47,12 @@ class LinksPart(models.Model):
             models.CheckConstraint(condition=Q(name__regex=NAME), name="links_parts_named_as_ours")
         ]
         indexes = [
-            models.Index(fields=["run"], condition=Q(written_at=None), name="links_parts_unwritten")
+            models.Index(
+                fields=["run"], condition=Q(written_at=None), name="links_parts_unwritten"
+            ),
+            models.Index(
+                fields=["run"], condition=Q(indexed_at=None), name="links_parts_unindexed"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -55,6 +67,11 @@ class LinksPart(models.Model):
     def findings_name(self) -> str:
         """Of the file with what a second reading of its pages found."""
         return self.name.removesuffix("parquet") + "findings.parquet"
+
+    @property
+    def texts_name(self) -> str:
+        """Of the file with the texts of its pages."""
+        return self.name.removesuffix("parquet") + "texts.parquet"
 
 
 class WaczFile(models.Model):

@@ -20,6 +20,7 @@ from rq.job import JobStatus
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.links.parts import collected_parts, lost_parts
+from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import Checkpoint, Delivery, Inquiry, WaczFile
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
@@ -27,9 +28,11 @@ from crawling.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
+    FORGETTING,
     INQUIRY,
     LINKS,
     RUN_SHIFT,
+    SECOND_READING,
     SHIFTS,
     WACZ,
     WITHDRAWAL,
@@ -194,6 +197,10 @@ def resend_background() -> None:
     lost = lost_parts().filter(opened_at__lt=late).values_list("run", flat=True)
     for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
         LINKS.enqueue_if_lost(run_id)
+    for run_id in unread_runs():
+        SECOND_READING.enqueue_if_lost(run_id)
+    if (abandoned := abandoned_parts().first()) is not None:
+        FORGETTING.enqueue_if_lost(abandoned.pk)
     for withdrawal in due_withdrawals():
         WITHDRAWAL.enqueue_if_lost(withdrawal)
 

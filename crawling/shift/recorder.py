@@ -60,7 +60,7 @@ class OutcomeRecorder:
             port,
             threads,
         )
-        self._links = PartWriter(shift.process.run_id, shift.pk)
+        self._links = PartWriter(shift.process.run_id, shift.pk, shift.process.run.started_at)
         self._memory = RecordingState(contents=context.copies.contents)
         self._outcomes: list[UrlOutcome] = []
         #: of the archive's files, which no row has yet

@@ -27,6 +27,7 @@ from crawling.frontier.change.withdrawn_pages import move
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
 from crawling.models import ArchiveFile, Page, Shift, Withdrawal, WithdrawalFile
+from crawling.search.index import IndexBusy, has_pages, rebuild
 from crawling.withdrawals.withdrawing import take_over
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ def remove_records(withdrawal_id: int) -> None:
             _keep_payloads(withdrawal)
             _remove_from_files(withdrawal)
             _remove_links(withdrawal)
-        except (ArchiveTrouble, OSError) as error:
+        except (ArchiveTrouble, IndexBusy, OSError) as error:
             Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
             logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
             return
@@ -193,6 +194,8 @@ def _remove_links(withdrawal: Withdrawal) -> None:
         write_collected(run_id)
         rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
         remove_links(dict(rows))
+    if has_pages(kept.values_list("url", flat=True)):
+        rebuild()
 
 
 @transaction.atomic

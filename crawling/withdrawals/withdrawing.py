@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
     CrawlJob,
@@ -150,7 +151,10 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
         )
     for later in crawl.withdrawals.filter(pk__gt=number, undone_at=None).order_by("pk"):
         take_over(later)
+    rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
+    parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
+    read_later(parts)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])

@@ -36,6 +36,7 @@ from crawling.dashboard.run.api.frontier import frontier, site_trees
 from crawling.dashboard.run.api.runs import checkpoints, kept
 from crawling.dashboard.run.api.share_links import share_links
 from crawling.dashboard.run.api.steering import steering
+from crawling.dashboard.search.api import texts
 from crawling.errors import BadOrder
 from crawling.experiments.api import experiments
 from crawlsite.administration.api import access, activity, teams, users
@@ -158,6 +159,7 @@ api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/crawls", replays, tags=["DNS cache"])
 api.add_router("/pages", search, tags=["results"])
+api.add_router("/search", texts, tags=["results"])
 api.add_router("/overview", overview, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
 api.add_router("/tokens", tokens, tags=["tokens"])

@@ -185,6 +185,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
     address += {
         "/api/v1/url-history": "?url=http://a.test/",
         "/api/v1/pages": "?q=manual",
+        "/api/v1/search": "?q=manual",
         "/api/v1/crawls/{crawl_id}/changes": "?against=1",
         "/api/v1/crawls/{crawl_id}/link-changes": "?against=1",
     }.get(path, "")

@@ -87,7 +87,11 @@ def readable():
 
 @pytest.mark.parametrize("path", readable())
 def test_the_command_is_told_what_a_program_is_told(boss, client, path):
-    query = {"/api/v1/url-history": "url=http://a.test/", "/api/v1/pages": "q=manual"}.get(path, "")
+    query = {
+        "/api/v1/url-history": "url=http://a.test/",
+        "/api/v1/pages": "q=manual",
+        "/api/v1/search": "q=manual",
+    }.get(path, "")
     address = f"{path}?{query}"
     client.force_login(boss)
 

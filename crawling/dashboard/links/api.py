@@ -26,6 +26,7 @@ from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
 from crawling.links.parts import MOST_BEHIND, pages_behind
+from crawling.links.progress import dataset_states
 from crawling.links.second_reading import ask_reading
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
@@ -111,6 +112,17 @@ class LinkProblemPage(DatasetPage):
 
 class LinkCheckOut(Schema):
     unread_parts: int = Field(description="parts of the links dataset whose pages wait for it")
+
+
+class DatasetOut(Schema):
+    name: str = Field(description="links, texts or search")
+    behind: int = Field(
+        description=f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more"
+    )
+
+
+class DatasetList(Schema):
+    items: list[DatasetOut]
 
 
 class MediaOut(Schema):
@@ -213,6 +225,19 @@ def check_crawl_links(
 ) -> Status:
     """A background job does it; the kinds `fragment` and `html` of `reports/problems` need it."""
     return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run))})
+
+
+@links.get(
+    "/{crawl_id}/datasets",
+    response=DatasetList,
+    summary="What is derived from a run's pages, and how far it lags",
+)
+@may_view
+def list_datasets(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> dict[str, Any]:
+    """Background jobs add to them while the crawl runs."""
+    return {"items": [asdict(state) for state in dataset_states(get_run(crawl_id, run))]}
 
 
 @links.get(

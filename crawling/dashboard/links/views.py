@@ -26,8 +26,9 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_hosts, list_links, list_media
 from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
+from crawling.links.progress import unread_parts
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.links.second_reading import ask_reading, unread_parts
+from crawling.links.second_reading import ask_reading
 from crawling.models import Run
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, row_file, send

@@ -46,6 +46,8 @@ from crawling.dryrun.run_comparison import (
     compare_runs,
 )
 from crawling.errors import ArchiveTrouble, CrawlError
+from crawling.links.parts import MOST_BEHIND
+from crawling.links.progress import dataset_states
 from crawling.models import ArchiveFile, CrawlJob, InquiryKind, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.web.addresses import MAX_URL_LENGTH, read_address
@@ -177,7 +179,9 @@ def files(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     )
     shown = Paginator(rows, FILES_SHOWN).get_page(request.GET.get("page"))
     referring = referring_runs({file.run_id for file in shown if file.run_id})
-    context = {"crawl": crawl, "files": shown, "referring": referring}
+    latest = crawl.runs.first()
+    context = {"crawl": crawl, "files": shown, "referring": referring, "latest": latest}
+    context |= {"datasets": dataset_states(latest) if latest else [], "most_behind": MOST_BEHIND}
     return render(request, "crawling/archive.html", context)
 
 

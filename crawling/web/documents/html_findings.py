@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.tree import parse_html
+import turbohtml
 
 #: of a page; a fragment is no longer, either
 MOST_IDS = 20_000
@@ -21,9 +20,7 @@ class HtmlFindings(NamedTuple):
     errors: Mapping[str, tuple[int, int]]
 
 
-def find_in_html(source: DocumentSource) -> HtmlFindings:
-    """Parse a document of any quality; broken markup never raises."""
-    document, *_ = parse_html(source.body, source.charset)
+def find_in_html(document: turbohtml.Document) -> HtmlFindings:
     elements = [(element, "id") for element in document.select("[id]")[:MOST_IDS]]
     elements += [(element, "name") for element in document.select("a[name]")[:MOST_IDS]]
     names = {(element.attr(attribute) or "")[:MOST_ID] for element, attribute in elements}

@@ -27,6 +27,8 @@ from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_t
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
+from crawling.dashboard.management.search import WORDS as SEARCH_WORDS
+from crawling.dashboard.management.search import add_search_arguments, search
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.dashboard.management.wacz_export import add_wacz_arguments, export_wacz
@@ -42,6 +44,7 @@ EPILOG = """examples:
   ./crawl check https://example.org/ --fail-on broken,redirected --junit report.xml
   ./crawl list
   ./crawl show NAME        (or its number)
+  ./crawl search apple tree --host example.org
   ./crawl log NAME --level warning --follow
   ./crawl add NAME https://example.org/more/
   ./crawl edit NAME --delay 2 --file changes.json
@@ -118,7 +121,7 @@ class Command(BaseCommand):
             command.add_argument("--json", action="store_true", help="print JSON")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "check", "list", "deleted", "plan"):
+            if name not in ("new", "check", "list", "search", "deleted", "plan"):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
@@ -129,6 +132,7 @@ class Command(BaseCommand):
         listed = add("list", "list all crawls", self._list)
         listed.add_argument("--owner", default="", help="only those that this user made")
         listed.add_argument("--team", default="", help="only those of this team")
+        add_search_arguments(add("search", SEARCH_WORDS, self._search))
         for name, words in crawl_verbs.HELP.items():
             command = add(name, words, self._act, waits=True)
             crawl_verbs.add_arguments(name, command)
@@ -200,6 +204,10 @@ class Command(BaseCommand):
 
     def _add(self, options: dict[str, Any]) -> None:
         self.stdout.write(add_to_crawl(options["crawl"], options))
+
+    def _search(self, options: dict[str, Any]) -> None:
+        for line in search(options):
+            self.stdout.write(line)
 
     def _edit(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])

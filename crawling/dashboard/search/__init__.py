@@ -1,0 +1,1 @@
+"""The search of texts of all crawls."""

@@ -1,0 +1,87 @@
+"""The background job that reads a run's stored pages again and adds their texts to the search
+index, with a grant of memory that it asks for after all others and gives back as soon as another
+process needs it.
+
+The scheduler queues it again while there is something left.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+from allocation.errors import AllocationError
+from crawling.links.progress import unindexed_parts, unread_parts
+from crawling.links.second_reading import read_part
+from crawling.models import Run
+from crawling.process.priority import behind_shifts
+from crawling.rq_jobs import is_background_wanted
+from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units, others_lack
+from crawling.search.index import IndexBusy, IndexWriter, add_parts, writing
+
+#: the tree of one document at a time, and what is kept of a part's pages meanwhile
+MEMORY_MIB = 96
+#: It asks again at its next turn. While it waits it must not become the one that others may pass no
+#: more.
+WAIT_SECONDS = 2.0
+#: between two looks whether another process waits
+LOOK_SECONDS = 0.5
+
+
+def read_when_idle(run_id: int) -> str:
+    """What RQ runs; returns what became of it. After a kill it continues where it was."""
+    run = Run.objects.select_related("crawl").filter(pk=run_id).first()
+    if run is None:
+        return "the run was deleted"
+    reference = f"reading-{run.pk}"
+    finish_moment(reference)  # of a job that was killed
+    try:
+        with (
+            behind_shifts(),
+            writing() as index,
+            held_units(
+                {"memory": MEMORY_MIB},
+                label=f"second reading of run {run.pk}",
+                reference=reference,
+                wait_seconds=WAIT_SECONDS,
+                priority=IDLE,
+            ) as (units, lost),
+        ):
+            return _read(run, index, IdleTurn(units, lost))
+    except (NoUnits, IndexBusy, AllocationError) as error:
+        return str(error)
+
+
+def _read(run: Run, index: IndexWriter, turn: IdleTurn) -> str:
+    for part in unread_parts(run):
+        read_part(run, part, goes_on=turn.goes_on)
+        if not turn.is_over:
+            add_parts(index, unindexed_parts().filter(pk=part.pk))
+        if turn.is_over:
+            return "others wait"
+    for part in unindexed_parts().filter(run=run):
+        add_parts(index, [part])
+        if not turn.goes_on():
+            return "others wait"
+    return "all pages are read"
+
+
+class IdleTurn:
+    """Says when to give back what is held: as soon as another process needs it, or another job
+    waits for this worker. The first look is not before LOOK_SECONDS, so that each turn gets some
+    work done.
+    """
+
+    def __init__(self, units: Mapping[str, int], lost: threading.Event) -> None:
+        self._units, self._lost = units, lost
+        self._looks_at = time.monotonic() + LOOK_SECONDS
+        self.is_over = False
+
+    def goes_on(self) -> bool:
+        """To be asked after each page."""
+        if not self.is_over and time.monotonic() > self._looks_at:
+            self._looks_at = time.monotonic() + LOOK_SECONDS
+            self.is_over = is_background_wanted() or others_lack(self._units)
+        self.is_over = self.is_over or self._lost.is_set()
+        return not self.is_over

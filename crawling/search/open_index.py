@@ -1,0 +1,84 @@
+"""The index as a process that searches has it open: it follows what is committed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tantivy
+
+from crawling.search.index import index_folder
+from crawling.search.schema import OTHER, STEMMERS, with_analyzers
+
+#: the most values of one count
+MOST_VALUES = 60_000
+
+
+@dataclass(frozen=True)
+class IndexView:
+    """The index at a moment."""
+
+    schema: tantivy.Schema
+    searcher: tantivy.Searcher
+    #: the ids of the runs that it has pages of
+    runs: frozenset[int]
+    #: those of fields that are not empty
+    languages: Sequence[str]
+
+
+class OpenIndex:
+    """Shared by the threads of a process. A look at an index that has changed takes milliseconds,
+    any other none.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: tuple[str, int, int] | None = None
+        self._view: IndexView | None = None
+
+    def look(self) -> IndexView | None:
+        """None: this machine has no index yet."""
+        folder = index_folder()
+        with self._lock:
+            try:
+                # a commit puts another file in its place
+                meta = (folder / "meta.json").stat()
+            except FileNotFoundError:
+                return None
+            seen = str(folder), meta.st_ino, meta.st_mtime_ns
+            if self._seen != seen:
+                self._view = _view_of(str(folder))
+                self._seen = seen
+            return self._view
+
+
+def _view_of(folder: str) -> IndexView:
+    index = with_analyzers(tantivy.Index.open(folder))
+    index.config_reader("manual")
+    index.reload()
+    searcher, everything = index.searcher(), tantivy.Query.all_query()
+    runs = counts_of(searcher, everything, {"run": MOST_VALUES})["run"]
+    codes = counts_of(searcher, everything, {"language": MOST_VALUES})["language"]
+    languages = {code if code in STEMMERS else OTHER for code, _ in codes}
+    return IndexView(
+        index.schema, searcher, frozenset(int(run) for run, _ in runs), tuple(sorted(languages))
+    )
+
+
+def counts_of(
+    searcher: tantivy.Searcher, query: tantivy.Query, most: Mapping[str, int]
+) -> dict[str, list[tuple[Any, int]]]:
+    """How many documents that a query finds have each value of some fields, the most common first,
+    and the most of each.
+    """
+    asked = {name: {"terms": {"field": name, "size": size}} for name, size in most.items()}
+    told = searcher.aggregate(query, asked)
+    return {
+        name: [(bucket["key"], bucket["doc_count"]) for bucket in told[name]["buckets"]]
+        for name in most
+    }
+
+
+OPEN_INDEX = OpenIndex()

@@ -1,0 +1,168 @@
+"""Second readings begin by themselves, hold a grant that comes after everybody's, and continue."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import django_rq
+import pytest
+from django.conf import settings
+
+from allocation.models import Process, ProcessState, RequestKind
+from allocation.services import finish_process, register_process, request_resources
+from crawling.idle import second_readings as job
+from crawling.idle.second_readings import IdleTurn, read_when_idle
+from crawling.links import second_reading
+from crawling.links.catch_up import catch_up
+from crawling.links.parquet import TEXTS, rows_in
+from crawling.links.part_writer import PartWriter
+from crawling.links.progress import dataset_states, unread_parts
+from crawling.links.second_reading import read_part
+from crawling.models import LinksPart, Page
+from crawling.rq_jobs import BACKGROUND
+from crawling.runs.held_units import IDLE, MOMENT_REF
+from crawling.scheduler.messages import resend_background
+
+
+@pytest.fixture
+def site(make_site):
+    words = "<title>T{0}</title><main>words {0}</main>"
+    pages = {f"/{number}": words.format(number) for number in range(5)}
+    links = "".join(f"<a href=/{number}>l</a>" for number in range(5))
+    return make_site({"/": f"<title>Home</title>{links}", **pages, "/data": "x"})
+
+
+@pytest.fixture
+def run(site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    return run
+
+
+@pytest.fixture
+def background():
+    queue = django_rq.get_queue(BACKGROUND)
+    queue.empty()
+    yield queue
+    queue.empty()
+
+
+def behind(run):
+    return {state.name: state.behind for state in dataset_states(run)}
+
+
+def test_it_begins_by_itself_once_links_are_written(run, background):
+    assert behind(run) == {"links": 0, "texts": 6, "search": 6}
+
+    resend_background()
+
+    assert background.job_ids == [f"read-again-{run.pk}"]
+    waiting = background.fetch_job(f"read-again-{run.pk}")
+    background.remove(waiting)
+    waiting.perform()
+    assert behind(run) == {"links": 0, "texts": 0, "search": 0}
+    resend_background()
+    assert background.job_ids == []
+
+
+def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, monkeypatch):
+    seen = []
+
+    def look(self):
+        process = Process.objects.get(run_ref=f"moment/reading-{run.pk}", state="active")
+        seen.append((process.priority, sum(process.allocated)))
+        return True
+
+    monkeypatch.setattr(IdleTurn, "goes_on", look)
+    read_when_idle(run.pk)
+
+    assert seen[0] == (IDLE, job.MEMORY_MIB)
+    assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="read").exists()
+
+
+def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
+    run, pool, background, monkeypatch
+):
+    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    crawl = register_process(pool=pool.pk, label="c", run_ref="x", maximum={"memory": 512}).pk
+    read = second_reading._read
+
+    def waits(run, page):
+        monkeypatch.setattr(second_reading, "_read", read)
+        request_resources(
+            process=crawl, amounts={"memory": 512}, request_id=uuid4(), kind=RequestKind.START
+        )
+        return read(run, page)
+
+    monkeypatch.setattr(second_reading, "_read", waits)
+    assert read_when_idle(run.pk) == "others wait"
+    assert Process.objects.get(pk=crawl).allocated[3] == 512  # it came at once
+    (part,) = unread_parts(run)
+    assert len(rows_in(part.texts_name, TEXTS)) == 1
+
+    assert "could not spare" in read_when_idle(run.pk)
+    finish_process(process=crawl)
+    assert read_when_idle(run.pk) == "all pages are read"
+    assert len({row[0] for row in rows_in(part.texts_name, TEXTS)}) == 6
+
+
+def test_who_waits_for_something_else_is_not_given_way_to(run, pool, background, monkeypatch):
+    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    threads = {"fetch_slots": 64}
+    for reference in ("has", "waits"):
+        one = register_process(pool=pool.pk, label=reference, run_ref=reference, maximum=threads)
+        request_resources(
+            process=one.pk, amounts=threads, request_id=uuid4(), kind=RequestKind.START
+        )
+
+    assert read_when_idle(run.pk) == "all pages are read"
+
+
+def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, monkeypatch):
+    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    background.enqueue_call("crawling.alerts.delivery.send_due_deliveries")
+
+    assert read_when_idle(run.pk) == "others wait"
+
+    background.empty()
+    assert read_when_idle(run.pk) == "all pages are read"
+
+
+def test_what_a_killed_reading_has_left_is_cleared_away(run, pool, background):
+    reference, all_of_it = f"{MOMENT_REF}reading-{run.pk}", {"memory": 512}
+    left = register_process(pool=pool.pk, label="l", run_ref=reference, maximum=all_of_it)
+    request_resources(
+        process=left.pk, amounts=all_of_it, request_id=uuid4(), kind=RequestKind.START
+    )
+
+    assert read_when_idle(run.pk) == "all pages are read"
+
+    left.refresh_from_db()
+    assert left.state == ProcessState.FINISHED
+
+
+def test_a_reading_is_dropped_if_its_pages_change_meanwhile(run, monkeypatch):
+    (part,) = unread_parts(run)
+    read = second_reading._read
+
+    def withdrawn(run, page):
+        LinksPart.objects.filter(pk=part.pk).update(name=f"links{run.pk}/{'0' * 32}.parquet")
+        return read(run, page)
+
+    monkeypatch.setattr(second_reading, "_read", withdrawn)
+    read_part(run, part)
+
+    folder = settings.ARCHIVE_DIR / f"links{run.pk}"
+    assert not list(folder.glob("*.texts.parquet"))
+
+
+def test_a_shift_stores_links_soon_and_of_an_old_run_less_often(run, monkeypatch):
+    page = Page.objects.filter(run=run).first()
+    writers = [PartWriter(run.pk, 1), PartWriter(run.pk, 1, run.started_at.replace(year=2000))]
+    waits = []
+    for writer in writers:
+        writer.open()
+        waits.append(writer._due_at)
+
+    assert page
+    assert waits[1] - waits[0] > 24 * 60 * 60

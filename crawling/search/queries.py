@@ -56,7 +56,7 @@ def read_query(text: str) -> list[Clause]:
         term = Term(piece, is_phrase, is_excluded)
         if joins:
             if is_excluded or clauses[-1][0].is_excluded:
-                raise BadQuery("OR cannot join words that are left out: remove it or the -.")
+                raise BadQuery("OR cannot join words that pages must not have: remove OR or the -.")
             clauses[-1] = (*clauses[-1], term)
         else:
             clauses.append((term,))

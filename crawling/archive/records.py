@@ -224,7 +224,8 @@ def packed(record: WarcRecord) -> Iterator[bytes]:
 
 
 def _of(capture: Capture) -> Fields:
-    return (("WARC-Target-URI", capture.url), ("WARC-IP-Address", capture.address))
+    fields: Fields = (("WARC-Target-URI", capture.url),)
+    return (*fields, ("WARC-IP-Address", capture.address)) if capture.address else fields
 
 
 def _plain(

@@ -84,6 +84,10 @@ class CheckpointWriter:
             raise CheckpointTrouble(str(error)) from error
         self._seal(f"{ARCHIVE}/{row.name}")
 
+    def take_archive(self, name: str) -> None:
+        """Take up an archive file that is in the directory's `archive` already."""
+        self._seal(f"{ARCHIVE}/{name}")
+
     def finish(self, manifest: str) -> int:
         """Write manifest and checksums; returns the size of it all in bytes."""
         (self._folder / MANIFEST).write_text(manifest)

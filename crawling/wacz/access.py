@@ -18,7 +18,7 @@ SALT = "crawling.wacz"
 
 
 def token_for(user: User, row: WaczFile) -> str:
-    """To be read by whoever has it, until it expires, the user loses the permission, or the file is
+    """Opens the file to its holder until it expires, the user loses the permission, or the file is
     no longer given out.
     """
     return signing.dumps([user.pk, row.pk], salt=SALT)

@@ -16,6 +16,7 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
 from crawling.dashboard.management import check_site, crawl_verbs
+from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
 from crawling.dashboard.management.capacity_plan import (
     add_plan_arguments,
     plan_from,
@@ -51,6 +52,7 @@ EPILOG = """examples:
   ./crawl clone NAME --name COPY
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
+  ./crawl import books.wacz other.warc.gz
   ./crawl delete NAME
   ./crawl restore NAME
   ./crawl plan --pages 1000000 --days 7
@@ -121,7 +123,7 @@ class Command(BaseCommand):
             command.add_argument("--json", action="store_true", help="print JSON")
             if waits:
                 command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
-            if name not in ("new", "check", "list", "search", "deleted", "plan"):
+            if name not in ("new", "check", "list", "search", "deleted", "plan", "import"):
                 command.add_argument("crawl", metavar="CRAWL", help="its name or number")
             return command
 
@@ -147,6 +149,7 @@ class Command(BaseCommand):
             add("share", "create, list or revoke links that show its report", self._share)
         )
         add_wacz_arguments(add("wacz", "write a run as a WACZ file", self._wacz))
+        add_import_arguments(add("import", "make a crawl of WARC or WACZ files", self._import))
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
@@ -227,6 +230,9 @@ class Command(BaseCommand):
 
     def _share(self, options: dict[str, Any]) -> None:
         self.stdout.write(share(find_crawl(options["crawl"]), options))
+
+    def _import(self, options: dict[str, Any]) -> None:
+        self.stdout.write(import_archive(options))
 
     def _wacz(self, options: dict[str, Any]) -> None:
         self.stdout.write(export_wacz(find_crawl(options["crawl"]), options))

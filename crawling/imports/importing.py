@@ -1,0 +1,163 @@
+"""Make a crawl with one run of WARC and WACZ files: all of it, or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from crawling.checkpoints.checkpoint_import import import_checkpoint
+from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
+from crawling.errors import CrawlError
+from crawling.imports.translator import UNREADABLE
+from crawling.models import Run
+from crawling.run_log import write
+
+#: where the program finds this project
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.imports.translator")
+LONGEST_SECONDS = 5 * 60 * 60
+#: parts of a checkpoint that the files say nothing of
+EMPTY = ("robots", "extracted", "patterns", "verdicts", "verdict_counts", "opic", "reranking")
+TRANSLATED = ("hosts", "archive", "queues", "urls", "pages")
+ENDS = {"s": range(400), "f": range(400, 1000)}
+
+
+class ImportTrouble(CrawlError):
+    """The files cannot be imported."""
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """What an import has made."""
+
+    run: Run
+    pages: int
+    #: how many records are not in the run, by the reason
+    left_out: dict[str, int]
+
+
+def import_files(
+    files: Sequence[Path], folder: Path, *, name: str, namespace: UUID, by: User | None
+) -> ImportResult:
+    """Make a crawl of that name with one run.
+
+    folder: of this import alone, for its work; it is removed. Raises ImportTrouble,
+    CheckpointTrouble, BadOrder.
+    """
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    try:
+        writer = CheckpointWriter(folder)
+        said = _translate(files, folder, namespace)
+        if not said["pages"]:
+            raise ImportTrouble(_nothing(files, said["left_out"]))
+        _write(writer, folder, said, name, [file.name for file in files])
+        run = import_checkpoint(folder, by=by)
+    except OSError as error:
+        raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    left_out = {str(why): int(count) for why, count in said["left_out"].items()}
+    write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out)}".strip())
+    return ImportResult(run, said["pages"], left_out)
+
+
+def describe(left_out: dict[str, int]) -> str:
+    """Which records are not in the run, as a sentence; empty: all are."""
+    if not left_out:
+        return ""
+    reasons = (f"{count:,} that {why}" for why, count in sorted(left_out.items()))
+    return f"Left out: {'; '.join(reasons)}."
+
+
+def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:
+    names = ", ".join(file.name for file in files)
+    return f"{names}: there are no answers that can be imported. {describe(left_out)}".strip()
+
+
+def _translate(files: Sequence[Path], folder: Path, namespace: UUID) -> dict[str, Any]:
+    """What strangers wrote is read by a program of its own, within limits."""
+    arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
+    try:
+        # our own program; names of files are its arguments
+        done = subprocess.run(  # noqa: S603
+            [*COMMAND, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LONGEST_SECONDS,
+            check=False,
+            cwd=ROOT,
+            env={},
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ImportTrouble("Reading the files took too long.") from error
+    if done.returncode == UNREADABLE:
+        raise ImportTrouble(done.stderr.decode(errors="replace").strip()[-400:])
+    if done.returncode:
+        raise ImportTrouble("The files could not be read within the limits of time and memory.")
+    said: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
+    return said
+
+
+def _write(
+    writer: CheckpointWriter, folder: Path, said: dict[str, Any], name: str, names: list[str]
+) -> None:
+    """Complete the checkpoint of what was translated."""
+    now = timezone.now().isoformat()
+    parts = {part: _part(writer, folder, part) for part in TRANSLATED}
+    parts |= {part: _rows(writer, part, []) for part in EMPTY}
+    parts["counts"] = _rows(writer, "counts", [_counts(said)])
+    parts["statuses"] = _rows(writer, "statuses", _statuses(said["statuses"]))
+    archived = [json.loads(line)["name"] for line in _lines(folder, "archive")]
+    for one in archived:
+        writer.take_archive(one)
+    order = {"name": name, "seeds": [said["seed"]], "claim": {}}
+    facts = {
+        "number": 1,
+        "state": "finished",
+        "reason": f"Imported from {', '.join(names)}.",
+        "started_at": said["first"],
+        "finished_at": said["last"],
+    }
+    writer.finish(CheckpointManifest(order, facts, now, {}, parts, archived).as_text())
+
+
+def _part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, Any]:
+    first = json.loads(next(_lines(folder, name)))
+    return {"rows": writer.write_lines(name, _lines(folder, name)), "columns": list(first)}
+
+
+def _rows(writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    count = writer.write_lines(name, map(json.dumps, rows))
+    return {"rows": count, "columns": list(rows[0]) if rows else []}
+
+
+def _lines(folder: Path, name: str) -> Iterator[str]:
+    with (folder / f"{name}.jsonl").open() as file:
+        yield from (line.rstrip("\n") for line in file)
+
+
+def _counts(said: dict[str, Any]) -> dict[str, Any]:
+    begun = datetime.fromisoformat(said["first"]).replace(second=0, microsecond=0)
+    counts = {name: said[name] for name in ("succeeded", "failed", "duplicate", "bytes")}
+    both = {"discovered": said["pages"], "fetched": said["pages"]}
+    return {"process_number": 0, "minute": begun.isoformat(), **counts, **both}
+
+
+def _statuses(counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [
+        {"state": state, "status": int(status), "urls": urls}
+        for status, urls in counts.items()
+        for state, statuses in ENDS.items()
+        if int(status) in statuses
+    ]

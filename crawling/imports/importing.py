@@ -77,7 +77,7 @@ def describe(left_out: dict[str, int]) -> str:
     if not left_out:
         return ""
     reasons = (f"{count:,} that {why}" for why, count in sorted(left_out.items()))
-    return f"Left out: {'; '.join(reasons)}."
+    return f"Not imported: {'; '.join(reasons)}."
 
 
 def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:

@@ -14,10 +14,10 @@ from crawling.dryrun.inquiries import settle, take_up
 from crawling.dryrun.run_comparison import answer_comparison
 from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.seed_names import look_up_names
-from crawling.dryrun.text_diff import compared
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
 from crawling.models import InquiryKind, Page, RobotsFile
+from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 

@@ -12,7 +12,7 @@ from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url
 from crawling.models.jobs import CrawlJob, Run
 from crawling.models.pages import Page
-from crawling.scope.withdrawal_rules import WithdrawalKind, WithdrawalRule
+from crawling.scope.url_rules import UrlRule, UrlRuleKind
 
 
 class Withdrawal(models.Model):
@@ -23,7 +23,7 @@ class Withdrawal(models.Model):
         Run, models.CASCADE, null=True, related_name="withdrawals", help_text="empty: of all runs"
     )
     kind = models.CharField(
-        max_length=10, choices=[(kind.value, kind.value) for kind in WithdrawalKind]
+        max_length=10, choices=[(kind.value, kind.value) for kind in UrlRuleKind]
     )
     text = models.TextField(help_text="URL, regular expression of RE2, or host")
     reason = models.CharField(max_length=300)
@@ -58,8 +58,8 @@ class Withdrawal(models.Model):
         return f"withdrawal {self.pk}: {self.kind} {self.text}"
 
     @property
-    def rule(self) -> WithdrawalRule:
-        return WithdrawalRule(WithdrawalKind(self.kind), self.text)
+    def rule(self) -> UrlRule:
+        return UrlRule(UrlRuleKind(self.kind), self.text)
 
     @property
     def state(self) -> str:

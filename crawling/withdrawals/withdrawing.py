@@ -34,7 +34,7 @@ from crawling.models import (
 from crawling.models.deleted import RESTORABLE
 from crawling.rq_jobs import WITHDRAWAL
 from crawling.scope.blocklist import BadEntry
-from crawling.scope.withdrawal_rules import WithdrawalKind, WithdrawalRule
+from crawling.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -198,13 +198,13 @@ def _wake(withdrawal: Withdrawal) -> None:
         logger.warning("a job cannot be queued", extra={"error": str(error)})
 
 
-def _read(kind: str, text: str) -> tuple[WithdrawalRule | None, dict[str, str]]:
-    if kind not in WithdrawalKind.__members__.values():
-        return None, {"kind": "must be one of " + ", ".join(WithdrawalKind)}
+def _read(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
+    if kind not in UrlRuleKind.__members__.values():
+        return None, {"kind": "must be one of " + ", ".join(UrlRuleKind)}
     if not text.strip() or len(text) > LONGEST_TEXT or not text.isprintable():
         return None, {"text": f"must be one line of 1 to {LONGEST_TEXT:,} characters"}
     try:
-        return WithdrawalRule.read(WithdrawalKind(kind), text), {}
+        return UrlRule.read(UrlRuleKind(kind), text), {}
     except BadEntry as error:
         return None, {"text": str(error)}
 
@@ -219,7 +219,7 @@ def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
     return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
 
 
-def _covered(runs: QuerySet[Run], rule: WithdrawalRule) -> list[tuple[int, str]]:
+def _covered(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
     """Ids and URLs of the stored pages that a rule covers."""
     return sorted(
         (pk, url)
@@ -229,14 +229,14 @@ def _covered(runs: QuerySet[Run], rule: WithdrawalRule) -> list[tuple[int, str]]
     )
 
 
-def _candidates(pages: QuerySet[Page], rule: WithdrawalRule) -> list[tuple[QuerySet[Page], str]]:
+def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
     """Pages among which are all that a rule covers, in parts each of which an index finds, with the
     field of their address; of an expression that requires no text, all.
     """
-    if rule.kind is WithdrawalKind.PAGE:
+    if rule.kind is UrlRuleKind.PAGE:
         mark = signed(fingerprint(rule.text))
         return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
-    if rule.kind is WithdrawalKind.HOST:
+    if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
     text = required_text(rule.text)
     # the address of a page that is no redirect is its last one

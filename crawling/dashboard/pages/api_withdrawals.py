@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
 from crawling.dashboard.base.requests import get_crawl, get_run
 from crawling.models import Withdrawal
-from crawling.scope.withdrawal_rules import WithdrawalKind
+from crawling.scope.url_rules import UrlRuleKind
 from crawling.withdrawals.withdrawing import preview, remove_now, undo, withdraw
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import page_of
@@ -26,7 +26,7 @@ EXAMPLE = {"kind": "page", "text": "https://example.org/people/miller"}
 
 class PreviewIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{**EXAMPLE}]})
-    kind: Literal[*WithdrawalKind]  # type: ignore[valid-type]
+    kind: Literal[*UrlRuleKind]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=5000)] = Field(
         description="the URL, a regular expression of RE2, or the host"
     )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob, Run, Withdrawal
-from crawling.scope.withdrawal_rules import WithdrawalKind
+from crawling.scope.url_rules import UrlRuleKind
 from crawling.withdrawals.withdrawing import preview, remove_now, undo, withdraw
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.paging import page_of
@@ -22,9 +22,9 @@ from serving.paging import page_of
 SHOWN = 100
 #: kind, its words, and an example
 KINDS = (
-    (WithdrawalKind.PAGE, "one page", "https://example.org/people/miller"),
-    (WithdrawalKind.PATTERN, "all addresses that hold this expression (RE2)", "/people/.*miller"),
-    (WithdrawalKind.HOST, "one host", "www.example.org"),
+    (UrlRuleKind.PAGE, "one page", "https://example.org/people/miller"),
+    (UrlRuleKind.PATTERN, "all addresses that hold this expression (RE2)", "/people/.*miller"),
+    (UrlRuleKind.HOST, "one host", "www.example.org"),
 )
 FIELDS = ("kind", "text", "run", "reason", "at_once")
 

@@ -15,7 +15,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.dashboard.management.crawl_verbs import confirm
 from crawling.dashboard.pages.api_withdrawals import withdrawal_row
 from crawling.models import CrawlJob, Withdrawal
-from crawling.scope.withdrawal_rules import WithdrawalKind
+from crawling.scope.url_rules import UrlRuleKind
 from crawling.withdrawals.file_removal import due_withdrawals, remove_records
 from crawling.withdrawals.withdrawing import preview, remove_now, undo, withdraw
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 self._rewrite(job, options)
 
     def _add(self, crawl: CrawlJob, verb: str, options: Options) -> None:
-        found = [(kind, options[kind]) for kind in WithdrawalKind if options[kind]]
+        found = [(kind, options[kind]) for kind in UrlRuleKind if options[kind]]
         if not found:
             raise CommandError("Name what is withdrawn: --page, --pattern or --host.")
         (kind, text) = found[0]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from crawling.crawls.creation import start_run
 from crawling.dryrun import run_comparison
 from crawling.dryrun.inquiry_answers import answer_inquiry
-from crawling.dryrun.text_diff import diff
 from crawling.models import Inquiry, Run
+from crawling.watches.text_diff import diff
 from tests.crawling.pages import browser, soup
 
 

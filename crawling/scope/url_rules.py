@@ -1,4 +1,4 @@
-"""Which URLs a withdrawal concerns: one, those that an expression finds, or a host's."""
+"""Which URLs a withdrawal or a watch concerns: one, those that an expression finds, or a host's."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from crawling.web.addresses import BadUrl, read_address
 from crawling.web.expressions import read_expression
 
 
-class WithdrawalKind(StrEnum):
-    """What a withdrawal covers."""
+class UrlRuleKind(StrEnum):
+    """What a rule covers."""
 
     PAGE = "page"
     PATTERN = "pattern"
     HOST = "host"
 
 
-class WithdrawalRule(NamedTuple):
+class UrlRule(NamedTuple):
     """A kind, and the URL, the expression of RE2 or the host as it is kept."""
 
-    kind: WithdrawalKind
+    kind: UrlRuleKind
     text: str
 
     @classmethod
-    def read(cls, kind: WithdrawalKind, text: str) -> WithdrawalRule:
+    def read(cls, kind: UrlRuleKind, text: str) -> UrlRule:
         """Raises BadEntry."""
-        if kind is WithdrawalKind.HOST:
+        if kind is UrlRuleKind.HOST:
             return cls(kind, read_entry(BlocklistKind.HOST, text))
-        if kind is WithdrawalKind.PATTERN:
+        if kind is UrlRuleKind.PATTERN:
             return cls(kind, read_entry(BlocklistKind.REGEX, text))
         try:
             return cls(kind, read_address(text.strip()).url)
@@ -38,9 +38,9 @@ class WithdrawalRule(NamedTuple):
 
     def covers(self, url: str) -> bool:
         """Whether it concerns a canonical URL."""
-        if self.kind is WithdrawalKind.PAGE:
+        if self.kind is UrlRuleKind.PAGE:
             return url == self.text
-        if self.kind is WithdrawalKind.PATTERN:
+        if self.kind is UrlRuleKind.PATTERN:
             return bool(read_expression(self.text).search(url))
         try:
             return read_address(url).host_key == self.text

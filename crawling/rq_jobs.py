@@ -98,6 +98,8 @@ FORGETTING = RowJob(
 )
 WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
 
+#: of a crawl, by its id
+WATCHES = RowJob("watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60)
 WITHDRAWAL = RowJob(
     "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60
 )

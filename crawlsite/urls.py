@@ -15,6 +15,7 @@ from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import page as preferences_page
 from crawlsite.shared_report import report
 from crawlsite.tokens import revoke, tokens
+from crawlsite.watch_feed import feed
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
 handler500 = "crawlsite.middleware.request_ids.server_error"
@@ -35,6 +36,7 @@ urlpatterns = [
     path("administration/", include("crawlsite.administration.urls")),
     path("about-this-crawler/", about_this_crawler, name="about-crawler"),
     path("shared/<slug:token>/", report, name="shared-report"),
+    path("watches/<str:token>/feed.atom", feed, name="watch-feed"),
     path("help/", help_page, name="help"),
     path("help/<slug:document>/", help_page, name="help-document"),
     path("api/v1/", api.urls),

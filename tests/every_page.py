@@ -51,6 +51,7 @@ NO_PAGES = {
     "attention/count/",
     "login/",
     "shared/<slug:token>/",
+    "watches/<str:token>/feed.atom",
     "api/v1/",
 }
 ROUTES_OF_PAGES = sorted(

@@ -195,6 +195,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "exception_id",
                 "link_id",
                 "withdrawal_id",
+                "watch_id",
                 "item_id",
                 "team_id",
             ),

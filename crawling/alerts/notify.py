@@ -8,7 +8,7 @@ was rolled back.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,6 +43,7 @@ from crawling.run_log import write
 #: in the transaction of a start that holds the run's lock, and more than it may take on a machine
 #: that has much to do
 CRAWL_PAGE, POOL_PAGE, LISTENER_PAGE = "/crawls/{}/", "/resources/{}/", "/alerts/{}/"
+OF_PAGES = (AlertEvent.PAGE_CHANGED, AlertEvent.PAGE_GONE, AlertEvent.PAGE_NEW)
 MINUTE = timedelta(minutes=1)
 #: what keys of waits begin with; the number of the run follows
 WAIT = "wait/"
@@ -59,22 +60,31 @@ ALLOWED_MINUTES = Case(
 )
 
 
-def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
+def notify_listeners(
+    run: Run,
+    event: AlertEvent,
+    sentence: str,
+    *,
+    more: Mapping[str, Any] | None = None,
+    page: str = "",
+) -> None:
     """Add a delivery for each listener of the run's events, unless an experiment has ordered the
     crawl.
 
     Call it in the event's transaction.
+
+    more: facts; "diff" is shown as lines. page: where they are shown; "": on the crawl's page.
     """
     crawl = run.crawl
     if crawl.pool and Pool.objects.filter(name=crawl.pool, is_experiment=True).exists():
         return
-    page = CRAWL_PAGE.format(crawl.pk)
-    _leave(
-        event,
-        {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence},
-        page,
-        crawl,
-    )
+    facts = {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}
+    _leave(event, facts | dict(more or {}), page or CRAWL_PAGE.format(crawl.pk), crawl)
+
+
+def forget_page_alerts(crawl: CrawlJob) -> None:
+    """Drop the deliveries that quote pages of a crawl, sent or not."""
+    Delivery.objects.filter(crawl=crawl, event__in=OF_PAGES).delete()
 
 
 def notify_of_bank(pool: int, name: str, sentence: str) -> None:

@@ -64,6 +64,8 @@ def subject_of(facts: Facts) -> str:
 def slack_message(facts: Facts) -> dict[str, Any]:
     """Bold subject, the sentence, and a link to the page. Names cannot add markup or mentions."""
     lines = [f"*{_slack(subject_of(facts))}*", _slack(facts["sentence"])]
+    if "diff" in facts:
+        lines.append("```" + _slack(facts["diff"]).replace("```", "'''") + "```")
     if "page" in facts:
         lines.append(f"<{_slack(facts['page'])}|Open the page>")
     return {"text": "\n".join(lines)}
@@ -78,6 +80,10 @@ def teams_message(facts: Facts) -> dict[str, Any]:
         "body": [
             _teams_text(subject_of(facts), weight="Bolder"),
             _teams_text(str(facts["sentence"])),
+            *(
+                _teams_text(line, fontType="Monospace")
+                for line in str(facts.get("diff", "")).splitlines()
+            ),
         ],
     }
     if "page" in facts:
@@ -92,6 +98,9 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
     """The same twice, for clients that show HTML and for those that do not."""
     subject, sentence = subject_of(facts), str(facts["sentence"])
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
+    if "diff" in facts:
+        text.append(facts["diff"])
+        html += f"<pre>{escape(facts['diff'])}</pre>"
     if "page" in facts:
         text.append(facts["page"])
         html += f'<br><a href="{escape(facts["page"])}">Open the page</a>'
@@ -122,6 +131,9 @@ class AlertEvent(StrEnum):
     FAILED = "failed"
     TROUBLE = "trouble"  # it paused or stopped by itself
     WAITING = "waiting"  # it has waited for resources for longer than its order allows in silence
+    PAGE_CHANGED = "page changed"  # of watched pages, after a run
+    PAGE_GONE = "page gone"
+    PAGE_NEW = "new page"
     UNSAFE = "unsafe"  # of a pool: its state is not safe, or units are missing
 
 
@@ -208,6 +220,7 @@ def mailbox(url: str) -> str:
 def letter(facts: Mapping[str, Any]) -> tuple[str, str]:
     """Subject and text of an e-mail for the facts of a delivery."""
     page = [f"See {facts['page']}"] if "page" in facts else []
+    diff = [facts["diff"]] if "diff" in facts else []
     return f"[crawlsite] {subject_of(facts)}", "\n\n".join(
-        [facts["sentence"], *page, f"Event: {facts['event']}, at {facts['at']}."]
+        [facts["sentence"], *diff, *page, f"Event: {facts['event']}, at {facts['at']}."]
     )

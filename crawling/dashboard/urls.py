@@ -11,7 +11,7 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views, wacz_views, withdrawal_views
+from crawling.dashboard.pages import duplicate_views, wacz_views, watch_views, withdrawal_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.pages.replay import replay
@@ -73,6 +73,8 @@ urlpatterns = [
     path("<int:pk>/run.wacz", wacz_views.file, name="wacz-file"),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
+    path("<int:pk>/watches/", watch_views.watches, name="watches"),
+    path("<int:pk>/watches/<int:number>/", watch_views.change, name="watch"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),
     path("<int:pk>/revert/", scope_views.revert, name="revert"),
     path("<int:pk>/template/", create_views.keep_template, name="template"),

@@ -39,6 +39,7 @@ from crawling.models.share_links import ShareLink
 from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team
 from crawling.models.verdicts import TrapPattern, Verdict, VerdictCount
+from crawling.models.watches import PageEvent, Watch, WatchEvent
 from crawling.models.withdrawals import Withdrawal, WithdrawalFile, WithdrawnPage
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "OrderRevision",
     "OrderTemplate",
     "Page",
+    "PageEvent",
     "Reranking",
     "RobotsException",
     "RobotsFile",
@@ -99,6 +101,8 @@ __all__ = [
     "Verdict",
     "VerdictCount",
     "WaczFile",
+    "Watch",
+    "WatchEvent",
     "Withdrawal",
     "WithdrawalFile",
     "WithdrawnPage",

@@ -35,6 +35,7 @@ from crawling.rq_jobs import (
     SECOND_READING,
     SHIFTS,
     WACZ,
+    WATCHES,
     WITHDRAWAL,
     is_in_hand,
     remove,
@@ -43,6 +44,7 @@ from crawling.rq_jobs import (
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
+from crawling.watches.comparing import due_crawls
 from crawling.withdrawals.file_removal import due_withdrawals
 
 #: a start that no worker took up after this is sent again: Redis may have lost it
@@ -201,6 +203,8 @@ def resend_background() -> None:
         SECOND_READING.enqueue_if_lost(run_id)
     if (abandoned := abandoned_parts().first()) is not None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
+    for crawl in due_crawls():
+        WATCHES.enqueue_if_lost(crawl)
     for withdrawal in due_withdrawals():
         WITHDRAWAL.enqueue_if_lost(withdrawal)
 

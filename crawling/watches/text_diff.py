@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
+from itertools import islice
 from typing import NamedTuple
 
 from crawling.archive.reader import content_of, record_of
@@ -21,6 +22,8 @@ MOST_LINES = 3000
 CONTEXT = 3
 #: characters
 MOST_SHOWN_OF_A_LINE = 2000
+#: elements that a selector selects, and texts in them; nested elements repeat them
+MOST_ELEMENTS, MOST_TEXTS = 1000, 100_000
 UNSEEN = "script,style,noscript,template"
 #: between lines that are unique, so many are compared each with each; of more, all have changed
 MOST_EACH_WITH_EACH = 64
@@ -35,8 +38,10 @@ class DiffLine(NamedTuple):
     text: str
 
 
-def text_lines(page: Page) -> list[str]:
+def text_lines(page: Page, selector: str = "") -> list[str]:
     """The lines that a reader sees of a stored page.
+
+    selector: of HTML, only those of elements that it selects; of other types, none.
 
     Raises ArchiveTrouble for what is not stored, or is no text.
     """
@@ -51,7 +56,11 @@ def text_lines(page: Page) -> list[str]:
     if "html" in page.content_type:
         document = parse_html(DocumentStream.of(payload), page.charset or None).document
         document.remove(UNSEEN)
-        lines = "\n".join(document.strings).splitlines()
+        parts = document.select(selector)[:MOST_ELEMENTS] if selector else [document]
+        texts = islice((text for part in parts for text in part.strings), MOST_TEXTS)
+        lines = "\n".join(texts).splitlines()
+    elif selector:
+        lines = []
     else:
         lines = payload.decode(_charset(page), errors="replace").splitlines()
     return [short for line in lines if (short := " ".join(line.split()))][:MOST_LINES]

@@ -35,6 +35,7 @@ from crawling.models.deleted import RESTORABLE
 from crawling.rq_jobs import WITHDRAWAL
 from crawling.scope.blocklist import BadEntry
 from crawling.scope.url_rules import UrlRule, UrlRuleKind
+from crawling.watches.watching import forget_withdrawn
 from crawling.web.addresses import fingerprint, signed
 from crawling.web.expression_texts import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -131,6 +132,7 @@ def withdraw(
         )
         # comparisons that were answered quote pages; they are made again when they are asked for
         Inquiry.objects.filter(kind__in=QUOTING).delete()
+        forget_withdrawn(crawl, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     if at_once:

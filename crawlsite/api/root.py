@@ -28,6 +28,7 @@ from crawling.dashboard.pages.api_downloads import downloads
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
 from crawling.dashboard.pages.api_wacz import wacz
+from crawling.dashboard.pages.api_watches import watches
 from crawling.dashboard.pages.api_withdrawals import withdrawals
 from crawling.dashboard.planner.api import planning
 from crawling.dashboard.run.api.archive import archive, disk
@@ -152,6 +153,7 @@ api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", withdrawals, tags=["results"])
+api.add_router("/crawls", watches, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])

@@ -38,6 +38,7 @@ SPECIAL = {
         "post",
         "/api/v1/crawls/{crawl_id}/withdrawals/{withdrawal_id}/rewrite",
     ): "crawling.delete_crawljob",
+    ("delete", "/api/v1/crawls/{crawl_id}/watches/{watch_id}"): "crawling.change_crawljob",
     ("get", "/api/v1/blocklist"): "crawling.view_crawljob",
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
     ("delete", "/api/v1/blocklist/{entry_id}"): "crawling.delete_blocklistentry",
@@ -181,6 +182,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{team_id}", "1")
         .replace("{item_id}", "1")
         .replace("{withdrawal_id}", "1")
+        .replace("{watch_id}", "1")
     )
     address += {
         "/api/v1/url-history": "?url=http://a.test/",

@@ -38,6 +38,7 @@ ENDS = {
     "flush",
     "pause",
     "preview",
+    "renew",
     "resend",
     "resume",
     "retry-failed",

@@ -27,6 +27,7 @@ WITHOUT = {
     "metrics",
     "readyz",
     "shared/<slug:token>/",
+    "watches/<str:token>/feed.atom",
 }
 SHOWN = {
     "": "get_overview list_overview_minutes list_pools get_health",
@@ -70,6 +71,7 @@ SHOWN = {
     "crawls/<int:pk>/run.wacz": "export_crawl_wacz",
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
+    "crawls/<int:pk>/watches/": "list_watches list_watch_events",
     "crawls/<int:pk>/link-changes/": "list_link_changes",
     "crawls/^(?P<pk>[0-9]{1,18})/link-changes\\.(?P<kind>csv|jsonl)$": "list_link_changes",
     "crawls/<int:pk>/checkpoints/": "list_crawl_checkpoints",

@@ -25,6 +25,9 @@ EVENTS = (
     (AlertEvent.FAILED, "it has failed"),
     (AlertEvent.TROUBLE, "it was paused or stopped by a threshold or a failure"),
     (AlertEvent.WAITING, "it has waited for resources for longer than its settings say"),
+    (AlertEvent.PAGE_CHANGED, "pages that a watch covers have changed"),
+    (AlertEvent.PAGE_GONE, "pages that a watch covers are gone"),
+    (AlertEvent.PAGE_NEW, "there are new pages that a watch covers"),
     (AlertEvent.UNSAFE, "a pool is not safe, or units are missing in it"),
 )
 

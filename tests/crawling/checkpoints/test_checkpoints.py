@@ -41,6 +41,7 @@ LEFT_BEHIND = {
     "crawling_cookiejar",
     "crawling_scheduledstart",
     "crawling_withdrawal",
+    "crawling_watchevent",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
     "crawling_waczfile",  # derived from what the files say
 }

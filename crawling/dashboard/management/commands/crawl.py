@@ -33,6 +33,7 @@ from crawling.dashboard.management.search import add_search_arguments, search
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.dashboard.management.wacz_export import add_wacz_arguments, export_wacz
+from crawling.dashboard.management.watches import add_watch_arguments, watch
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.runs.failure_causes import failure_causes
@@ -53,6 +54,7 @@ EPILOG = """examples:
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
   ./crawl import books.wacz other.warc.gz
+  ./crawl watch NAME --pattern /prices/ --selector main
   ./crawl delete NAME
   ./crawl restore NAME
   ./crawl plan --pages 1000000 --days 7
@@ -150,6 +152,9 @@ class Command(BaseCommand):
         )
         add_wacz_arguments(add("wacz", "write a run as a WACZ file", self._wacz))
         add_import_arguments(add("import", "make a crawl of WARC or WACZ files", self._import))
+        add_watch_arguments(
+            add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
+        )
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
@@ -236,6 +241,12 @@ class Command(BaseCommand):
 
     def _wacz(self, options: dict[str, Any]) -> None:
         self.stdout.write(export_wacz(find_crawl(options["crawl"]), options))
+
+    def _watch(self, options: dict[str, Any]) -> None:
+        try:
+            self.stdout.write(watch(find_crawl(options["crawl"]), options))
+        except BadOrder as error:
+            raise _refused("no watch was made:", error) from error
 
     def _delete(self, options: dict[str, Any]) -> None:
         crawl = find_crawl(options["crawl"])

@@ -31,6 +31,7 @@ UNDER = {
     "duplicates": "Pages",
     "wacz": "Pages",
     "withdrawals": "Pages",
+    "watches": "Pages",
     "link-changes": "Runs",
     "site-tree": "Pages",
 }

@@ -1,0 +1,95 @@
+"""Watches of stored pages, and what they found. Written by `crawling.watches` only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from crawling.models.jobs import CrawlJob, Run
+from crawling.scope.url_rules import UrlRule, UrlRuleKind
+
+
+class PageEvent(models.TextChoices):
+    """What became of a page since an earlier run."""
+
+    CHANGED = "changed", "page changed"
+    GONE = "gone", "page gone"
+    NEW = "new", "new page"
+
+
+class Watch(models.Model):
+    """A subscription to what becomes of some pages of a crawl."""
+
+    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="watches")
+    kind = models.CharField(max_length=10, choices=[(kind, kind.value) for kind in UrlRuleKind])
+    text = models.TextField(help_text="URL, regular expression of RE2, or host")
+    selector = models.TextField(
+        blank=True, default="", help_text="CSS selector of what is compared; empty: the whole text"
+    )
+    events = ArrayField(models.CharField(max_length=10, choices=PageEvent))
+    ignore = ArrayField(
+        models.TextField(), default=list, help_text="RE2 expressions; what they match is no change"
+    )
+    ignore_numbers = models.BooleanField(default=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    compared_until = models.DateTimeField(
+        default=timezone.now, help_text="runs that ended until then are compared"
+    )
+    feed_number = models.PositiveIntegerField(
+        default=1, help_text="a part of the secret address of its feed; another one ends the old"
+    )
+    note = models.TextField(
+        blank=True, default="", help_text="what the latest comparison does not cover, a sentence"
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "watches"
+
+    def __str__(self) -> str:
+        return f"watch {self.pk}: {self.kind} {self.text}"
+
+    @property
+    def rule(self) -> UrlRule:
+        return UrlRule(UrlRuleKind(self.kind), self.text)
+
+
+class WatchEvent(models.Model):
+    """That a page is new, gone or changed in a run, beside the latest earlier one that has it."""
+
+    watch = models.ForeignKey(Watch, models.CASCADE, related_name="found", db_index=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="watch_events")
+    kind = models.CharField(max_length=10, choices=PageEvent)
+    url = models.TextField()
+    fingerprint = models.BigIntegerField(help_text="of the URL")
+    page = models.BigIntegerField(null=True, help_text="id of its URL in the run")
+    earlier = models.BigIntegerField(null=True, help_text="id of its URL in the earlier run")
+    diff = models.JSONField(default=list, help_text="pairs of a kind of line and its text")
+    note = models.TextField(blank=True, default="", help_text="a sentence, where there is no diff")
+    found_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["watch", "run", "fingerprint"], name="one_event_a_watch_run_and_page"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.url}"
+
+    @property
+    def diff_lines(self) -> list[dict[str, str]]:
+        return [{"kind": kind, "text": text} for kind, text in self.diff]
+
+    @property
+    def diff_text(self) -> str:
+        """As `diff -u` writes it."""
+        marks = {"removed": "- ", "added": "+ ", "skipped": "… "}
+        return "\n".join(marks.get(kind, "  ") + text for kind, text in self.diff)

@@ -1,0 +1,216 @@
+"""A background job: what became of the watched pages of runs that have ended; the findings are
+stored and told.
+
+It continues after a kill and can run twice. Foreign documents are read here, within the limits of
+the comparison of two texts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import re2
+from django.db import connections, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from crawling.alerts.notify import notify_listeners
+from crawling.alerts.wording import AlertEvent
+from crawling.errors import ArchiveTrouble
+from crawling.models import Page, PageEvent, Run, Watch, WatchEvent
+from crawling.models.jobs import ENDED_STATES
+from crawling.watches.page_states import StateChange, StateChanges, state_changes
+from crawling.watches.text_diff import diff, text_lines
+from crawling.web.addresses import fingerprint, signed
+from crawling.web.expressions import read_expression
+from crawling.web.secret_headers import masked_url
+
+logger = logging.getLogger(__name__)
+
+WATCHES_PAGE = "/crawls/{}/watches/"
+#: changed pages of one watch whose texts are compared after a run
+MOST_COMPARED = 2_000
+#: findings of one watch that a run adds
+MOST_FOUND = 200
+#: that are kept of one watch
+KEPT = 1_000
+MOST_LINES, MOST_LINE_LENGTH = 200, 500
+#: of the diff in a message, and URLs in its sentence
+MOST_TOLD, URLS_TOLD = 2_000, 5
+NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
+ALERTS = {
+    PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
+    PageEvent.GONE: AlertEvent.PAGE_GONE,
+    PageEvent.NEW: AlertEvent.PAGE_NEW,
+}
+
+
+def due_crawls() -> list[int]:
+    """The ids of crawls that have watches with runs to be compared."""
+    due = Watch.objects.filter(Exists(_ended(OuterRef("crawl"), OuterRef("compared_until"))))
+    return list(due.order_by("crawl").values_list("crawl", flat=True).distinct())
+
+
+def _ended(crawl: Any, after: Any) -> QuerySet[Run]:
+    ended = Run.objects.filter(crawl=crawl, state__in=ENDED_STATES, finished_at__gt=after)
+    return ended.order_by("finished_at")
+
+
+def compare_ended_runs(crawl_id: int) -> None:
+    """What RQ runs."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    compare_watched(crawl_id)
+
+
+def compare_watched(crawl_id: int) -> None:
+    """Compare all runs of a crawl that have ended since each watch was compared."""
+    for watch in Watch.objects.filter(crawl=crawl_id):
+        for run in _ended(crawl_id, watch.compared_until).select_related("crawl"):
+            _compare(watch, run)
+            watch.refresh_from_db(fields=["compared_until"])
+
+
+def _compare(watch: Watch, run: Run) -> None:
+    changes = state_changes(watch.rule, run)
+    found: list[WatchEvent] = []
+    for event in _events(watch, run, changes):
+        found.append(event)
+        if len(found) > MOST_FOUND:
+            break
+    note = ""
+    if len(found) > MOST_FOUND:
+        note = f"Run {run.number} has more events; the first {MOST_FOUND} are listed."
+    elif PageEvent.CHANGED in watch.events and len(changes.changed) > MOST_COMPARED:
+        note = (
+            f"Of {len(changes.changed):,} pages whose content differs in run {run.number}, the "
+            f"texts of {MOST_COMPARED:,} were compared."
+        )
+    _store(watch, run, found[:MOST_FOUND], note)
+
+
+def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
+    """Those that the watch wants; the texts of changed pages are compared last."""
+    for kind, some in ((PageEvent.GONE, changes.gone), (PageEvent.NEW, changes.new)):
+        if kind in watch.events:
+            yield from (_event(watch, run, kind, change) for change in some)
+    if PageEvent.CHANGED in watch.events:
+        for change in changes.changed[:MOST_COMPARED]:
+            event = _event(watch, run, PageEvent.CHANGED, change)
+            if _describe(event, change):
+                yield event
+
+
+def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> WatchEvent:
+    return WatchEvent(
+        watch=watch,
+        run=run,
+        kind=kind,
+        url=change.url,
+        fingerprint=signed(fingerprint(change.url)),
+        page=change.new and change.new.page,
+        earlier=change.old and change.old.page,
+    )
+
+
+def _describe(event: WatchEvent, change: StateChange) -> bool:
+    """Set the diff, or a sentence in its place; whether there is a change that is not noise."""
+    assert change.old is not None
+    assert change.new is not None
+    watch = event.watch
+    if change.old.target or change.new.target:
+        event.note = (
+            f"It redirects to {change.new.target}."
+            if change.new.target
+            else "It redirects no longer."
+        )
+        return not watch.selector
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
+    pages = stored.in_bulk([change.old.page, change.new.page])
+    if len(pages) < 2:
+        return False  # one was withdrawn or deleted meanwhile
+    try:
+        old, new = (
+            without_noise(watch, text_lines(pages[one.page], watch.selector))
+            for one in (change.old, change.new)
+        )
+    except ArchiveTrouble as trouble:
+        event.note = f"The content differs. {trouble}"
+        return not watch.selector
+    lines = diff(old, new)
+    event.diff = [[line.kind, line.text[:MOST_LINE_LENGTH]] for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        event.diff.append(["skipped", f"{len(lines) - MOST_LINES:,} more lines"])
+    return bool(lines)
+
+
+def without_noise(watch: Watch, lines: Sequence[str]) -> list[str]:
+    """Lines without what is no change to this watch: expressions, numbers and dates in figures."""
+    expressions = [read_expression(text) for text in watch.ignore]
+    kept = []
+    for line in lines:
+        rest = line
+        for expression in expressions:
+            rest = expression.sub("", rest)
+        if watch.ignore_numbers:
+            rest = NUMBER.sub("#", rest)
+        kept.append(" ".join("".join(c if c.isprintable() else " " for c in rest).split()))
+    return [line for line in kept if line]
+
+
+@transaction.atomic
+def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
+    """Store and tell what no other job has stored. The order of locks: run, page, watch.
+
+    The lock of a page keeps it from being withdrawn before this is committed; who withdraws removes
+    the events then.
+    """
+    if not Run.objects.select_for_update(no_key=True).filter(pk=run.pk).exists():
+        return
+    wanted = {pk for event in found for pk in (event.page, event.earlier) if pk}
+    pages = Page.objects.select_for_update(no_key=True, of=("self",)).filter(pk__in=wanted)
+    there = set(pages.order_by("pk").values_list("pk", flat=True))
+    same = Watch.objects.select_for_update(no_key=True).filter(
+        pk=watch.pk, compared_until=watch.compared_until
+    )
+    if not same.exists():
+        return
+    known = set(watch.found.filter(run=run).values_list("fingerprint", flat=True))
+    fresh = [
+        event
+        for event in found
+        if event.fingerprint not in known and {event.page, event.earlier} - {None} <= there
+    ]
+    WatchEvent.objects.bulk_create(fresh)
+    Watch.objects.filter(pk=watch.pk).update(compared_until=run.finished_at, note=note)
+    old = watch.found.order_by("-pk").values_list("pk", flat=True)[KEPT:]
+    WatchEvent.objects.filter(pk__in=list(old)).delete()
+    _tell(watch, run, fresh)
+    facts = {"watch": watch.pk, "run": run.pk, "events": len(fresh)}
+    logger.info("a watch was compared", extra=facts)
+
+
+def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
+    """One message for all events of a kind."""
+    for kind, group in groupby(sorted(events, key=_kind), key=_kind):
+        some = list(group)
+        more = f", and {len(some) - URLS_TOLD:,} more" if len(some) > URLS_TOLD else ""
+        urls = [masked_url(event.url) for event in some]
+        diffs = "\n\n".join(
+            f"{masked_url(event.url)}\n{event.diff_text}" for event in some if event.diff
+        )
+        facts: dict[str, Any] = {"watch": watch.pk, "urls": urls}
+        if diffs:
+            facts["diff"] = diffs[:MOST_TOLD]
+        notify_listeners(
+            run,
+            ALERTS[PageEvent(kind)],
+            f"{PageEvent(kind).label.capitalize()}: {', '.join(urls[:URLS_TOLD])}{more}.",
+            more=facts,
+            page=WATCHES_PAGE.format(watch.crawl_id),
+        )
+
+
+def _kind(event: WatchEvent) -> str:
+    return event.kind

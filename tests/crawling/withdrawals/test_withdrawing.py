@@ -181,9 +181,10 @@ def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, run, work_off
         references(one)
 
 
-def references(run):
-    """Assert that each revisit names a record that the run's files have."""
-    records = [record.rec_headers for file in files_of(run) for record in raw_records(file.path)]
+def references(*runs):
+    """Assert that each revisit names a record that the runs' files have."""
+    files = [file for run in runs for file in files_of(run)]
+    records = [record.rec_headers for file in files for record in raw_records(file.path)]
     known = {
         (one.get_header("WARC-Record-ID"), one.get_header("WARC-Target-URI")) for one in records
     }

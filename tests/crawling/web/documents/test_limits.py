@@ -11,6 +11,7 @@ from urllib3 import HTTPHeaderDict
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.registry import read_document
+from crawling.web.documents.tree import SMALL_BYTES, SMALL_TAGS, parse_html
 from crawling.web.fetch.host_session import Cookies
 
 pytestmark = pytest.mark.slow
@@ -129,6 +130,24 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_document_is_read_within_limits(case):
     check(case, MIB)
+
+
+def formatting_at_once(tags, size):
+    """A third of the tags are opened again by each of the others."""
+    marks = numbered("<b a{0}=b>", tags // 3 * len("<b a100000=b>"), "<p>", "</p>")
+    return (marks + times("<p>x", 4 * (tags - tags // 3 - 2))).ljust(size)
+
+
+def attributes_at_once(tags, size):
+    return numbered("<html a{0}=b>", min(size, tags * len("<html a100000=b>")))
+
+
+@pytest.mark.parametrize("make", [formatting_at_once, attributes_at_once])
+def test_what_is_parsed_at_once_takes_no_more_than_what_is_parsed_in_slices(make):
+    source = DocumentStream.of(make(SMALL_TAGS, SMALL_BYTES))
+    _, growth = in_a_process(lambda: parse_html(source, "utf-8"))
+
+    assert growth < 64 * MIB
 
 
 @pytest.mark.drill

@@ -5,7 +5,6 @@ scripts make its content.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 
 import turbohtml
 
@@ -77,9 +76,11 @@ def read(source: DocumentSource) -> Document:
     document, charset, unread = parse_html(source.body, source.charset)
     told = _meta_texts(document)
     base = (document.base_url() if document.find_all("base") else "") or ""
-    followed, written = _links(document, source.reading, told)
+    judged, followed, written = _links(document, source.reading, told)
     links = Links(source.url, charset=charset, base=base)
-    has_link = _take_links(followed, source, told.get("robots", ""), links)
+    has_link = _take_links(judged, source, told.get("robots", ""), links) or bool(followed)
+    for url in followed:
+        links.add(url)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     rules = source.reading.extract
     extracted = extract(document, rules) if rules else []
@@ -109,19 +110,22 @@ def read(source: DocumentSource) -> Document:
 
 def _links(
     document: turbohtml.Document, reading: ReadingRules, told: Mapping[str, str]
-) -> tuple[Iterable[ElementLink], ElementLinks]:
-    """Its links in the order in which they are followed, and all of them by attribute."""
+) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
+    """Its links that are judged by their elements, then those that are followed whatever their
+    elements say, each once, and all of them by attribute.
+    """
     has_refresh = "refresh" in told
     if reading.requisites or not has_plain_links(document, has_refresh=has_refresh):
         links = list(document.links())
-        return links, all_links(links)
+        return links, (), all_links(links)
     plain = plain_links(document)
-    urls, elements = plain["a", "href"]
-    # one of those with the same address is enough, if it matters for none what it says of its link
-    pairs = zip(urls, elements, strict=True)
-    anchors = pairs if reading.obey_nofollow else dict(pairs).items()
-    heads = zip(*plain["link", "href"], strict=True)
-    return ((element, "href", url) for url, element in chain(heads, anchors)), plain
+    names = ("link", "a") if reading.obey_nofollow else ("link",)
+    judged = (
+        (element, "href", url)
+        for name in names
+        for url, element in zip(*plain[name, "href"], strict=True)
+    )
+    return judged, () if reading.obey_nofollow else dict.fromkeys(plain["a", "href"][0]), plain
 
 
 def _take_links(

@@ -164,10 +164,9 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
 
 def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
     """The first element of each address."""
-    first = dict(zip(urls, elements, strict=True))
+    first = dict(zip(urls, elements, strict=True))  # in their order, but with the last elements
     if len(first) < len(urls):
-        for url, element in zip(reversed(urls), reversed(elements), strict=True):
-            first[url] = element
+        first.update(zip(reversed(urls), reversed(elements), strict=True))
     return first
 
 

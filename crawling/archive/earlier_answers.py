@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 
 from django.db import connection
 from requests.structures import CaseInsensitiveDict
@@ -102,7 +101,7 @@ def stored_document(earlier: EarlierAnswer, most: int) -> StoredDocument | None:
         return None
     headers = read_head(record.head)
     body = _document(record, headers.get("content-encoding", ""), most)
-    if _is(body, earlier.digest):
+    if body.sha256() == earlier.digest:
         return StoredDocument(page.pk, headers, body)
     body.close()
     return None
@@ -128,7 +127,7 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
     lines = [line.partition(":") for line in stored.head.splitlines()[1:] if ":" in line]
     headers = CaseInsensitiveDict({name.strip(): value.strip() for name, _, value in lines})
     body = decoded_stream(payload, headers.get("Content-Encoding", ""), most)
-    exchange = Exchange(request, stored.head.encode("latin-1"), payload.content)
+    exchange = Exchange(request, stored.head.encode("latin-1"), payload)
     found = Fetched(
         page.status,
         headers,
@@ -138,7 +137,7 @@ def answer_of(page: Page, original: Page, most: int) -> Fetched | None:
         exchange=exchange,
         reused=ReusedAnswer(page.pk, page.address, page.fetched_at),
     )
-    if _is(body, bytes(page.digest or b"")) and may_be_reused(headers, request):
+    if body.sha256() == bytes(page.digest or b"") and may_be_reused(headers, request):
         return found
     found.close()
     return None
@@ -150,10 +149,3 @@ def _document(record: OpenRecord, coding: str, most: int) -> DocumentStream:
     if body is not record.payload:
         record.payload.close()
     return body
-
-
-def _is(document: DocumentStream, digest: bytes) -> bool:
-    found = sha256()
-    for piece in document.pieces():
-        found.update(piece)
-    return found.digest() == digest

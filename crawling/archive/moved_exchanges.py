@@ -90,11 +90,11 @@ class MovedExchanges:
 def _with_payload(one: MovedPage, said: Fields, head: bytes, answer: str) -> Iterator[bytes]:
     content = open_record_of(one.payload, MOST_DOCUMENT_BYTES + MOST_AROUND).payload
     with closing(content):
-        payload = measure(head, content.content)
-        if payload.sha256 != one.digest:
+        if content.sha256() != one.digest:
             raise ArchiveTrouble(
                 f"The payload of {one.page.url.url} is not in the record that should have it."
             )
+        payload = measure(head, content, one.digest)
         given = {
             "WARC-Type": "response",
             "WARC-Record-ID": answer,

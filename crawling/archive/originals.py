@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -200,13 +199,11 @@ def _holds(page: int, digest: bytes, size: int) -> bool:
     """Whether the record of another crawl's page truly has the payload: its row may come from
     another server.
     """
-    found = sha256()
     try:
         stored = Page.objects.select_related("archive_file").get(pk=page)
         payload = open_record_of(stored, size + MOST_AROUND).payload
     except (OSError, ArchiveTrouble, Page.DoesNotExist):
         return False
-    for piece in payload.pieces():
-        found.update(piece)
+    found = payload.sha256()
     payload.close()
-    return found.digest() == digest
+    return found == digest

@@ -11,10 +11,12 @@ from base64 import b32encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import IO, TypeAlias
+from typing import TypeAlias
 from uuid import UUID, uuid5
 
 from zlib_ng import zlib_ng
+
+from crawling.web.document_stream import NO_DOCUMENT, DocumentStream
 
 #: more than level 4 costs more time than it saves room
 GZIP_LEVEL = 4
@@ -32,12 +34,15 @@ Fields: TypeAlias = tuple[tuple[str, str], ...]
 class Payload:
     """A payload, measured."""
 
-    content: IO[bytes]
-    size: int
+    content: DocumentStream
     digest: str
     #: of the head and the payload together
     block_digest: str
     sha256: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +73,17 @@ class WarcRecord:
     #: the beginning of the block
     start: bytes = b""
     #: the rest of the block
-    tail: IO[bytes] | None = None
+    tail: DocumentStream | None = None
 
 
-def measure(head: bytes, content: IO[bytes], known_sha256: bytes = b"") -> Payload:
-    """Read a payload once for all its digests, or for those that are not known: each takes as long
-    as to read it.
-    """
-    block, payload, sha256, size = (
-        hashlib.sha1(head, usedforsecurity=False),
-        hashlib.sha1(usedforsecurity=False),
-        hashlib.sha256(),
-        0,
-    )
-    wanted = (block, payload) if known_sha256 else (block, payload, sha256)
-    content.seek(0)
-    while piece := content.read(PIECE_BYTES):
-        size += len(piece)
-        for digest in wanted:
-            digest.update(piece)
-    return Payload(
-        content,
-        size,
-        _labelled(payload.digest()),
-        _labelled(block.digest()),
-        known_sha256 or sha256.digest(),
-    )
+def measure(head: bytes, content: DocumentStream, sha256: bytes) -> Payload:
+    """Read a payload once for the digests that its record has."""
+    block = hashlib.sha1(head, usedforsecurity=False)
+    payload = hashlib.sha1(usedforsecurity=False)
+    for piece in content.pieces(size=PIECE_BYTES):
+        block.update(piece)
+        payload.update(piece)
+    return Payload(content, _labelled(payload.digest()), _labelled(block.digest()), sha256)
 
 
 def record_id(file: UUID, offset: int) -> str:
@@ -206,20 +196,15 @@ def metadata(
 
 def packed(record: WarcRecord) -> Iterator[bytes]:
     """The record as a gzip member of its own, so that it can be read from its offset."""
-    piece = b""
-    if record.tail:
-        record.tail.seek(0)
-        piece = record.tail.read(PIECE_BYTES)
-    if len(piece) < PIECE_BYTES:  # as good as always; one call costs less than three
-        yield zlib_ng.compress(
-            b"".join((record.header, record.start, piece, END)), GZIP_LEVEL, GZIP
-        )
+    tail = record.tail or NO_DOCUMENT
+    if len(tail) < PIECE_BYTES:  # as good as always; one call costs less than three
+        block = (record.header, record.start, tail.read(), END)
+        yield zlib_ng.compress(b"".join(block), GZIP_LEVEL, GZIP)
         return
     press = zlib_ng.compressobj(GZIP_LEVEL, zlib_ng.DEFLATED, GZIP)
     yield press.compress(record.header + record.start)
-    while piece and record.tail:
+    for piece in tail.pieces(size=PIECE_BYTES):
         yield press.compress(piece)
-        piece = record.tail.read(PIECE_BYTES)
     yield press.compress(END) + press.flush()
 
 

@@ -49,28 +49,25 @@ class WarcVolume:
 
     def keep(self, captures: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
-        measured = [
-            (
-                captured,
-                answer,
-                records.measure(captured.exchange.head, captured.exchange.payload, captured.sha256),
-            )
-            for captured, answer in captures
+        digests = [
+            captured.sha256 or captured.exchange.payload.sha256() for captured, _ in captures
         ]
         unknown = {
-            payload.sha256: (answer.fingerprint, payload.size)
-            for captured, answer, payload in measured
+            digest: (answer.fingerprint, size)
+            for (captured, answer), digest in zip(captures, digests, strict=True)
             if captured.has_page
-            and self._originals.seeks(payload.size)
-            and not self._originals.get(payload.sha256, payload.size)
+            and self._originals.seeks(size := len(captured.exchange.payload))
+            and not self._originals.get(digest, size)
         }
         if unknown:
             self._originals.look_up(unknown)
-        for captured, answer, payload in measured:
-            self._keep(captured, answer, payload)
+        for (captured, answer), digest in zip(captures, digests, strict=True):
+            self._keep(captured, answer, digest)
 
-    def _keep(self, captured: CapturedExchange, answer: ServerAnswer, payload: Payload) -> None:
+    def _keep(self, captured: CapturedExchange, answer: ServerAnswer, digest: bytes) -> None:
         self._turn_page()
+        exchange = captured.exchange
+        payload = records.measure(exchange.head, exchange.payload.at_hand(), digest)
         file, capture = self._file, _capture(captured, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
         stored = self._stored(captured, answer, payload)

@@ -39,6 +39,7 @@ from crawling.archive.records import (
 from crawling.imports.foreign_files import ForeignAnswer, ForeignFile, Unreadable
 from crawling.imports.page_facts import facts_of
 from crawling.web.addresses import fingerprint
+from crawling.web.document_stream import DocumentStream
 
 MEMORY_BYTES = 1024 * 1024 * 1024
 #: a file of ours is ended at this length
@@ -92,7 +93,8 @@ class Translation:
         if self._file is None or self._length >= FILE_BYTES:
             self._next_file()
         with closing(answer.payload):
-            payload = measure(answer.head, answer.payload)
+            content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
+            payload = measure(answer.head, content, content.sha256())
             place = {
                 "archive_file_id": len(self.files),
                 "archive_offset": self._length,

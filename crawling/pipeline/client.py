@@ -225,7 +225,7 @@ class Client:
             fetched.close()
             return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
         is_kept = keep and succeeded(fetched.status)
-        exchange = Exchange(b"", b"", fetched.body.content, is_plain=True)
+        exchange = Exchange(b"", b"", fetched.body, is_plain=True)
         return replace(fetched, exchange=exchange) if is_kept else fetched
 
     def _received(self, count: int) -> None:

@@ -67,6 +67,7 @@ def conclude(
     if outcome := _without_answer(claimed, fetched.status, error, is_last=is_checked):
         return outcome
     target = _redirect_target(address, fetched)
+    fetched = replace(fetched, body=fetched.body.at_hand())
     marks = _digests(fetched)
     document = NOTHING if is_checked else _read(claimed, address, fetched, marks, context)
     is_busy = document.unread is TruncationReason.BUSY

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO
@@ -12,6 +13,9 @@ from typing import IO
 #: a body is in memory up to this size, and in a file beyond it
 SPOOL_BYTES = 64 * 1024
 PIECE_BYTES = 64 * 1024
+#: A document is in memory up to this size while it is read. Its digests, encoding and parser read
+#: it in turn, and each look into a file gives the interpreter away. Its tree takes ten times more.
+AT_HAND_BYTES = 256 * 1024
 
 
 def new_spool() -> IO[bytes]:
@@ -54,6 +58,18 @@ class DocumentStream:
                 return
             at += len(piece)
             yield piece
+
+    def at_hand(self) -> DocumentStream:
+        """The document to be read several times at once: in memory, unless it is large. This one
+        stays to be closed.
+        """
+        return DocumentStream.of(self.read()) if self._size <= AT_HAND_BYTES else self
+
+    def sha256(self) -> bytes:
+        found = sha256()
+        for piece in self.pieces():
+            found.update(piece)
+        return found.digest()
 
     def close(self) -> None:
         self.content.close()

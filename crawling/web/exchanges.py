@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import SEEK_END
-from typing import IO
+
+from crawling.web.document_stream import DocumentStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Exchange:
 
     request: bytes
     head: bytes
-    payload: IO[bytes]
+    payload: DocumentStream
     #: the payload is the document, with no encoding to be taken off
     is_plain: bool = False
     #: the compressed body breaks off. The last holder of the exchange closes it
@@ -28,7 +28,7 @@ class Exchange:
     @property
     def size(self) -> int:
         """Bytes of it."""
-        return len(self.request) + len(self.head) + self.payload.seek(0, SEEK_END)
+        return len(self.request) + len(self.head) + len(self.payload)
 
     def close(self) -> None:
         self.payload.close()

@@ -100,7 +100,7 @@ class Fetched:
     @property
     def _is_shared(self) -> bool:
         """Whether the document is the exchange's payload itself."""
-        return self.exchange is not None and self.exchange.payload is self.body.content
+        return self.exchange is not None and self.exchange.payload.content is self.body.content
 
     @property
     def content_type(self) -> str:
@@ -251,7 +251,7 @@ def _read(
         exchange = Exchange(
             request,
             body.head,
-            body.file,
+            DocumentStream(body.file, body.size),
             is_plain="Content-Encoding" not in answered,
             is_cut_short=bool(error),
         )

@@ -4,7 +4,6 @@ leaves no record without a page.
 
 from __future__ import annotations
 
-from io import BytesIO
 from queue import Empty, SimpleQueue
 
 import pytest
@@ -18,6 +17,7 @@ from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.shift.archive_stage import OUTCOME_LOOKS, ArchiveStage
 from crawling.shift.grants import ShiftGrants
+from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
@@ -27,7 +27,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
 
 def outcome_of(number: int) -> UrlOutcome:
-    exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, BytesIO(b"%d" % number))
+    exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, DocumentStream.of(b"%d" % number))
     url = f"http://127.0.0.1:8900/{number}"
     answer = ServerAnswer(200, url, "text/plain", 1, number, "127.0.0.1", 0.1, timezone.now())
     return UrlOutcome(

@@ -16,6 +16,7 @@ from crawling.archive import records
 from crawling.archive.records import IDENTICAL, Capture, Original, record_id
 from crawling.archive.unpacker import decoded
 from crawling.web.addresses import read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.links import surt
 
 CAPTURE = Capture(
@@ -33,7 +34,7 @@ def test_head_and_payload_come_back_byte_by_byte(junk, body):
     head = (
         b"HTTP/1.1 200 OK\r\nX-Junk: " + junk.replace(b"\n", b"").replace(b"\r", b"") + b"\r\n\r\n"
     )
-    payload = records.measure(head, BytesIO(body))
+    payload = records.measure(head, DocumentStream.of(body), b"")
 
     content = packed(records.response(record_id(FILE, 0), CAPTURE, head, payload))
 
@@ -45,7 +46,7 @@ def test_head_and_payload_come_back_byte_by_byte(junk, body):
 @given(st.binary(max_size=3000), st.integers(0, 1000))
 def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
     head, identity = b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", record_id(FILE, offset)
-    payload = records.measure(head, BytesIO(body))
+    payload = records.measure(head, DocumentStream.of(body), b"")
     original = Original(record_id(FILE, 5), "http://a.test/", CAPTURE.began_at)
     content = packed(
         records.warcinfo(

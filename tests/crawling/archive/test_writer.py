@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime
-from io import BytesIO
 
 import pytest
 
 from crawling.archive.writer import ArchiveMode, ArchiveWriter
 from crawling.frontier.types import CapturedExchange, ServerAnswer
+from crawling.web.document_stream import DocumentStream
 from crawling.web.exchanges import Exchange
 from tests.crawling.shift.test_fetch_threads import wait_for
 
@@ -33,7 +33,7 @@ def test_captures_beyond_the_share_wait_outside(writer, size, fit):
 
     def hand_in():
         for _ in range(5):
-            exchange = Exchange(b"", b"", BytesIO(bytes(size)))
+            exchange = Exchange(b"", b"", DocumentStream.of(bytes(size)))
             writer.put(CapturedExchange("http://a.test/", 0, 1, exchange), ANSWER)
             put.append(exchange)
 
@@ -48,4 +48,4 @@ def test_captures_beyond_the_share_wait_outside(writer, size, fit):
 
     assert len(waiting) >= 8 - fit
     assert len(put) == 40
-    wait_for(lambda: all(exchange.payload.closed for exchange in put))
+    wait_for(lambda: all(exchange.payload.content.closed for exchange in put))

@@ -22,6 +22,7 @@ from crawling.models import ArchiveFile, Page
 from crawling.pipeline.conclusion import conclude
 from crawling.process.memory_limit import MIB, MemoryLimit
 from crawling.web.addresses import read_address
+from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.content_codings import zstd
 from tests.crawling.archive.test_records import CAPTURE
 from tests.crawling.contexts import make_client, make_fetch_context
@@ -148,7 +149,7 @@ def stored(tmp_path, settings):
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: max-age=9\r\n\r\n"
         with (tmp_path / "body").open("w+b") as content:
             content.write(body)
-            payload = records.measure(head, content)
+            payload = records.measure(head, DocumentStream(content, len(body)), b"")
             answer = b"".join(records.packed(records.response("<urn:x>", CAPTURE, head, payload)))
         request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
         asked = b"".join(

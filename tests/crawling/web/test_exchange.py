@@ -14,7 +14,6 @@ ODD = b"HTTP/1.1 200 Fine\r\nX-a:1\r\nx-A:  2 \r\nContent-Length: 5\r\n\r\n"
 
 def exchange_of(url, **options):
     exchange = get(url, keep=True, **options).exchange
-    exchange.payload.seek(0)
     payload = exchange.payload.read()
     exchange.close()
     return exchange.request, exchange.head, payload

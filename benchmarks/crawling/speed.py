@@ -18,6 +18,8 @@ from benchmarks.database import set_up_django
 #: how often shifts are looked for while one of them is wanted, and afterwards: a scheduler looks as
 #: seldom, and each look costs the crawl some of the processor
 START_SECONDS, SCHEDULER_SECONDS = 0.02, 0.5
+#: a run that has no shift for so long waits for its host or for units: there is nothing to measure
+PATIENCE_SECONDS = 30.0
 
 
 def set_up_worker() -> None:
@@ -97,12 +99,19 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
         workers, mp_context=get_context("spawn"), initializer=set_up_worker
     ) as pool:
         shifts: set[Future[Spending]] = set()
+        worked_at = time.monotonic()
         while run.state not in ENDED_STATES:
             shifts |= {pool.submit(shift_spending, *shift) for shift in granted_shifts()}
             ended = {shift for shift in shifts if shift.done()}
             shifts -= ended
             for shift in ended:
                 total.add(shift.result())
+            if shifts:
+                worked_at = time.monotonic()
+            elif time.monotonic() - worked_at > PATIENCE_SECONDS:
+                raise SystemExit(
+                    f"No shift for {PATIENCE_SECONDS:.0f} s: {run.state}. {run.reason}"
+                )
             if len(shifts) == workers:
                 wait(shifts, SCHEDULER_SECONDS, FIRST_COMPLETED)
             else:
@@ -116,6 +125,8 @@ def measure(seeds: list[str], workers: int, fields: dict[str, int | bool | None]
         Page.objects.filter(run=run).count(),
         (run.finished_at - run.started_at).total_seconds(),
     )
+    if not pages:
+        raise SystemExit(f"No page was had: {run.reason}")
     print(
         f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting "
         f"{time.monotonic() - began:.1f} s), {workers} workers"

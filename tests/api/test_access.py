@@ -49,6 +49,7 @@ SPECIAL = {
     ("post", "/api/v1/drafts/test-scope"): "crawling.add_crawljob",
     ("post", "/api/v1/drafts/check"): "crawling.add_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/share-links"): "crawling.change_crawljob",
+    ("get", "/api/v1/crawls/{crawl_id}/wacz/export"): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/share-links/{link_id}"): "crawling.change_crawljob",
     ("post", "/api/v1/drafts/test-fetches"): "crawling.add_crawljob",
     ("get", "/api/v1/drafts/test-fetches/{test_fetch_id}"): "crawling.add_crawljob",
@@ -216,7 +217,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 46
+    assert len(bodies) == 47
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -91,6 +91,7 @@ APPS = {
             "url-history",
             "pages",
             "page-cache",
+            "search",
             "hosts",
             "overview",
             "schedules",

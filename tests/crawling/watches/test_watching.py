@@ -118,7 +118,7 @@ def test_a_changed_a_lost_and_a_new_page_are_found_once_each_and_noise_is_not(si
 
 
 def test_a_page_that_a_run_could_not_have_is_not_gone_and_not_new_later(site, crawl, work_off):
-    """A run that a limit ends early, and an answer of 500, say nothing of a page."""
+    """A run that a limit ends early says nothing of the pages that it has not fetched."""
     rule = watching(crawl, "/").rule
     del site.pages["/gone"]
     site.pages["/"] = page("/price", "/lost", "/clock", "/same", "/gone", "/extra")

@@ -46,7 +46,7 @@ def main() -> None:
 
         settings.ARCHIVE_DIR = Path(folder)
         call_command("set_up")
-        size = Size(crawls=20, live=2, pages=asked.pages, hosts=500, rows=100, links=0)
+        size = Size(crawls=20, live=2, pages=2 * asked.pages, hosts=500, rows=100, links=0)
         run = Run.objects.get(crawl=fill(size).crawl, is_latest=True)
         rows = list(_rows(run, texts, asked.pages))
         _tell_index(run, rows, index_folder())

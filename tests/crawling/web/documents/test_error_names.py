@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from crawling.web.document_stream import DocumentStream
-from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html_findings import find_in_html
+from crawling.web.documents.tree import parse_html
 
 DOCUMENTS = {
     "abrupt-closing-of-empty-comment": "<!-->",
@@ -65,6 +65,6 @@ DOCUMENTS = {
 def test_an_error_has_its_name(name):
     body = DocumentStream.of(DOCUMENTS[name].encode())
 
-    found = find_in_html(DocumentSource(body, "http://a.test/", "text/html", "utf-8"))
+    document, _, _ = parse_html(body, "utf-8")
 
-    assert name in found.errors
+    assert name in find_in_html(document).errors

@@ -18,6 +18,7 @@ from serving.access import authenticated, needs
 PUBLIC = {
     "about-this-crawler/",
     "shared/<slug:token>/",
+    "watches/<str:token>/feed.atom",
     "login/",
     "logout/",
     "healthz",

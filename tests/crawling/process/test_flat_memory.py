@@ -5,6 +5,7 @@ however large it is; `make drill` takes documents of 50 MiB.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import random
 import resource
@@ -147,9 +148,10 @@ def stored(tmp_path, settings):
         settings.ARCHIVE_DIR = tmp_path
         file = ArchiveFile(pk=1, namespace=UUID(int=1), name="f.warc.gz")
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: max-age=9\r\n\r\n"
+        digest = hashlib.sha256(body).digest()
         with (tmp_path / "body").open("w+b") as content:
             content.write(body)
-            payload = records.measure(head, DocumentStream(content, len(body)), b"")
+            payload = records.measure(head, DocumentStream(content, len(body)), digest)
             answer = b"".join(records.packed(records.response("<urn:x>", CAPTURE, head, payload)))
         request = b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
         asked = b"".join(

@@ -172,7 +172,7 @@ def test_a_long_file_is_read_and_explained_in_moments(kind):
 
     assert forbidding_line(body, TOKEN, "http://a.test/found/here") in ("Disallow: /found", "")
     assert read_robots(200, body, TOKEN).unavailable == 0
-    assert time.process_time() - began < 3  # tenths of a second; a quadratic reader needs minutes
+    assert time.process_time() - began < 10  # a second or so; a quadratic reader needs minutes
 
 
 @pytest.mark.parametrize(

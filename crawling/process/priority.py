@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NICENESS = 10
-#: beside many pages, shifts keep two thirds of their rate by 5, and less than half by 10
+#: beside many pages, shifts keep 55 to 66 % of their rate by 5, and less than half by 10
 SESSION_NICENESS = 5
 #: of work that shifts go before
 IDLE_NICENESS = 19

@@ -42,8 +42,8 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
         (f"{site.url}/worst", FetchStatus.WORKER_DIED)
     ]
-    # a third time where the machine gave it too little of the processor to be known in time, and
-    # its lease ran out first
+    # where the machine gave it too little of the processor to be known in time, its lease ran out
+    # first, once
     assert site.paths.count("/worst") in (2, 3)
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=0).exists()
-    assert run.log.filter(message__contains="one page").count() == 2
+    assert run.log.filter(message__contains="one page").count() in (1, 2)

@@ -111,7 +111,8 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     with engine(reads=[path]) as connection:
         try:
             # nothing of it is a user's
-            return connection.execute(f"SELECT {wanted} FROM read_parquet('{path}')").fetchall()  # noqa: S608
+            query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
+            return connection.execute(query).fetchall()
         except duckdb.IOException as error:
             raise OSError(str(error)) from error
 

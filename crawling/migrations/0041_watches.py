@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                     "feed_number",
                     models.PositiveIntegerField(
                         default=1,
-                        help_text="a part of the secret address of its feed; another one ends the old",
+                        help_text="a part of its feed's secret address; another ends the old one",
                     ),
                 ),
                 (

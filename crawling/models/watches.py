@@ -41,7 +41,7 @@ class Watch(models.Model):
         default=timezone.now, help_text="runs that ended until then are compared"
     )
     feed_number = models.PositiveIntegerField(
-        default=1, help_text="a part of the secret address of its feed; another one ends the old"
+        default=1, help_text="a part of its feed's secret address; another ends the old one"
     )
     note = models.TextField(
         blank=True, default="", help_text="what the latest comparison does not cover, a sentence"

@@ -34,7 +34,9 @@ WITH before AS (SELECT page, {mark} AS mark FROM old_links WHERE page > $after G
 now AS (SELECT page, {mark} AS mark FROM links WHERE page > $after GROUP BY page)
 SELECT page FROM before FULL JOIN now USING (page)
 WHERE before.mark IS DISTINCT FROM now.mark ORDER BY page LIMIT $most
-""".format(mark="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT)")  # noqa: S608  # constants
+""".format(  # noqa: S608  # constants
+    mark="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT)"
+)
 #: the links of pages that one of the runs has and the other has not
 ONLY_IN = """
 SELECT page, {added} AS is_added, position, target, fragment, element, attribute, anchor, place

@@ -31,7 +31,8 @@ PAGES = {
     "/pears": f"<title>Pears</title><main>{FILLER} An apple is no pear, a tree is no bush.</main>",
     "/de": f"<title>Obst</title><main>{GERMAN} Viele Äpfel.</main>",
     "/ja": "<html lang=ja><title>果樹園</title><main>"
-    "これは日本の果樹園についての長い文章です。林檎の木がたくさんあります。</main>",
+    "これは日本の果樹園についての長い文章です。"
+    "林檎の木がたくさんあります。</main>",
 }
 
 

@@ -44,7 +44,9 @@ DOCUMENTS = {
     "missing-whitespace-after-doctype-system-keyword": '<!DOCTYPE html SYSTEM"http://x">',
     "missing-whitespace-before-doctype-name": "<!DOCTYPEhtml>",
     "missing-whitespace-between-attributes": '<!doctype html><div id="a"class="b">',
-    "missing-whitespace-between-doctype-public-and-system-identifiers": '<!DOCTYPE html PUBLIC "-//x//""http://x">',
+    "missing-whitespace-between-doctype-public-and-system-identifiers": (
+        '<!DOCTYPE html PUBLIC "-//x//""http://x">'
+    ),
     "nested-comment": "<!doctype html><!-- <!-- x --> -->",
     "noncharacter-character-reference": "<!doctype html>&#xFFFE;",
     "noncharacter-in-input-stream": "<!doctype html>\ufffe",

@@ -79,8 +79,8 @@ class TestFetchClock:
         """Wait until the host may be asked; False, at once, if that is too late for this page."""
         if self.free_at > self.ends_at - ANSWER_SECONDS:
             return False
-        # Politeness: only this thread waits, and it has no other host.
-        time.sleep(max(0.0, self.free_at - time.monotonic()))
+        pause = max(0.0, self.free_at - time.monotonic())
+        time.sleep(pause)  # politeness: only this thread waits, and it has no other host
         return True
 
     def rest(self) -> None:

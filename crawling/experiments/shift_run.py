@@ -89,7 +89,7 @@ class ShiftPolicyRun:
                 for _ in range(min(AT_A_TIME - going_on, len(to_do))):
                     site = to_do.popleft()
                     self._runs[site.number] = self._start(site, addresses[site.number])
-                time.sleep(LOOK_SECONDS)
+                time.sleep(LOOK_SECONDS)  # workers of their own change the rows
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
             store.record(self._experiment, self._policy, self._result(number, run, unsafe))
@@ -180,7 +180,7 @@ def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
     while is_left := crawls.exists():
         if time.monotonic() > until:
             break
-        time.sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)  # shifts end in other processes, and then their crawls go
         _remove(crawls.all())
     return not is_left
 

@@ -81,7 +81,7 @@ class CallWatch:
     def _look(self) -> None:
         while True:
             self._some.wait()
-            time.sleep(LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)  # how late a call that takes too long may be found
             with self._lock:
                 now = time.monotonic()
                 for call in self._calls:

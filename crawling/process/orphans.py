@@ -26,5 +26,5 @@ def stop_with_parent() -> None:
 
 def _await_death(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)  # nothing tells a child on all systems that its parent died
     os.kill(os.getpid(), signal.SIGTERM)

@@ -182,8 +182,7 @@ class ShiftWork:
         has all of them.
         """
         if not self._archive.is_ready():
-            # fetch threads and the lease go on meanwhile; only this thread waits for the archive
-            time.sleep(WAIT_SECONDS)
+            time.sleep(WAIT_SECONDS)  # only this thread waits for the archive; fetches go on
             return False
         if self._recorder.is_due(urls_in_hand=self._hosts.urls_in_hand()) or self._bench.is_idle():
             self._recorder.write()

@@ -174,8 +174,7 @@ class ShiftWorker(Worker):
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
-                # PostgreSQL may need this long to come back; the worker has nothing else to do
-                time.sleep(wait)
+                time.sleep(wait)  # PostgreSQL comes back; the worker has nothing else to do
             finally:
                 # a connection opened here must not be shared with the next work process
                 connections.close_all()

@@ -123,7 +123,7 @@ class SharedRefreshMiddleware:
                 return self._rendered(request, key, changes)
             if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
                 return _answer(kept)
-            time.sleep(LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)  # another process renders it; Redis has it then
 
     def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
         try:

@@ -50,5 +50,4 @@ class StopSignals:
     def pause(self, seconds: float) -> None:
         if self.received:
             raise StopRequested
-        # the caller's pause between two looks; it ends the wait once a signal has come
-        time.sleep(seconds)
+        time.sleep(seconds)  # the caller's pause between two looks; a signal ends its next one

@@ -18,6 +18,9 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.orders.claims import start_amounts
 from crawling.runs.grants import pool_of, request_start
 
+#: what is refused and withdrawn is not asked for again for so long: the ledger keeps each request
+REFUSED_SECONDS = 30.0
+
 
 def lack_of_idle_capacity(crawl: CrawlJob) -> str:
     """Why no process of the crawl could begin a shift now without taking units from a wait; empty
@@ -43,13 +46,13 @@ def lack_of_idle_capacity(crawl: CrawlJob) -> str:
     return ""
 
 
-def start_while_idle(processes: Iterable[RunProcess]) -> int | None:
+def start_while_idle(processes: Iterable[RunProcess]) -> list[int]:
     """Request the starts of these processes in turn, each where its pool has idle capacity; return
-    the id of the last one for which it had.
+    the ids of those for which it had.
 
     Of processes that claim the same of the same pool none is tried after one that finds no room.
     """
-    refused, last = set(), None
+    refused, asked = set(), list[int]()
     for process in processes:
         crawl = process.run.crawl
         kind = (crawl.pool, tuple(sorted(start_amounts(crawl.claim).items())))
@@ -59,8 +62,8 @@ def start_while_idle(processes: Iterable[RunProcess]) -> int | None:
             refused.add(kind)
         else:
             request_start(process)
-            last = process.pk
-    return last
+            asked.append(process.pk)
+    return asked
 
 
 def is_idlers_turn(process: RunProcess) -> bool:

@@ -21,12 +21,10 @@ from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
 from crawling.orders.order import MOST_PROCESSES
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shift, enroll, request_start
-from crawling.runs.idle_capacity import lack_of_idle_capacity
+from crawling.runs.idle_capacity import REFUSED_SECONDS, lack_of_idle_capacity
 
 #: hosts with something due that make a process worth its worker
 HOSTS_EACH = 4
-#: a run whose extra process had to wait gets none for so long
-PAUSE_SECONDS = 30.0
 
 #: runs that have a shift, or an extra process
 TO_FIT = """
@@ -80,7 +78,7 @@ class ExtraProcesses:
             return
         bank = process.bank_process
         if bank and bank.is_waiting:
-            self._paused[run.pk] = time.monotonic() + PAUSE_SECONDS
+            self._paused[run.pk] = time.monotonic() + REFUSED_SECONDS
         if bank and not finish_process(process=bank.pk, epoch=bank.epoch):
             return  # it was granted a start since its row was read
         with locked_run(run.pk) as locked:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from importlib import import_module
@@ -35,7 +35,7 @@ from crawling.runs.grants import (
     enroll,
     leave_bank,
 )
-from crawling.runs.idle_capacity import start_while_idle
+from crawling.runs.idle_capacity import REFUSED_SECONDS, start_while_idle
 from crawling.runs.shift_lifecycle import settle_run
 
 #: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an
@@ -125,16 +125,23 @@ def start_due_crawls() -> Progress:
 class IdleCapacity:
     """Starts the shifts of crawls that use idle capacity only, in turn by their processes' ids."""
 
-    #: the process that had the latest start
+    #: the process whose start was requested last
     _after: int = 0
+    #: until when none is requested again, since it would not have been safe; monotonic seconds
+    _refused: dict[int, float] = field(default_factory=dict)
 
     def start_idle_crawls(self) -> None:
         """Start what there is room for."""
         if not CrawlJob.objects.filter(idle_only=True).exists():
             return
         found = self._found() or self._found(anew=True)
+        now = time.monotonic()
+        self._refused = {pk: until for pk, until in self._refused.items() if until > now}
         processes = RunProcess.objects.select_related("run__crawl").in_bulk(found)
-        self._after = start_while_idle(processes[pk] for pk in found) or self._after
+        asked = start_while_idle(processes[pk] for pk in found if pk not in self._refused)
+        self._after = asked[-1] if asked else self._after
+        refused = RunProcess.objects.filter(pk__in=asked, bank_process__lease_until=None)
+        self._refused |= dict.fromkeys(refused.values_list("pk", flat=True), now + REFUSED_SECONDS)
 
     def _found(self, *, anew: bool = False) -> list[int]:
         after = 0 if anew else self._after

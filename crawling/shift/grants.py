@@ -23,6 +23,7 @@ from allocation.services import (
 from crawling.models import Shift
 from crawling.orders.claims import GROWING
 from crawling.process.memory_limit import MIB, resident_bytes
+from crawling.runs.idle_capacity import REFUSED_SECONDS
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.fetch.progress import FetchStep, ProgressBoard
 
@@ -42,6 +43,7 @@ class ShiftGrants:
         self._max: dict[str, int] = {}
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
+        self._grows_after = 0.0
         #: from asking the pool to its answers
         self.deciding_seconds = 0.0
         self.held = self._read()
@@ -94,7 +96,7 @@ class ShiftGrants:
 
         memory_for: how much memory so many fetch threads need.
         """
-        if self._waiting or self._stage or wanted <= 0:
+        if self._waiting or self._stage or wanted <= 0 or time.monotonic() < self._grows_after:
             return
         amounts = {key: min(wanted, self.left(key)) for key in GROWING}
         memory = memory_for(self.held["fetch_slots"] + amounts["fetch_slots"]) - self.held["memory"]
@@ -112,6 +114,7 @@ class ShiftGrants:
         if is_idle_only:
             cancel_request(request_id=request_id)
             self.look()
+            self._grows_after = time.monotonic() + REFUSED_SECONDS
 
     def reread(self) -> None:
         """Read changes of Max."""

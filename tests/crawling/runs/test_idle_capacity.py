@@ -122,6 +122,18 @@ def test_an_edit_takes_it_out_of_the_line_and_back(start):
     assert waiting() == {"spare"}
 
 
+def test_what_would_not_be_safe_is_not_requested_each_second(start, monkeypatch):
+    monkeypatch.setattr("crawling.runs.idle_capacity.lack_of_idle_capacity", lambda crawl: "")
+    start("busy")
+    spare, scheduler = start("spare", idle_only=True), IdleCapacity()
+
+    for _ in range(3):
+        scheduler.start_idle_crawls()
+
+    requests = Request.objects.filter(process__run_process__run=spare)
+    assert [request.state for request in requests] == [RequestState.CANCELLED]
+
+
 def test_nothing_stays_reserved_for_it_when_it_is_paused(start):
     run = start("spare", idle_only=True)
 

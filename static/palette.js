@@ -12,7 +12,7 @@
     { kind: "Host", ask: "hosts", name: (one) => one.name, href: (one) => `${home("h")}${one.id}/` },
     { kind: "Page", ask: "pages", name: (one) => one.title || one.url, href: (one) => `${home("c")}${one.crawl}/pages/${one.page}/` },
   ];
-  let asked = 0, timer;
+  let asked = 0, timer, last = Promise.resolve();
 
   const dialog = document.createElement("dialog");
   dialog.id = "palette";
@@ -44,24 +44,38 @@
     ];
   }
 
-  async function answers(source, text) {
-    try {
-      const answer = await fetch(`${opener.dataset.api}${source.ask}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
-      if (!answer.ok) return [];
-      return (await answer.json()).items.slice(0, MOST).map((one) => row(source.kind, source.name(one), source.href(one)));
-    } catch { return []; } // no answer: what the page offers is still there
+  // One question after the other: the server has few places for programs, and refuses what finds none.
+  async function answers(source, text, isWanted) {
+    while (isWanted()) {
+      try {
+        const answer = await fetch(`${opener.dataset.api}${source.ask}?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+        if (answer.status === 503) {
+          await new Promise((resolve) => setTimeout(resolve, 1000 * (answer.headers.get("Retry-After") || 1)));
+          continue;
+        }
+        if (!answer.ok) return [];
+        return (await answer.json()).items.slice(0, MOST).map((one) => row(source.kind, source.name(one), source.href(one)));
+      } catch { return []; } // no answer: what the page offers is still there
+    }
+    return [];
   }
 
-  async function find() {
-    const number = ++asked, text = field.value.trim();
+  function find() {
+    const number = ++asked, text = field.value.trim(), isWanted = () => number === asked && dialog.open;
     const found = own(text);
     list.replaceChildren(...found);
     told.textContent = "";
     if (text.length < SHORTEST) return;
-    const more = (await Promise.all(sources.map((source) => answers(source, text)))).flat();
-    if (number !== asked) return;
-    list.append(...more);
-    told.textContent = found.length + more.length ? "" : `Nothing has “${text}” in its name.`;
+    last = last.then(async () => {
+      let more = 0;
+      for (const source of sources) {
+        const rows = await answers(source, text, isWanted);
+        if (!isWanted()) return;
+        list.append(...rows);
+        more += rows.length;
+      }
+      told.textContent = found.length + more ? "" : `Nothing has “${text}” in its name.`;
+    });
   }
 
   function open() {

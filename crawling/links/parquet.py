@@ -6,7 +6,7 @@ It reads and writes files of one directory and nothing else, and loads no extens
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -91,17 +91,17 @@ def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.Du
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:
     """Store a part; returns its size in bytes. Raises OSError."""
-    return _put(name, STORED, _columns(COLUMNS, rows))[1]
+    return put_query(name, STORED, _columns(COLUMNS, rows))[1]
 
 
 def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store what was found on a part's pages, of the columns FINDINGS. Raises OSError."""
-    return _put(name, STORED_FINDINGS, _columns(FINDINGS, rows))[1]
+    return put_query(name, STORED_FINDINGS, _columns(FINDINGS, rows))[1]
 
 
 def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store the texts of a part's pages, of the columns TEXTS. Raises OSError."""
-    return _put(name, "SELECT * FROM given ORDER BY page_id", _columns(TEXTS, rows))[1]
+    return put_query(name, "SELECT * FROM given ORDER BY page_id", _columns(TEXTS, rows))[1]
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -124,7 +124,8 @@ def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, i
     source = str(storage().path(part))
     # nothing of it is a user's
     kept = f"SELECT * FROM read_parquet('{source}') ANTI JOIN given USING (page_id)"  # noqa: S608
-    return _put(name, kept, _columns(("page_id",), [(page,) for page in pages]), reads=[source])
+    gone = _columns(("page_id",), [(page,) for page in pages])
+    return put_query(name, kept, gone, reads=[source])
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
@@ -135,18 +136,28 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
     }
 
 
-def _put(
-    name: str, query: str, columns: dict[str, Any], *, reads: Sequence[str] = ()
+def put_query(
+    name: str, query: str, given: Mapping[str, Any], *, reads: Sequence[str] = ()
 ) -> tuple[int, int]:
-    """Store the rows of a query over `given`; returns how many they are, and the size in bytes."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        engine(reads=reads, writes=folder) as connection,
-    ):
+    """Store the rows of a query over `given`, of these columns; returns how many they are, and the
+    size in bytes. Raises OSError.
+
+    reads: files that the query reads.
+    """
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "part.parquet")
-        connection.register("given", columns)
+        rows = write_query(path, query, given, reads=reads)
+        return rows, storage().put(name, pieces_of(path.open("rb")))
+
+
+def write_query(
+    path: Path, query: str, given: Mapping[str, Any], *, reads: Sequence[str] = ()
+) -> int:
+    """Write the rows of a query over `given` to a file of this machine; returns how many."""
+    with engine(reads=reads, writes=str(path.parent)) as connection:
+        connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
         ).fetchone()
-        return done[0] if done else 0, storage().put(name, pieces_of(path.open("rb")))
+        return done[0] if done else 0

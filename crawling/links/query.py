@@ -5,7 +5,7 @@ of memory and time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,7 +59,7 @@ def ask(
     query: ours; what users send goes into `values`, whose names stand with a $ in it. before: a run
     whose links are in the table `old_links`.
     """
-    with _links_of(run, before) as connection, _limited(connection, seconds):
+    with _links_of(run, before) as connection, limited(connection, seconds):
         return connection.execute(query, dict(values or {})).fetchall()
 
 
@@ -69,14 +69,28 @@ def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[
     """
     with _links_of(run) as connection:
         connection.register("wanted", dict(wanted))
-        with _limited(connection):
+        with limited(connection):
             found = connection.execute(query)
         while True:
-            with _limited(connection):
+            with limited(connection):
                 rows = found.fetchmany(ROWS)
             if not rows:
                 return
             yield from rows
+
+
+def each_columns(
+    run: Run, query: str, each: Iterable[Mapping[str, Any]], *, seconds: float
+) -> Iterator[dict[str, np.ndarray]]:
+    """The columns of the rows of a query over `links`, for one set of values after the other.
+
+    Raises LinkSearchTookTooLong if one of them takes so long.
+    """
+    with _links_of(run) as connection:
+        for values in each:
+            with limited(connection, seconds):
+                columns = connection.execute(query, dict(values)).fetchnumpy()
+            yield columns
 
 
 @contextmanager
@@ -107,7 +121,8 @@ def _findings_of(run: Run) -> list[str]:
 
 
 @contextmanager
-def _limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
+def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> Iterator[None]:
+    """Break off what the connection does after so long. Raises LinkSearchTookTooLong."""
     timer = threading.Timer(seconds, connection.interrupt)
     timer.start()
     try:

@@ -97,6 +97,7 @@ FORGETTING = RowJob(
     "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
 )
 WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
+LINK_GRAPH = RowJob("link-graph", "crawling.link_graph.computation.compute", seconds=60 * 60)
 
 #: of a crawl, by its id
 WATCHES = RowJob("watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60)

@@ -28,6 +28,7 @@ from crawling.audit import note
 from crawling.checkpoints.checkpoint_export import SNAPSHOT
 from crawling.checkpoints.directory import MANIFEST, SUMS, CheckpointWriter, compare, read_sums
 from crawling.errors import CheckpointTrouble
+from crawling.link_graph.graphs import graphs_restored
 from crawling.links.parts import parts_restored
 from crawling.models import ArchiveFile, CrawlJob
 from crawling.scheduler.leader import is_somebody_leading
@@ -210,6 +211,7 @@ def restore(folder: Path) -> BackupManifest:
             _load(folder, manifest)
             own_restored(manifest.files)
             parts_restored()
+            graphs_restored()
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
                 note(

@@ -21,6 +21,9 @@ from crawling.crawls.templates import save_template
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.store import make_experiment
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.link_graph.computation import compute
+from crawling.link_graph.graphs import open_graph
+from crawling.links.catch_up import catch_up
 from crawling.models import (
     ArchiveFile,
     Checkpoint,
@@ -79,6 +82,11 @@ ASKED = {
         "?show=hosts",
         "?target=http://a.test/",
     ],
+    "crawls/<int:pk>/graph/": [
+        "?show=hosts&sort=in_links",
+        "?show=components&kind=strong",
+        "?q=nothing+like+it",
+    ],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],
@@ -122,6 +130,8 @@ def furnish(site, *, by: User) -> dict[str, object]:
     first = work_off(start_run(crawl, by=by))
     site.pages["/a"] = "<title>Book A</title>second"
     second = work_off(start_run(crawl, by=by))
+    catch_up(second.pk)
+    compute(open_graph(second).pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)
     start_run(resting, by=by)

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from crawling.dashboard.crawls import views as crawls
+from crawling.dashboard.graph import views as graph_views
 from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -90,6 +91,12 @@ urlpatterns = [
         name="not-fetched-file",
     ),
     path("<int:pk>/links/", link_views.show, name="links"),
+    path("<int:pk>/graph/", graph_views.show, name="graph"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/graph\.(?P<kind>csv|jsonl|parquet|graphml)$",
+        graph_views.file,
+        name="graph-file",
+    ),
     path("<int:pk>/link-changes/", link_views.changes, name="link-changes"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/link-changes\.(?P<kind>csv|jsonl)$",

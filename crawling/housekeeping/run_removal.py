@@ -19,6 +19,7 @@ from crawling.archive.files import remove_abandoned
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.housekeeping.retention_view import loss_of, needed_by_others, references
+from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
 from crawling.links.parts import remove_abandoned_parts
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess, WaczFile
 from crawling.models.deleted import RESTORABLE
@@ -172,6 +173,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
     remove_abandoned()
     remove_abandoned_parts()
     remove_abandoned_wacz()
+    remove_abandoned_graphs()
     return is_all
 
 
@@ -194,6 +196,7 @@ def _step(run_id: int) -> bool | None:
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
     WaczFile.objects.filter(run=run).update(run=None)
+    forget_graphs([run_id])
     run.delete()
     return False
 

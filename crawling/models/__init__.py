@@ -9,7 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
-from crawling.models.datasets import LinksPart, WaczFile
+from crawling.models.datasets import LinkGraph, LinksPart, WaczFile
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -69,6 +69,7 @@ __all__ = [
     "InquiryKind",
     "LambdaRow",
     "Level",
+    "LinkGraph",
     "LinksPart",
     "Listener",
     "LogLine",

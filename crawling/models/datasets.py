@@ -1,5 +1,5 @@
 """What is derived from pages and lies beside the archive. Parts of the links dataset are written by
-`crawling.links`, WACZ files by `crawling.wacz`.
+`crawling.links`, WACZ files by `crawling.wacz`, link graphs by `crawling.link_graph`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from crawling.models.jobs import Run
 #: of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
 WACZ_NAME = r"^wacz[0-9]{1,19}/[0-9a-f]{32}[.]wacz-rest$"
+GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
 class LinksPart(models.Model):
@@ -110,3 +111,54 @@ class WaczFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LinkGraph(models.Model):
+    """The link graph of a run as a background job computed it, in files beside the archive.
+
+    Since a job took it up it has `began_at`; since the files are there, or `trouble` says why not,
+    `ended_at`. Without a run its files are to be removed.
+    """
+
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="link_graphs")
+    name = models.CharField(
+        max_length=80, unique=True, help_text="what the names of its files begin with"
+    )
+    machine = models.CharField(max_length=64)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    began_at = models.DateTimeField(null=True, help_text="of the latest attempt")
+    attempts = models.SmallIntegerField(db_default=0)
+    ended_at = models.DateTimeField(null=True)
+    trouble = models.TextField(blank=True, db_default="", help_text="why it was not computed")
+    behind = models.IntegerField(
+        db_default=0, help_text="pages whose links were not in the dataset yet, as far as counted"
+    )
+    pages = models.BigIntegerField(db_default=0)
+    links = models.BigIntegerField(db_default=0, help_text="between two pages, each pair once")
+    hosts = models.BigIntegerField(db_default=0)
+    weak_components = models.BigIntegerField(db_default=0)
+    strong_components = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name__regex=GRAPH_NAME), name="link_graphs_named_as_ours"
+            ),
+            models.UniqueConstraint(
+                fields=["run"], condition=Q(ended_at=None), name="one_open_link_graph_a_run"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def state(self) -> str:
+        """waiting, working, computed or failed."""
+        if self.ended_at:
+            return "failed" if self.trouble else "computed"
+        return "working" if self.began_at else "waiting"
+
+    def file(self, table: str) -> str:
+        """The name of the file with one of its tables."""
+        return f"{self.name}.{table}.parquet"

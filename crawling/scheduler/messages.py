@@ -19,6 +19,7 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import Checkpoint, Delivery, Inquiry, WaczFile
@@ -30,6 +31,7 @@ from crawling.rq_jobs import (
     EXPERIMENT_SHIFTS,
     FORGETTING,
     INQUIRY,
+    LINK_GRAPH,
     LINKS,
     RUN_SHIFT,
     SECOND_READING,
@@ -174,6 +176,7 @@ def resend_background() -> None:
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.QUEUED, created_at__lt=late)),
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
         (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
+        (LINK_GRAPH, lost_graphs().filter(asked_at__lt=late)),
         (
             CHECKPOINT,
             Checkpoint.objects.filter(

@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from crawling.audit import note
 from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.frontier.change.withdrawn_pages import put_back, take_out
+from crawling.link_graph.graphs import forget_graphs
 from crawling.links.progress import read_later
 from crawling.models import (
     ArchiveFile,
@@ -133,6 +134,7 @@ def withdraw(
         # comparisons that were answered quote pages; they are made again when they are asked for
         Inquiry.objects.filter(kind__in=QUOTING).delete()
         forget_withdrawn(crawl, rule)
+        forget_graphs([one.pk for one in runs])
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))
     if at_once:
@@ -157,6 +159,7 @@ def undo(crawl: CrawlJob, number: int, *, by: User | None) -> Withdrawal:
     parts = set(rows.values_list("content__page__links_part", flat=True))
     put_back(withdrawal.pk)
     read_later(parts)
+    forget_graphs(_runs(crawl, withdrawal.run).values_list("pk", flat=True))
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])

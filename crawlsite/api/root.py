@@ -17,6 +17,7 @@ from crawling.dashboard.alerts.api import alerts
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
+from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, replays, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.links.api import links
@@ -157,6 +158,7 @@ api.add_router("/crawls", watches, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])
+api.add_router("/crawls", graph, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/crawls", replays, tags=["DNS cache"])

@@ -72,6 +72,10 @@ SHOWN = {
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/watches/": "list_watches list_watch_events",
+    "crawls/<int:pk>/graph/": "get_link_graph list_graph_pages list_graph_hosts "
+    "list_graph_components",
+    "crawls/^(?P<pk>[0-9]{1,18})/graph\\.(?P<kind>csv|jsonl|parquet|graphml)$": "list_graph_pages "
+    "list_graph_hosts",
     "crawls/<int:pk>/link-changes/": "list_link_changes",
     "crawls/^(?P<pk>[0-9]{1,18})/link-changes\\.(?P<kind>csv|jsonl)$": "list_link_changes",
     "crawls/<int:pk>/checkpoints/": "list_crawl_checkpoints",

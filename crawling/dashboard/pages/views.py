@@ -22,6 +22,7 @@ from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
+from crawling.dashboard.graph.ranked_lists import ranks_of_page
 from crawling.dashboard.pages.downloads import (
     WARC,
     extracted_rows_file,
@@ -134,6 +135,7 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         "page": found,
         "original": original_of(found),
         "weight": weight_of(found),
+        "ranks": ranks_of_page(found),
     }
     try:
         header, head = head_of(found)

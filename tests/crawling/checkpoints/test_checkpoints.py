@@ -35,6 +35,7 @@ LEFT_BEHIND = {
     "crawling_runtotal",  # made anew of the counts
     "crawling_archivefile",
     "crawling_linkspart",  # made anew of the archive
+    "crawling_linkgraph",  # computed anew of that
     "crawling_runprocess",
     "crawling_logline",
     "crawling_checkpoint",

@@ -33,6 +33,7 @@ UNDER = {
     "withdrawals": "Pages",
     "watches": "Pages",
     "link-changes": "Runs",
+    "graph": "Links",
     "site-tree": "Pages",
 }
 OF_RESOURCES = {

@@ -1,0 +1,210 @@
+"""`/api/v1/crawls/{id}/graph…`: the link graph of a run."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import (
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    Text,
+    may_change,
+    may_view,
+)
+from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.graph.graph_state import state_of, wanted_graph
+from crawling.dashboard.graph.ranked_lists import (
+    ComponentKind,
+    RankFilter,
+    RankSort,
+    list_components,
+    list_hosts,
+    list_pages,
+)
+from crawling.link_graph.graphs import ask_graph
+from crawling.links.parts import MOST_BEHIND
+from serving.access import AuthenticatedRequest
+
+graph = Router()
+Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]
+Sort = Annotated[RankSort, Query(description="the column, the largest first")]
+Host = Annotated[str, Query(max_length=300, pattern=TEXT, description="only pages of this host")]
+Component = Annotated[
+    str,
+    Query(
+        pattern=r"^((weak|strong)-[0-9]{1,18})?$",
+        description="only pages of this component, like weak-1, the largest",
+    ),
+]
+Kind = Annotated[ComponentKind, Query(description="weakly or strongly connected")]
+#: of PageRank, hub and authority
+MULTIPLE = "as a multiple of the mean of all pages"
+
+
+class LinkGraphOut(Schema):
+    state: str = Field(description="of the latest job: none, waiting, working, computed or failed")
+    trouble: str = Field(description="why the latest job failed")
+    computed_at: datetime | None = Field(
+        description="of the graph that the lists show; null: there is none"
+    )
+    pages: int
+    links: int = Field(description="pairs of pages that a link joins")
+    hosts: int
+    weak_components: int
+    strong_components: int
+    behind: int = Field(
+        description="pages whose links were not in the dataset when it was computed; "
+        f"{MOST_BEHIND:,}: so many or more"
+    )
+    newer_pages: int = Field(
+        description=f"pages that were fetched since; {MOST_BEHIND:,}: so many or more"
+    )
+
+
+class RankedPageOut(Schema):
+    id: int
+    url: str
+    host: str
+    in_links: int = Field(description="pages that link to it")
+    out_links: int = Field(description="pages of the run that it links to")
+    pagerank: float = Field(description=MULTIPLE)
+    hub: float = Field(description=MULTIPLE)
+    authority: float = Field(description=MULTIPLE)
+    weak: int = Field(description="number of its weakly connected component; 1: the largest")
+    strong: int = Field(description="number of its strongly connected component; 1: the largest")
+    status: int | None
+    title: str
+
+
+class RankedPageList(Schema):
+    items: list[RankedPageOut]
+    next: str | None
+
+
+class RankedHostOut(Schema):
+    host: str
+    domain: str = Field(description="its registrable domain; empty: it has none")
+    pages: int
+    in_links: int = Field(description="links from other hosts")
+    out_links: int = Field(description="links to other hosts")
+    inner_links: int
+    in_hosts: int
+    out_hosts: int
+    pagerank: float = Field(description="the sum of its pages; so are hub and authority")
+    hub: float
+    authority: float
+    weak: int = Field(description="number of its component in the graph of hosts; 1: the largest")
+    strong: int
+
+
+class RankedHostList(Schema):
+    items: list[RankedHostOut]
+    next: str | None
+
+
+class GraphComponentOut(Schema):
+    number: int
+    pages: int
+    page_id: int = Field(description="its page of the highest PageRank")
+    url: str
+
+
+class ComponentList(Schema):
+    items: list[GraphComponentOut]
+    next: int | None
+
+
+@graph.get("/{crawl_id}/graph", response=LinkGraphOut, summary="How far the link graph is")
+@may_view
+def get_link_graph(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> dict[str, Any]:
+    return asdict(state_of(get_run(crawl_id, run)))
+
+
+@graph.post(
+    "/{crawl_id}/graph/compute",
+    response={202: LinkGraphOut},
+    summary="Compute the link graph of a run",
+)
+@may_change
+def compute_link_graph(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> Status:
+    """A background job does it; until it is done the lists show the graph before."""
+    one = get_run(crawl_id, run)
+    ask_graph(one)
+    return Status(202, asdict(state_of(one)))
+
+
+@graph.get(
+    "/{crawl_id}/graph/pages",
+    response=RankedPageList,
+    summary="Pages by links, PageRank, hub or authority",
+)
+@may_view
+def list_graph_pages(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    sort: Sort = RankSort.PAGERANK,
+    q: Text = "",
+    host: Host = "",
+    component: Component = "",
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """`q` is a part of the address."""
+    one, wanted = wanted_graph(get_run(crawl_id, run)), RankFilter(q, host, component)
+    rows, following = list_pages(one, sort, wanted, after=cursor, most=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}
+
+
+@graph.get(
+    "/{crawl_id}/graph/hosts",
+    response=RankedHostList,
+    summary="Hosts by links, PageRank, hub or authority",
+)
+@may_view
+def list_graph_hosts(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    sort: Sort = RankSort.PAGERANK,
+    q: Text = "",
+    cursor: Key = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Hosts of pages, and hosts that links lead to; `q` is a part of the name."""
+    one = wanted_graph(get_run(crawl_id, run))
+    rows, following = list_hosts(one, sort, RankFilter(q), after=cursor, most=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}
+
+
+@graph.get(
+    "/{crawl_id}/graph/components",
+    response=ComponentList,
+    summary="Connected components of pages, the largest first",
+)
+@may_view
+def list_graph_components(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    kind: Kind = ComponentKind.WEAK,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Components of a single page are not listed."""
+    one = wanted_graph(get_run(crawl_id, run))
+    rows, following = list_components(one, kind, after=cursor or 0, most=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}

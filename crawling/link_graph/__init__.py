@@ -1,0 +1,1 @@
+"""The link graph of each run: ranks and components of pages and hosts, computed by a job."""

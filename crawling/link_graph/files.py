@@ -1,0 +1,133 @@
+"""The files of a link graph, as its job writes them: each of its tables is a Parquet file.
+
+What asks them (`crawling.link_graph.tables`) needs no SciPy, and so this is a module of its own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crawling.link_graph.edges import HostEdges, PageEdges
+from crawling.link_graph.measures import Measures
+from crawling.links.parquet import put_query, write_query
+from crawling.models import LinkGraph, Page
+from crawling.scope.scope import domain_of
+from crawling.storage import storage
+from crawling.web.addresses import dns_name
+
+#: pages whose addresses are in memory at a time
+SLICE = 50_000
+NOTHING: Mapping[str, Any] = {"nothing": np.empty(0, np.int64)}
+#: of each kind, the largest
+MOST_COMPONENTS = 10_000
+PAGES = """
+SELECT page_id, url::VARCHAR AS url, split_part(split_part(url, '://', 2), '/', 1) AS host,
+    in_links, out_links, pagerank, hub, authority, weak, strong
+FROM given ORDER BY page_id
+"""
+HOSTS = """
+SELECT given.host::VARCHAR AS host, domain::VARCHAR AS domain, suffix::VARCHAR AS suffix,
+    coalesce(pages, 0) AS pages, in_links, out_links, inner_links, in_hosts, out_hosts,
+    coalesce(pagerank, 0) AS pagerank, coalesce(hub, 0) AS hub,
+    coalesce(authority, 0) AS authority, weak, strong
+FROM given LEFT JOIN (
+    SELECT host, count(*) AS pages, sum(pagerank) AS pagerank, sum(hub) AS hub,
+        sum(authority) AS authority
+    FROM read_parquet('{pages}') GROUP BY host
+) AS own ON own.host = given.host
+ORDER BY in_links + out_links DESC, given.host
+"""
+#: with the page of the highest rank
+COMPONENTS = f"""
+SELECT kind, number, size AS pages, pages.page_id, url FROM (
+    SELECT 'weak' AS kind, weak AS number, count(*) AS size, arg_max(page_id, pagerank) AS page_id
+    FROM read_parquet('{{pages}}') WHERE weak <= {MOST_COMPONENTS} GROUP BY weak
+    UNION ALL
+    SELECT 'strong', strong, count(*), arg_max(page_id, pagerank)
+    FROM read_parquet('{{pages}}') WHERE strong <= {MOST_COMPONENTS} GROUP BY strong
+) AS found JOIN read_parquet('{{pages}}') AS pages ON pages.page_id = found.page_id
+WHERE size > 1 ORDER BY kind, number
+"""  # noqa: S608 - constants
+
+
+def put_pages(graph: LinkGraph, pages: PageEdges, measures: Measures) -> None:
+    """Store the table of pages. Raises OSError."""
+    edges = pages.edges
+    columns = {
+        "page_id": pages.ids,
+        "in_links": np.bincount(edges.targets, minlength=edges.nodes),
+        "out_links": np.bincount(edges.sources, minlength=edges.nodes),
+        **_columns(measures),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        slices = [slice(at, at + SLICE) for at in range(0, max(edges.nodes, 1), SLICE)]
+        paths = [str(Path(folder, f"{number}.parquet")) for number in range(len(slices))]
+        for path, some in zip(paths, slices, strict=True):
+            given = {name: column[some] for name, column in columns.items()}
+            given["url"] = _urls(graph, given["page_id"])
+            write_query(Path(path), PAGES, given)
+        all_of_them = f"SELECT * FROM read_parquet({paths!r})"  # noqa: S608 - our own
+        put_query(graph.file("pages"), all_of_them, NOTHING, reads=paths)
+
+
+def put_links(graph: LinkGraph, pages: PageEdges) -> None:
+    """Store the links between pages, by their ids. Raises OSError."""
+    edges = pages.edges
+    given = {"source": pages.ids[edges.sources], "target": pages.ids[edges.targets]}
+    put_query(graph.file("links"), "SELECT * FROM given", given)
+
+
+def put_hosts(graph: LinkGraph, hosts: HostEdges, measures: Measures) -> None:
+    """Store the table of hosts, the links between them, and the components of pages.
+
+    Raises OSError.
+    """
+    edges, names = hosts.edges, np.array(hosts.names, dtype=object)
+    domains = [domain_of(name) if (name := dns_name(host)) else "" for host in hosts.names]
+    given = {
+        "host": names,
+        "domain": np.array(domains, dtype=object),
+        "suffix": np.array([domain.rpartition(".")[2] for domain in domains], dtype=object),
+        "in_links": np.bincount(edges.targets, hosts.links, edges.nodes).astype(np.int64),
+        "out_links": np.bincount(edges.sources, hosts.links, edges.nodes).astype(np.int64),
+        "inner_links": hosts.inner,
+        "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
+        "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
+        "weak": measures.weak,
+        "strong": measures.strong,
+    }
+    path = str(storage().path(graph.file("pages")))
+    put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])
+    joined = {
+        "source": names[edges.sources],
+        "target": names[edges.targets],
+        "links": hosts.links,
+    }
+    query = "SELECT source::VARCHAR AS source, target::VARCHAR AS target, links FROM given"
+    put_query(graph.file("host_links"), query, joined)
+    put_query(graph.file("components"), COMPONENTS.format(pages=path), NOTHING, reads=[path])
+
+
+def _columns(measures: Measures) -> dict[str, np.ndarray]:
+    nodes = len(measures.weak)
+    return {
+        "pagerank": measures.pagerank * nodes,
+        "hub": measures.hubs * nodes,
+        "authority": measures.authorities * nodes,
+        "weak": measures.weak,
+        "strong": measures.strong,
+    }
+
+
+def _urls(graph: LinkGraph, ids: np.ndarray) -> np.ndarray:
+    """The addresses of some pages, by their ids; of one that is gone by now it is empty."""
+    if not len(ids):
+        return np.empty(0, object)
+    found = Page.objects.filter(run=graph.run_id, url__gte=int(ids[0]), url__lte=int(ids[-1]))
+    urls = dict(found.values_list("url", "url__url"))
+    return np.array([urls.get(pk, "") for pk in ids.tolist()], dtype=object)

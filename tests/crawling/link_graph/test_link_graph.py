@@ -1,0 +1,331 @@
+"""The link graph of a run: ranks and components as their definitions say, computed by a job that
+may be killed, gone with what it was made of.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import xml.etree.ElementTree as ET
+from itertools import product
+
+import django_rq
+import duckdb
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.dashboard.graph.ranked_lists import (
+    RankFilter,
+    RankSort,
+    list_hosts,
+    list_pages,
+)
+from crawling.errors import BadOrder
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.link_graph import computation, graphs
+from crawling.link_graph.computation import compute
+from crawling.link_graph.graphs import ask_graph, computed_graph, open_graph
+from crawling.links.catch_up import catch_up
+from crawling.models import LinkGraph, Page, Run
+from crawling.rq_jobs import BACKGROUND
+from crawling.scheduler.messages import resend_background
+from crawling.withdrawals.withdrawing import withdraw
+from tests.crawling.link_graph.definitions import components, hubs_and_authorities, pagerank
+from tests.crawling.pages import browser, soup
+
+WEB = {
+    "/": '<a href="/a">a</a><a href="/b">b</a><a href="/b#x">again</a><a href="/">self</a>'
+    '<img src="/a"><a href="http://elsewhere.test/x">out</a>',
+    "/a": '<a href="/b">b</a><a href="/moved">m</a>',
+    "/b": '<a href="/a">a</a><a href="/c">c</a><a href="http://elsewhere.test/y">out</a>',
+    "/c": "no links",
+    "/moved": (301, {"Location": "/c"}, ""),
+}
+EDGES = {
+    ("/", "/a"),
+    ("/", "/b"),
+    ("/a", "/b"),
+    ("/a", "/moved"),
+    ("/b", "/a"),
+    ("/b", "/c"),
+    ("/moved", "/c"),
+}
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(dict(WEB))
+
+
+@pytest.fixture
+def run(site, crawl_to_the_end) -> Run:
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    return run
+
+
+@pytest.fixture
+def graph(run) -> LinkGraph:
+    compute(open_graph(run).pk)
+    return computed_graph(run)
+
+
+@pytest.fixture
+def background(run):
+    """The queue of background jobs, emptied."""
+    queue = django_rq.get_queue(BACKGROUND)
+    queue.empty()
+    return queue
+
+
+def test_pages_have_the_ranks_and_components_of_their_definitions(site, run, graph):
+    rows, following = list_pages(graph, RankSort.PAGERANK, RankFilter(), most=10)
+
+    assert following is None
+    found = {row.url.removeprefix(site.url): row for row in rows}
+    assert set(found) == set(WEB)
+    degrees = {path: (row.in_links, row.out_links) for path, row in found.items()}
+    assert degrees == {
+        path: (
+            sum(target == path for _, target in EDGES),
+            sum(source == path for source, _ in EDGES),
+        )
+        for path in WEB
+    }
+    hubs, authorities = hubs_and_authorities(set(WEB), EDGES)
+    for name, expected in (
+        ("pagerank", pagerank(set(WEB), EDGES)),
+        ("hub", hubs),
+        ("authority", authorities),
+    ):
+        told = {path: getattr(row, name) for path, row in found.items()}
+        assert told == pytest.approx({p: len(WEB) * x for p, x in expected.items()}, abs=1e-3)
+    assert {row.weak for row in rows} == {1}
+    strong = {}
+    for path, row in found.items():
+        strong.setdefault(row.strong, set()).add(path)
+    assert sorted(map(sorted, strong.values())) == components(set(WEB), EDGES)
+    assert strong[1] == {"/a", "/b"}
+    assert (graph.pages, graph.links, graph.hosts) == (5, 7, 2)
+    assert (graph.weak_components, graph.strong_components) == (1, 4)
+
+
+def test_hosts_have_the_sums_of_their_pages_and_the_links_between_them(site, graph):
+    home = site.url.removeprefix("http://")
+
+    own, out = list_hosts(graph, RankSort.PAGERANK, RankFilter(), most=10)[0]
+
+    assert (own.host, own.domain, own.pages, own.pagerank) == (home, "", 5, pytest.approx(5))
+    assert (own.in_links, own.out_links, own.inner_links, own.out_hosts) == (0, 2, 9, 1)
+    assert (out.host, out.domain, out.pages) == ("elsewhere.test", "elsewhere.test", 0)
+    assert (out.in_links, out.in_hosts, out.pagerank) == (2, 1, 0)
+    assert list_hosts(graph, RankSort.PAGERANK, RankFilter("WHERE"), most=10)[0] == [out]
+
+
+def test_a_list_goes_on_behind_its_key(graph):
+    for ranked, sort in product((list_pages, list_hosts), RankSort):
+        whole, _ = ranked(graph, sort, RankFilter(), most=10)
+        values = [getattr(row, sort) for row in whole]
+        assert values == sorted(values, reverse=True)
+
+        found, after = [], ""
+        while after is not None:
+            rows, after = ranked(graph, sort, RankFilter(), after=after, most=1)
+            found += rows
+
+        assert found == whole
+        with pytest.raises(BadOrder):
+            ranked(graph, sort, RankFilter(), after="nonsense", most=1)
+
+
+def test_pages_are_filtered_by_text_host_and_component(site, graph):
+    home = site.url.removeprefix("http://")
+
+    def found(**wanted):
+        rows, _ = list_pages(graph, RankSort.PAGERANK, RankFilter(**wanted), most=10)
+        return {row.url.removeprefix(site.url) for row in rows}
+
+    assert found(text="/MOV") == {"/moved"}
+    assert found(host=home) == set(WEB)
+    assert found(host="elsewhere.test") == set()
+    assert found(component="strong-1") == {"/a", "/b"}
+    assert found(component="strong-1", text="/a") == {"/a"}
+    with pytest.raises(BadOrder):
+        found(component="strong")
+
+
+def test_page_json_and_command_tell_the_same(site, run, graph):
+    viewer, crawl = browser("viewer"), run.crawl_id
+    rows, _ = list_pages(graph, RankSort.PAGERANK, RankFilter(), most=10)
+    urls = [row.url for row in rows]
+
+    page = soup(viewer.get(reverse("crawling:graph", args=[crawl])))
+    assert [cell.a.get_text() for cell in page.select("tbody th")] == urls
+    told = viewer.get(f"/api/v1/crawls/{crawl}/graph/pages").json()
+    assert [row["url"] for row in told["items"]] == urls
+    state = viewer.get(f"/api/v1/crawls/{crawl}/graph").json()
+    assert (state["state"], state["pages"], state["newer_pages"]) == ("computed", 5, 0)
+    whole = viewer.get(f"/api/v1/crawls/{crawl}/graph/components", {"kind": "strong"}).json()
+    assert [(one["number"], one["pages"]) for one in whole["items"]] == [(1, 2)]
+    out = io.StringIO()
+    call_command("crawl", "graph", str(crawl), "--json", stdout=out)
+    assert [json.loads(line)["url"] for line in out.getvalue().splitlines()] == urls
+    best = Page.objects.get(url__url=urls[0])
+    detail = viewer.get(reverse("crawling:page", args=[crawl, best.pk])).content.decode()
+    assert "(place 1 of\n  5)" in detail
+
+
+def test_files_have_all_pages_hosts_and_links(site, run, graph, tmp_path):
+    viewer = browser("viewer")
+
+    def file(kind, show):
+        address = reverse("crawling:graph-file", args=[run.crawl_id, kind])
+        return b"".join(viewer.get(address, {"show": show}).streaming_content)
+
+    assert len(file("csv", "pages").splitlines()) == 1 + 5
+    hosts = [json.loads(line)["host"] for line in file("jsonl", "hosts").splitlines()]
+    assert hosts[1:] == ["elsewhere.test"] or hosts[:1] == ["elsewhere.test"]
+    path = tmp_path / "pages.parquet"
+    path.write_bytes(file("parquet", "pages"))
+    totals = duckdb.sql(f"SELECT count(*), sum(pagerank) FROM '{path}'").fetchall()
+    assert totals == [(5, pytest.approx(5))]
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    drawn = ET.fromstring(file("graphml", "pages"))
+    names = {
+        node.get("id"): node.find(f"{space}data[@key='node-url']").text.removeprefix(site.url)
+        for node in drawn.iter(f"{space}node")
+    }
+    edges = {(names[e.get("source")], names[e.get("target")]) for e in drawn.iter(f"{space}edge")}
+    assert edges == EDGES
+    keys = {key.get("id") for key in drawn.iter(f"{space}key")}
+    assert {data.get("key") for data in drawn.iter(f"{space}data")} <= keys
+    (edge,) = ET.fromstring(file("graphml", "hosts")).iter(f"{space}edge")
+    assert (edge.get("target"), edge.find(f"{space}data").text) == ("elsewhere.test", "2")
+
+
+def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(run, background):
+    operator = browser("operator")
+    address = reverse("crawling:graph", args=[run.crawl_id])
+    assert operator.get(f"/api/v1/crawls/{run.crawl_id}/graph").json()["state"] == "none"
+    assert operator.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
+
+    operator.post(address)
+    operator.post(f"/api/v1/crawls/{run.crawl_id}/graph/compute")
+
+    (graph,) = LinkGraph.objects.all()  # both asked for one
+    assert graph.state == "waiting"
+    assert "waits for a worker" in operator.get(address).content.decode()
+    assert background.job_ids == [f"link-graph-{graph.pk}"]
+    background.fetch_job(f"link-graph-{graph.pk}").perform()
+    assert computed_graph(run) == graph
+    Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
+    assert "1\n  page of the run is newer" in operator.get(address).content.decode()
+
+
+def test_a_killed_job_begins_anew_and_leaves_no_file_behind(run, background, monkeypatch):
+    graph = open_graph(run)
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as during:
+        during.setattr(computation, "put_hosts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            compute(graph.pk)
+    assert computed_graph(run) is None
+    LinkGraph.objects.update(asked_at=graph.asked_at.replace(year=2020))
+    resend_background()
+    assert f"link-graph-{graph.pk}" in background.job_ids
+
+    compute(graph.pk)
+
+    assert computed_graph(run).pk == graph.pk
+    assert len(list((settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir())) == 5
+
+
+def test_a_job_that_was_killed_again_and_again_is_given_up(run, background):
+    graph = open_graph(run)
+    LinkGraph.objects.update(attempts=graphs.MOST_ATTEMPTS)
+
+    compute(graph.pk)
+
+    graph.refresh_from_db()
+    assert (graph.state, graph.trouble) == ("failed", graphs.BROKEN_OFF)
+    assert ask_graph(run).pk != graph.pk
+
+
+def test_two_jobs_at_the_same_graph_leave_one(run, monkeypatch):
+    graph, put = open_graph(run), computation.put_hosts
+
+    def late(*args):
+        monkeypatch.setattr(computation, "put_hosts", put)
+        compute(graph.pk)
+        put(*args)
+
+    monkeypatch.setattr(computation, "put_hosts", late)
+    compute(graph.pk)
+
+    name = computed_graph(run).name.partition("/")[2]
+    files = [path.name for path in (settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir()]
+    assert len(files) == 5
+    assert all(file.startswith(name) for file in files)
+
+
+def test_a_new_graph_takes_the_place_of_the_old(run, graph):
+    compute(open_graph(run).pk)
+
+    assert computed_graph(run).pk > graph.pk
+    graphs.remove_abandoned_graphs()
+    assert LinkGraph.objects.count() == 1
+    assert len(list((settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir())) == 5
+
+
+def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
+    asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
+
+    withdraw(run.crawl, None, **asked)
+
+    assert computed_graph(run) is None
+    viewer = browser("viewer")
+    assert viewer.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
+    graphs.remove_abandoned_graphs()
+    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+    compute(open_graph(run).pk)
+    rows, _ = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)
+    assert {row.url.removeprefix(site.url) for row in rows} == set(WEB) - {"/b"}
+    assert "/b" not in str(rows)
+
+
+def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, run, monkeypatch):
+    put = computation.put_hosts
+
+    def late(*args):
+        asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
+        withdraw(run.crawl, None, **asked)
+        put(*args)
+
+    monkeypatch.setattr(computation, "put_hosts", late)
+    compute(open_graph(run).pk)
+
+    assert computed_graph(run) is None
+    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+
+
+def test_a_graph_goes_with_its_run(run, graph):
+    delete_crawl(run.crawl, by=None, for_good=True)
+
+    assert not LinkGraph.objects.exists()
+    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+
+
+def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{make_site({'/': 'alone'}).url}/")
+    catch_up(run.pk)
+
+    compute(open_graph(run).pk)
+
+    (row,) = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)[0]
+    assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)

@@ -85,6 +85,7 @@ ASKED = {
     "crawls/<int:pk>/graph/": [
         "?show=hosts&sort=in_links",
         "?show=components&kind=strong",
+        "?show=drawing&q=elsewhere",
         "?q=nothing+like+it",
     ],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],

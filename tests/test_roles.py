@@ -217,6 +217,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/graph/pages": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/graph/hosts": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/graph/components": {"GET": VIEWER},
+    "api/v1/crawls/<crawl_id>/graph/drawings/<drawing_number>": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/link-changes": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/wacz": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/wacz/export": {"GET": OPERATOR},
@@ -535,6 +536,7 @@ EMPTY = {
     "api/v1/crawls/<crawl_id>/graph/pages",
     "api/v1/crawls/<crawl_id>/graph/hosts",
     "api/v1/crawls/<crawl_id>/graph/components",
+    "api/v1/crawls/<crawl_id>/graph/drawings/<drawing_number>",
     "api/v1/crawls/<crawl_id>/withdrawals",
     "api/v1/crawls/<crawl_id>/withdrawals/<withdrawal_id>",
     "api/v1/crawls/<crawl_id>/withdrawals/<withdrawal_id>/rewrite",
@@ -646,6 +648,7 @@ def ask(clients, crawl):
         "number": "1",
         "run_number": "1",
         "revision_number": "1",
+        "drawing_number": "0",
     }
 
     def ask(role: Role, method: str, route: str):

@@ -1,5 +1,5 @@
 """The background job that computes the link graph of a run: PageRank, hubs and authorities, and
-components, of its pages and of its hosts.
+components, of its pages and of its hosts, and drawings of its hosts.
 
 A job that was killed begins anew; what it had written is removed.
 """
@@ -12,7 +12,7 @@ import duckdb
 
 from crawling.errors import CrawlError
 from crawling.link_graph.edges import read_host_edges, read_page_edges
-from crawling.link_graph.files import put_hosts, put_links, put_pages
+from crawling.link_graph.files import put_drawings, put_hosts, put_links, put_pages
 from crawling.link_graph.graphs import delete_files, end_graph, take_up
 from crawling.link_graph.measures import measure
 from crawling.link_graph.tables import page_hosts
@@ -57,4 +57,5 @@ def _compute(graph: LinkGraph, run: Run) -> dict[str, int]:
     del pages, measures  # the hosts need their memory
     hosts = read_host_edges(run, page_hosts(graph))
     put_hosts(graph, hosts, measure(hosts.edges))
+    put_drawings(graph, hosts)
     return {**counts, "hosts": hosts.edges.nodes}

@@ -6,14 +6,18 @@ What asks them (`crawling.link_graph.tables`) needs no SciPy, and so this is a m
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from crawling.link_graph.drawings import Drawing, Hosts, Lines, draw
 from crawling.link_graph.edges import HostEdges, PageEdges
+from crawling.link_graph.layout import positions
 from crawling.link_graph.measures import Measures
+from crawling.link_graph.tables import drawn_hosts
 from crawling.links.parquet import put_query, write_query
 from crawling.models import LinkGraph, Page
 from crawling.scope.scope import domain_of
@@ -53,6 +57,17 @@ SELECT kind, number, size AS pages, pages.page_id, url FROM (
 ) AS found JOIN read_parquet('{{pages}}') AS pages ON pages.page_id = found.page_id
 WHERE size > 1 ORDER BY kind, number
 """  # noqa: S608 - constants
+
+#: `opens`: the number of the drawing of its hosts, 0: of none; `joined`: pairs of nodes that are
+#: joined in the whole drawing
+DRAWN_NODES = """
+SELECT drawing, node, kind::VARCHAR AS kind, name::VARCHAR AS name, hosts, pages, in_links,
+    out_links, opens, x, y, joined
+FROM given ORDER BY drawing, node
+"""
+DRAWN_LINES = """
+SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing, links DESC
+"""
 
 
 def put_pages(graph: LinkGraph, pages: PageEdges, measures: Measures) -> None:
@@ -111,6 +126,43 @@ def put_hosts(graph: LinkGraph, hosts: HostEdges, measures: Measures) -> None:
     query = "SELECT source::VARCHAR AS source, target::VARCHAR AS target, links FROM given"
     put_query(graph.file("host_links"), query, joined)
     put_query(graph.file("components"), COMPONENTS.format(pages=path), NOTHING, reads=[path])
+
+
+def put_drawings(graph: LinkGraph, hosts: HostEdges) -> None:
+    """Store the drawings of the hosts, whose table is there already. Raises OSError."""
+    rows = drawn_hosts(graph)
+    names, domains, *counts = zip(*rows, strict=True) if rows else ([], [])
+    numbers = {name: number for number, name in enumerate(names)}
+    by_table = np.fromiter((numbers[name] for name in hosts.names), np.int64)
+    edges = hosts.edges
+    lines = Lines(by_table[edges.sources], by_table[edges.targets], hosts.links)
+    nodes: dict[str, list[Any]] = defaultdict(list)
+    drawn: dict[str, list[Any]] = defaultdict(list)
+    for drawing in draw(Hosts(names, domains), range(len(names)), lines):
+        _add_nodes(nodes, drawing, np.array(counts))
+        for name, values in vars(drawing.lines).items():
+            drawn[name] += values.tolist()
+        drawn["drawing"] += [drawing.number] * len(drawing.lines.links)
+    put_query(graph.file("drawn_nodes"), DRAWN_NODES, _arrays(nodes))
+    put_query(graph.file("drawn_lines"), DRAWN_LINES, _arrays(drawn))
+
+
+def _add_nodes(columns: dict[str, list[Any]], drawing: Drawing, counts: np.ndarray) -> None:
+    """counts: of each host, pages, links to it and from it."""
+    places = positions(len(drawing.nodes), drawing.lines)
+    for number, (node, (x, y)) in enumerate(zip(drawing.nodes, places.tolist(), strict=True)):
+        pages, in_links, out_links = counts[:, node.hosts].sum(axis=1).tolist()
+        row = {"drawing": drawing.number, "node": number, "kind": node.kind, "name": node.name}
+        row |= {"hosts": len(node.hosts), "pages": pages, "opens": node.opens or 0, "x": x, "y": y}
+        row |= {"in_links": in_links, "out_links": out_links, "joined": drawing.joined}
+        for name, value in row.items():
+            columns[name].append(value)
+
+
+def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
+    """Texts as objects, as DuckDB takes them."""
+    kinds = {"kind": object, "name": object}
+    return {name: np.array(values, kinds.get(name)) for name, values in columns.items()}
 
 
 def _columns(measures: Measures) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from crawling.models import LinkGraph
 from crawling.storage import storage
 
 #: by name; each is a file
-TABLES = ("pages", "links", "hosts", "host_links", "components")
+TABLES = ("pages", "links", "hosts", "host_links", "components", "drawn_nodes", "drawn_lines")
 #: rows that are read at a time where a reader takes row after row
 AT_A_TIME = 10_000
 
@@ -38,6 +38,15 @@ def page_hosts(graph: LinkGraph) -> list[str]:
     with _tables_of(graph, ["pages"]) as connection:
         rows = connection.execute("SELECT DISTINCT host FROM pages ORDER BY host").fetchall()
     return [host for (host,) in rows]
+
+
+def drawn_hosts(graph: LinkGraph) -> list[tuple[str, str, int, int, int]]:
+    """Of the hosts of a graph without drawings, those with the most links first: name, domain,
+    pages, links to it and from it.
+    """
+    query = "SELECT host, domain, pages, in_links, out_links FROM hosts"
+    with _tables_of(graph, ["hosts"]) as connection:
+        return connection.execute(query).fetchall()
 
 
 def each_row(

@@ -164,6 +164,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{key}", "1")
         .replace("{run_number}", "1")
         .replace("{revision_number}", "1")
+        .replace("{drawing_number}", "0")
         .replace("{entry_id}", "1")
         .replace("{exception_id}", "1")
         .replace("{test_fetch_id}", "1")

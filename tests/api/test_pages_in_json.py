@@ -73,7 +73,7 @@ SHOWN = {
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/watches/": "list_watches list_watch_events",
     "crawls/<int:pk>/graph/": "get_link_graph list_graph_pages list_graph_hosts "
-    "list_graph_components",
+    "list_graph_components get_host_drawing",
     "crawls/^(?P<pk>[0-9]{1,18})/graph\\.(?P<kind>csv|jsonl|parquet|graphml)$": "list_graph_pages "
     "list_graph_hosts",
     "crawls/<int:pk>/link-changes/": "list_link_changes",

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema, Status
+from ninja import Path, Query, Router, Schema, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -21,6 +21,7 @@ from crawling.dashboard.base.api_parameters import (
     may_view,
 )
 from crawling.dashboard.base.requests import get_run
+from crawling.dashboard.graph.drawing import HostDrawing, drawing_of
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
 from crawling.dashboard.graph.ranked_lists import (
     ComponentKind,
@@ -30,6 +31,7 @@ from crawling.dashboard.graph.ranked_lists import (
     list_hosts,
     list_pages,
 )
+from crawling.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.link_graph.graphs import ask_graph
 from crawling.links.parts import MOST_BEHIND
 from serving.access import AuthenticatedRequest
@@ -118,6 +120,35 @@ class GraphComponentOut(Schema):
     url: str
 
 
+class DrawnNodeOut(Schema):
+    node: int = Field(description="its number in the drawing")
+    kind: str = Field(description="host; domain or rest: a group of hosts")
+    name: str = Field(description="of the host or domain; empty: of the rest")
+    hosts: int
+    pages: int
+    in_links: int = Field(description="links from other hosts; of a group the sum of its hosts")
+    out_links: int
+    opens: int | None = Field(description="the drawing of a group's hosts")
+    x: float = Field(description="between 0 and 1, as is y")
+    y: float
+
+
+class DrawnLineOut(Schema):
+    one: int = Field(description="a node by its number")
+    other: int
+    links: int = Field(description="in both directions")
+
+
+class HostDrawingOut(Schema):
+    number: int
+    nodes: list[DrawnNodeOut] = Field(description=f"at most {MOST_NODES}")
+    lines: list[DrawnLineOut] = Field(
+        description=f"at most {MOST_LINES:,}, those with the most links, which come last"
+    )
+    joined: int = Field(description="pairs of nodes that links join")
+    within: int | None = Field(description="the drawing that has its hosts as one node")
+
+
 class ComponentList(Schema):
     items: list[GraphComponentOut]
     next: int | None
@@ -188,6 +219,22 @@ def list_graph_hosts(
     one = wanted_graph(get_run(crawl_id, run))
     rows, following = list_hosts(one, sort, RankFilter(q), after=cursor, most=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
+
+
+@graph.get(
+    "/{crawl_id}/graph/drawings/{drawing_number}",
+    response=HostDrawingOut,
+    summary="The graph of hosts as a drawing",
+)
+@may_view
+def get_host_drawing(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    drawing_number: Annotated[int, Path(ge=0, le=10**9, description="0: of all hosts")],
+    run: RunNumber = None,
+) -> HostDrawing:
+    """A group of hosts is a node that opens another drawing."""
+    return drawing_of(wanted_graph(get_run(crawl_id, run)), drawing_number)
 
 
 @graph.get(

@@ -12,6 +12,7 @@ from django.urls import reverse
 from redis.exceptions import RedisError
 
 from crawling.dashboard.base.requests import asked_number, wanted_run
+from crawling.dashboard.graph.drawing import drawing_of, find_hosts
 from crawling.dashboard.graph.exports import SHOWN, graph_file
 from crawling.dashboard.graph.graph_state import state_of, wanted_graph
 from crawling.dashboard.graph.ranked_lists import (
@@ -35,7 +36,12 @@ from serving.requests import asked_text, render_live
 #: why a crawl that was never started has nothing here
 NEVER_STARTED = "it has no links"
 ROWS = 50
-LISTS = {"pages": "Pages", "hosts": "Hosts", "components": "Components"}
+LISTS = {
+    "pages": "Pages",
+    "hosts": "Hosts",
+    "drawing": "Host graph",
+    "components": "Components",
+}
 #: of files of pages and hosts
 ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet", "graphml": "GraphML"}
 
@@ -65,7 +71,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     }
     if graph := computed_graph(run):
         try:
-            here["rows"], here["following"] = _rows(request, graph, shown)
+            here |= _drawn(request, graph) if shown == "drawing" else _rows(request, graph, shown)
         except (ArchiveTrouble, BadOrder, LinkSearchTookTooLong) as trouble:
             here["trouble"] = str(trouble)
     return render_live(request, "crawling/graph.html", "crawling/_graph.html", here)
@@ -80,15 +86,27 @@ def _compute(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     return redirect(f"{reverse('crawling:graph', args=[run.crawl_id])}?run={run.number}")
 
 
-def _rows(
-    request: AuthenticatedRequest, graph: LinkGraph, shown: str
-) -> tuple[list[Any], str | int | None]:
+def _drawn(request: AuthenticatedRequest, graph: LinkGraph) -> dict[str, Any]:
+    """The drawing `?drawing=`, and the hosts with `?q=` in their names."""
+    number, text = asked_number(request, "drawing") or 0, _filter(request).text
+    try:
+        drawing = drawing_of(graph, number)
+    except NotFound as error:
+        raise Http404(str(error)) from error
+    found = find_hosts(graph, text, most=choices_of(request).most(ROWS)) if text else []
+    return {"drawing": drawing, "found": found, "host": _filter(request).host}
+
+
+def _rows(request: AuthenticatedRequest, graph: LinkGraph, shown: str) -> dict[str, Any]:
+    """The rows of a list, and the key behind which more follow."""
     most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=5000)
     if shown == "components":
         number = asked_number(request, "after") or 0
-        return list_components(graph, _kind(request), after=number, most=most)
+        components = list_components(graph, _kind(request), after=number, most=most)
+        return dict(zip(("rows", "following"), components, strict=True))
     ranked = list_pages if shown == "pages" else list_hosts
-    return ranked(graph, _sort(request), _filter(request), after=after, most=most)
+    found = ranked(graph, _sort(request), _filter(request), after=after, most=most)
+    return dict(zip(("rows", "following"), found, strict=True))
 
 
 def _sort(request: AuthenticatedRequest) -> RankSort:

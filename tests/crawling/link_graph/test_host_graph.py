@@ -1,0 +1,121 @@
+"""The graph of hosts as drawings of at most 300 nodes, of which groups of hosts open others."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from crawling.link_graph import drawings
+from crawling.link_graph.computation import compute
+from crawling.link_graph.drawings import MOST_NODES, Hosts, Lines, draw
+from crawling.link_graph.graphs import open_graph
+from crawling.link_graph.layout import positions
+from crawling.links.catch_up import catch_up
+from tests.crawling.pages import browser, soup
+
+
+def graph_of(hosts: int, domains: int, links: int = 3000) -> tuple[Hosts, Lines]:
+    """Hosts with the most links first, as the table has them, and lines at random."""
+    chance = random.Random(7)
+    names = [f"h{n}.d{chance.randrange(domains)}.test" for n in range(hosts)]
+    pairs = Counter(tuple(chance.sample(range(hosts), 2)) for _ in range(links))
+    ends = np.array(list(pairs)).T
+    return Hosts(names, [name.partition(".")[2] for name in names]), Lines(
+        ends[0], ends[1], np.array(list(pairs.values()))
+    )
+
+
+@pytest.mark.parametrize(("hosts", "domains"), [(300, 40), (500, 280), (1000, 700), (700, 1)])
+def test_every_host_is_a_node_of_one_drawing_that_groups_lead_to(hosts, domains):
+    graph, lines = graph_of(hosts, domains)
+    drawn = {one.number: one for one in draw(graph, range(hosts), lines)}
+
+    assert all(len(one.nodes) <= MOST_NODES for one in drawn.values())
+    assert len(drawn[0].nodes) == min(hosts, MOST_NODES)
+    for one in drawn.values():
+        for node in one.nodes:
+            if node.opens is not None:
+                inner = [host for part in drawn[node.opens].nodes for host in part.hosts]
+                assert sorted(inner) == sorted(node.hosts)
+    opened = [node.opens for one in drawn.values() for node in one.nodes if node.opens is not None]
+    assert sorted([0, *opened]) == sorted(drawn)
+    single = [n.name for one in drawn.values() for n in one.nodes if n.kind == "host"]
+    assert sorted(single) == sorted(graph.names)
+
+
+def test_a_line_has_the_links_between_all_hosts_of_its_nodes():
+    graph, lines = graph_of(1000, 700)
+    for one in draw(graph, range(1000), lines):
+        places = {host: at for at, node in enumerate(one.nodes) for host in node.hosts}
+        expected = Counter()
+        for a, b, links in zip(lines.ones, lines.others, lines.links, strict=True):
+            if a in places and b in places and places[a] != places[b]:
+                expected[frozenset((places[a], places[b]))] += links
+
+        found = {
+            frozenset((int(a), int(b))): links
+            for a, b, links in zip(one.lines.ones, one.lines.others, one.lines.links, strict=True)
+        }
+        assert one.joined == len(expected)
+        assert len(found) == min(len(expected), drawings.MOST_LINES)
+        assert found.items() <= expected.items()
+        assert sorted(found.values()) == sorted(expected.values())[-len(found) or len(expected) :]
+
+
+def test_the_same_graph_stands_in_the_same_places_within_the_drawing():
+    _, lines = graph_of(200, 40, links=250)
+
+    placed = positions(200, lines)
+
+    assert (placed == positions(200, lines)).all()
+    assert placed.min() >= 0
+    assert placed.max() <= 1
+    assert len(np.unique(placed.round(4), axis=0)) == 200
+    assert positions(0, Lines(*(np.empty(0, np.int64),) * 3)).shape == (0, 2)
+
+
+@pytest.fixture
+def crawl(make_site, crawl_to_the_end, monkeypatch):
+    """A run whose pages link to hosts of three domains, with drawings of three nodes."""
+    monkeypatch.setattr(drawings, "MOST_NODES", 3)
+    hosts = [f"www{n}.{domain}.test" for domain in ("one", "two", "three") for n in range(3)]
+    out = "".join(f'<a href="http://{host}/">{host}</a>' for host in hosts)
+    run = crawl_to_the_end(f"{make_site({'/': out, '/b': ''}).url}/")
+    catch_up(run.pk)
+    compute(open_graph(run).pk)
+    return run.crawl
+
+
+def test_page_and_json_show_the_same_drawing_and_groups_open(crawl):
+    viewer, address = browser("viewer"), reverse("crawling:graph", args=[crawl.pk])
+    number, seen = 0, []
+    while number is not None:
+        told = viewer.get(f"/api/v1/crawls/{crawl.pk}/graph/drawings/{number}").json()
+        page = soup(viewer.get(address, {"show": "drawing", "drawing": number}))
+        rows = [row.th.get_text().split()[0] for row in page.select(".host-graph tbody tr")]
+        titles = [one.title.get_text() for one in page.select("svg a")]
+        assert len(told["nodes"]) == len(rows) == len(titles) <= 3
+        assert len(page.select("svg line")) == len(told["lines"])
+        assert all(title.startswith(row) for title, row in zip(titles, rows, strict=True))
+        seen += [node["name"] for node in told["nodes"] if node["kind"] == "host"]
+        groups = [node["opens"] for node in told["nodes"] if node["opens"]]
+        assert f"drawing={groups[-1]}" in str(page) if groups else True
+        number = groups[-1] if groups else None
+    assert len(set(seen)) == len(seen) > 3
+    assert viewer.get(address, {"show": "drawing", "drawing": 99}).status_code == 404
+
+
+def test_a_search_leads_to_the_drawing_that_shows_the_host(crawl):
+    viewer, address = browser("viewer"), reverse("crawling:graph", args=[crawl.pk])
+
+    found = soup(viewer.get(address, {"show": "drawing", "q": "WWW2.THREE"}))
+
+    (link,) = found.select("#hits + .scroll tbody a")
+    drawn = soup(viewer.get(address + link["href"]))
+    assert drawn.select_one("svg a.found title").get_text().startswith("www2.three.test:")
+    nothing = soup(viewer.get(address, {"show": "drawing", "q": "zz"}))
+    assert "No host has this in its name." in nothing.get_text()

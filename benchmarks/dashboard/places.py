@@ -168,6 +168,7 @@ def _values(filled: Filled) -> dict[str, Any]:
         "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk,
         "number": 1,
         **dict.fromkeys(("run_number", "revision_number", "test_fetch_id"), 1),
+        "drawing_number": 0,
         "inquiry_id": 1,
         "version": 50_000,
         "pool": filled.pool,

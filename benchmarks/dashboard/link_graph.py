@@ -1,0 +1,130 @@
+"""How long the job of a link graph takes, how much memory, and its pages, in a database of its own
+on the server that DATABASE_URL names.
+
+python -m benchmarks.dashboard.link_graph [--pages 1000000 --links 10000000 --hosts 20000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.database import set_up_django
+
+PAGES_OF_A_PART = 20_000
+#: a few pages have most links: a target is the page of this power of a number below 1
+SKEW = 3
+
+
+def fill_graph(run_id: int, links: int) -> None:
+    """Give the run's pages so many links to each other, in parts as the product writes them."""
+    from django.utils import timezone
+
+    from crawling.links.parquet import STORED, put_query
+    from crawling.links.parts import new_part
+    from crawling.models import Page
+
+    found = Page.objects.filter(run=run_id).order_by("pk")
+    rows = found.values_list("pk", "url__fingerprint", "url__url").iterator()
+    ids, fingerprints, urls = (np.array(column) for column in zip(*rows, strict=True))
+    chance, of_a_page = np.random.default_rng(1), links // len(ids)
+    shuffled = chance.permutation(len(ids))
+    for at in range(0, len(ids), PAGES_OF_A_PART):
+        sources = np.repeat(np.arange(at, min(at + PAGES_OF_A_PART, len(ids))), of_a_page)
+        targets = shuffled[(len(ids) * chance.random(len(sources)) ** SKEW).astype(np.int64)]
+        given = {
+            "page_id": ids[sources],
+            "page": urls[sources].astype(object),
+            "position": np.tile(np.arange(of_a_page), len(sources) // of_a_page),
+            "target": urls[targets].astype(object),
+            **_said(len(sources)),
+            "target_fingerprint": fingerprints[targets],
+        }
+        part = new_part(run_id, None)
+        part.collected_at = part.written_at = timezone.now()
+        part.links, part.bytes = put_query(part.name, STORED, given)
+        part.save()
+
+
+def _said(links: int) -> dict[str, Any]:
+    said = {"fragment": "", "element": "a", "attribute": "href", "rel": "", "anchor": "More"}
+    return {name: np.full(links, word, object) for name, word in (said | {"place": "main"}).items()}
+
+
+def main() -> None:
+    from django.core.management import call_command
+
+    from benchmarks.dashboard.links import forget_links
+    from benchmarks.dashboard.load import Size, fill
+    from benchmarks.dashboard.times import show
+    from benchmarks.database import empty_database
+    from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
+    from crawling.models import Run
+
+    reader = argparse.ArgumentParser(description=__doc__)
+    for name, usual in (("pages", 1_000_000), ("links", 10_000_000), ("hosts", 20_000)):
+        reader.add_argument(f"--{name}", type=int, default=usual)
+    asked = reader.parse_args()
+    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
+    call_command("collectstatic", interactive=False, verbosity=0)
+    with empty_database():
+        call_command("set_up")
+        size = Size(20, 2, pages=2 * asked.pages, hosts=asked.hosts, rows=100, links=0)
+        try:
+            run = Run.objects.get(crawl=fill(size).crawl, is_latest=True)
+            fill_graph(run.pk, asked.links)
+            _compute(run)
+            show([f"/crawls/{run.crawl_id}/graph/{query}" for query in _queries(run)])
+        finally:
+            forget_links()
+            forget_graphs(Run.objects.values_list("pk", flat=True))
+            remove_abandoned_graphs()
+
+
+def _compute(run: Any) -> None:
+    """In a process of its own, as RQ does it: its time, its memory, and what it stored."""
+    from django.db import connection
+
+    from crawling.link_graph.graphs import computed_graph, open_graph
+    from crawling.link_graph.tables import TABLES
+    from crawling.storage import storage
+
+    graph = open_graph(run)
+    connection.close()
+    if (pid := os.fork()) == 0:
+        from crawling.link_graph.computation import compute
+
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        began, used = time.perf_counter(), time.process_time()
+        compute(graph.pk)
+        wall, here = time.perf_counter() - began, time.process_time() - used
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(f"{wall:.0f} s, {here:.0f} s of the processor, {peak / 1024:.0f} MB more", flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    computed = computed_graph(run)
+    assert computed is not None, open_graph(run).trouble
+    print(f"{computed.pages:,} pages, {computed.links:,} links, {computed.hosts:,} hosts")
+    for table in TABLES:
+        print(f"{(storage().size(computed.file(table)) or 0) / 2**20:8.1f} MB  {table}")
+
+
+def _queries(run: Any) -> list[str]:
+    from crawling.models import Page
+
+    url = Page.objects.filter(run=run).values_list("url__url", flat=True).first()
+    lists = ["", "?sort=in_links", "?sort=hub", "?q=a1b2c3", "?show=hosts", "?show=hosts&q=site5"]
+    lists += ["?show=components", "?show=components&kind=strong", "?show=drawing"]
+    lists += ["?show=drawing&drawing=1", "?show=drawing&q=site5", "?component=strong-1"]
+    return [*lists, f"?host={str(url).split('/')[2]}"]
+
+
+if __name__ == "__main__":
+    set_up_django()
+    main()

@@ -15,13 +15,15 @@ from crawling.errors import BadSeeds
 from crawling.frontier.admit.crawl_rules import filters_of, rules_key
 from crawling.frontier.admit.schedule import add_seeds, known_urls
 from crawling.frontier.host_placement import serving_numbers
+from crawling.frontier.run_limits import limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.orders.order import MAX_SEEDS
 from crawling.orders.seeds import read_seeds
 from crawling.run_log import write
-from crawling.runs.grants import ask_for_shifts
+from crawling.runs.grants import ask_for_shifts, enroll
+from crawling.runs.steering import reopen
 from crawling.scope.filters import UrlFilters
 from crawling.web.addresses import Address
 
@@ -30,8 +32,8 @@ from crawling.web.addresses import Address
 class AddedSeedsResult:
     #: new seeds of the order
     added: list[str]
-    #: how many of the run's addresses wait because of it; None: no run is at work, and they wait
-    #: for the next
+    #: how many of the run's addresses wait because of it; None: no run is at work or resumed, and
+    #: they wait for the next
     queued: int | None
     #: addresses that are seeds already, or known URLs of the run, with their state
     known: dict[str, str]
@@ -39,11 +41,17 @@ class AddedSeedsResult:
 
 
 def add_to_seeds(
-    crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False
+    crawl: CrawlJob,
+    texts: Sequence[str],
+    *,
+    by: User | None = None,
+    widen: bool = False,
+    resume: bool = False,
 ) -> AddedSeedsResult:
     """Make these seeds of the crawl, and queue them in its run if that is at work.
 
-    Asking twice changes nothing the second time.
+    resume: a latest run that has ended goes on with those that it did not know, unless it has
+    reached a limit. Asking twice changes nothing the second time.
 
     Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the
     scope does not reach is refused, too, unless `widen`: as a seed it takes all of its host,
@@ -60,11 +68,16 @@ def add_to_seeds(
         run = crawl.runs.first()
         new = _checked(crawl, run, addresses, mistakes, widen=widen)
         known = {address.url: "a seed already" for address in addresses if address not in new}
-        if run is None or run.state in ENDED_STATES or run.state == RunState.STOPPING:
+        if run is None or run.state == RunState.STOPPING:
             return _record(crawl, None, new, known, None, by)
         with locked_run(run.pk) as locked:
+            has_ended = locked.state in ENDED_STATES
+            if has_ended and not (resume and new and not limit_reached(locked)):
+                return _record(crawl, None, new, known, None, by)
             met = known_urls(locked, new)
             queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
+            if has_ended and queued:
+                reopen(locked, "Requesting resources for a shift, to fetch added seeds.")
             added = _record(
                 crawl,
                 locked,
@@ -74,6 +87,8 @@ def add_to_seeds(
                 by,
             )
     if locked.state in WORKING_STATES:
+        if has_ended:
+            enroll(locked)
         ask_for_shifts(locked)
     return added
 

@@ -90,6 +90,15 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     return run
 
 
+def reopen(run: Run, reason: str) -> None:
+    """Let a run that has ended go on with what was put into its queue. The caller holds the run's
+    lock, and enrolls the run afterwards.
+    """
+    run.state, run.reason, run.finished_at = RunState.QUEUED, reason, None
+    run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
+    run.save(update_fields=MOVED)
+
+
 def consequence(crawl: CrawlJob, word: str) -> str:
     """The sentence by which one of CONFIRMED is confirmed: what is kept, and what is lost; empty:
     there is nothing to confirm. Raises WrongState.

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from allocation.wording import whole_number
 from crawling.audit import note
@@ -24,6 +23,7 @@ from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.run_log import write
 from crawling.runs.grants import ask_for_shifts, enroll
 from crawling.runs.shift_lifecycle import settle_run
+from crawling.runs.steering import reopen
 from crawling.timed import time_limit
 from crawling.web.statuses import explain
 from serving.requests import asked_text
@@ -284,13 +284,5 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
     write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
     if run.state in ENDED_STATES:
-        run.state, run.reason, run.finished_at = (
-            RunState.QUEUED,
-            "Requesting resources for a shift, to try failed URLs again.",
-            None,
-        )
-        run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
-        run.save(
-            update_fields=["state", "reason", "finished_at", "resumed_at", "aborted_at", "trouble"]
-        )
+        reopen(run, "Requesting resources for a shift, to try failed URLs again.")
     return count, done

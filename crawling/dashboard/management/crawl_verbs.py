@@ -141,6 +141,9 @@ def add_seeds_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--widen", action="store_true", help="extend the scope to seeds outside of it"
     )
+    parser.add_argument(
+        "--resume", action="store_true", help="resume the latest run for them if it has ended"
+    )
 
 
 def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
@@ -149,7 +152,8 @@ def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
     Raises CommandError with every mistake on a line of its own.
     """
     try:
-        added = add_to_seeds(find_crawl(crawl), options["seeds"], widen=options["widen"])
+        wanted = {name: options[name] for name in ("widen", "resume")}
+        added = add_to_seeds(find_crawl(crawl), options["seeds"], **wanted)
     except BadSeeds as error:
         outside = [f"{url} is outside the scope; --widen takes it in" for url in error.outside]
         raise CommandError(

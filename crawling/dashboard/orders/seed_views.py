@@ -22,11 +22,15 @@ def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     run = crawl.runs.first()
     typed = request.POST.get("seeds", "").replace("\0", "")
-    here = {"crawl": crawl, "run": run, "typed": typed}
+    here = {"crawl": crawl, "run": run, "typed": typed, "resume": "resume" in request.POST}
     if request.method == "POST":
         try:
             added = add_to_seeds(
-                crawl, lines(typed), by=request.user, widen="widen" in request.POST
+                crawl,
+                lines(typed),
+                by=request.user,
+                widen="widen" in request.POST,
+                resume=here["resume"],
             )
         except BadSeeds as error:
             return render(request, "crawling/seeds.html", {**here, "error": error})

@@ -10,14 +10,17 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
+from allocation.services import create_pool
 from crawling.crawls.added_seeds import add_to_seeds
 from crawling.crawls.rejudgement import rejudge_live_runs
 from crawling.crawls.revisions import edit_crawl, revert_edit
 from crawling.errors import BadSeeds, WrongState
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, UrlState
+from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, RunTotal, UrlState
 from crawling.runs.waiting_urls import handle_urls
+from tests.crawling.conftest import CLASSES
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
@@ -235,3 +238,34 @@ def test_programs_and_the_command_line_do_the_same(crawl, capsys):
         r"scope; --widen",
     ):
         call_command("crawl", "add", str(crawl.pk), "x", "http://c.test/")
+
+
+@pytest.fixture
+def pool(frontier):
+    """The pool of the run, which has ended with nothing left to fetch."""
+    pool = create_pool(name="default", classes=CLASSES)
+    CrawlJob.objects.filter(pk=frontier.run.crawl_id).update(claim={"fetch_slots": 1})
+    claimed = frontier.run.urls.filter(state=UrlState.QUEUED).values_list("pk", flat=True)
+    handle_urls(frontier.run, UrlAction.TAKE_OUT, list(claimed))
+    Run.objects.filter(pk=frontier.run.pk).update(state="finished", finished_at=timezone.now())
+    return pool
+
+
+def test_an_ended_run_is_resumed_for_new_seeds_if_that_is_asked(frontier, crawl, pool):
+    added = add_to_seeds(crawl, ["http://a.test/", "http://a.test/new"], resume=True)
+
+    run = Run.objects.get(pk=frontier.run.pk)
+    assert (added.queued, waiting(frontier)) == (1, {"a.test/new"})
+    assert (run.state, run.finished_at) == ("queued", None)
+    assert list(run.processes.values_list("bank_process__state", flat=True)) == ["active"]
+
+
+def test_an_ended_run_stays_so_without_new_seeds_or_beyond_a_limit(frontier, crawl, pool):
+    assert add_to_seeds(crawl, ["http://a.test/"], resume=True).queued is None
+    CrawlJob.objects.filter(pk=crawl.pk).update(max_pages=1)
+    RunTotal.objects.update_or_create(run=frontier.run, defaults={"fetched": 1})
+
+    assert add_to_seeds(crawl, ["http://a.test/new"], resume=True).queued is None
+    assert Run.objects.get(pk=frontier.run.pk).state == "finished"
+    crawl.refresh_from_db()
+    assert crawl.seeds[-1] == "http://a.test/new"

@@ -124,6 +124,9 @@ class MoreSeeds(Schema):
         strict=True,
         description="extend the scope to them where they are outside of it",
     )
+    resume: bool = Field(
+        False, strict=True, description="resume the latest run for them if it has ended"
+    )
 
 
 class AddedSeeds(Schema):
@@ -224,7 +227,13 @@ def add_crawl_seeds(
 ) -> dict[str, Any]:
     """They are queued at once if a run is active. Repeating the request has no effect."""
     return asdict(
-        add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen)
+        add_to_seeds(
+            get_crawl(crawl_id),
+            wanted.seeds,
+            by=request.user,
+            widen=wanted.widen,
+            resume=wanted.resume,
+        )
     )
 
 

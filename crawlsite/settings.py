@@ -225,6 +225,8 @@ CRAWLS_WAITING_MAX = ENVIRONMENT.crawls_waiting_max
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
 #: a file this long is closed and another begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
+#: folders whose files give crawls seeds, one a crawl
+SEED_DIR = ENVIRONMENT.seed_dir
 #: where checkpoints of runs go by themselves; None: nowhere
 CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
 CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes

@@ -110,6 +110,12 @@ urlpatterns = [
     ),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),
+    path("<int:pk>/seeds/sources/", seed_views.create_seed_source, name="create_seed_source"),
+    path(
+        "<int:pk>/seeds/sources/<int:number>/",
+        seed_views.remove_seed_source,
+        name="remove_seed_source",
+    ),
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
     path("<int:pk>/log/", log.log, name="log"),
     re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -111,12 +111,20 @@ def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTe
     label = f"test fetch {number}"
     moment = held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
     with moment as (units, lost):
-        return _fetch_all(order, units, lost)
+        return fetch_seeds(order, units, lost)
 
 
-def _fetch_all(
-    order: CrawlOrder, units: Mapping[str, int], lost: threading.Event
+def fetch_seeds(
+    order: CrawlOrder,
+    units: Mapping[str, int],
+    lost: threading.Event,
+    *,
+    with_document: Callable[[DocumentSource], None] = lambda source: None,
 ) -> list[SeedTestFetch]:
+    """Fetch the first seeds within the units, as polite as the order is.
+
+    with_document: called with each document that came, before it is closed.
+    """
     at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
     by_host: defaultdict[str, list[Address]] = defaultdict(list)
@@ -132,7 +140,7 @@ def _fetch_all(
     )
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
     known = known_robots({address.origin for address in addresses})
-    rounds = _TestFetchRound(order, resolutions, known, rate, lost)
+    rounds = _TestFetchRound(order, resolutions, known, rate, lost, with_document)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
         found = {fetch.url: fetch for fetches in done for fetch in fetches}
@@ -152,9 +160,10 @@ class _TestFetchRound:
         robots: Mapping[str, tuple[int, bytes]],
         bandwidth: Bandwidth,
         lost: threading.Event,
+        with_document: Callable[[DocumentSource], None],
     ) -> None:
         who = identity()
-        self._lost = lost
+        self._lost, self._with_document = lost, with_document
         self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
         self._ends_at = time.monotonic() + LONGEST_SECONDS
         policy = RequestPolicy(
@@ -295,11 +304,13 @@ class _TestFetchRound:
             seconds=fetched.seconds,
             final_url=target_of(address, fetched),
         )
-        if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
+        if not succeeded(fetched.status):
             return fetch
-        document = read_document(
-            DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
-        )
+        source = DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
+        self._with_document(source)
+        if reader_of(fetched.content_type) is None:
+            return fetch
+        document = read_document(source)
         fetch = replace(fetch, title=document.title[:MOST_TITLE])
         verdicts = tuple(
             LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN]

@@ -35,6 +35,7 @@ from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
+from crawling.models.seed_sources import SeedSource, SeedSourceKind
 from crawling.models.share_links import ShareLink
 from crawling.models.shifts import RunProcess, Shift
 from crawling.models.teams import Team
@@ -91,6 +92,8 @@ __all__ = [
     "SavedView",
     "Schedule",
     "ScheduledStart",
+    "SeedSource",
+    "SeedSourceKind",
     "ShareLink",
     "SharedNetwork",
     "Shift",

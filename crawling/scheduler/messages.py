@@ -35,6 +35,7 @@ from crawling.rq_jobs import (
     LINKS,
     RUN_SHIFT,
     SECOND_READING,
+    SEED_SOURCE,
     SHIFTS,
     WACZ,
     WATCHES,
@@ -46,6 +47,7 @@ from crawling.rq_jobs import (
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
 from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
+from crawling.seed_sources.reading import due_sources
 from crawling.watches.comparing import due_crawls
 from crawling.withdrawals.file_removal import due_withdrawals
 
@@ -208,6 +210,8 @@ def resend_background() -> None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
     for crawl in due_crawls():
         WATCHES.enqueue_if_lost(crawl)
+    for source in due_sources():
+        SEED_SOURCE.enqueue_if_lost(source)
     for withdrawal in due_withdrawals():
         WITHDRAWAL.enqueue_if_lost(withdrawal)
 

@@ -23,6 +23,7 @@ from crawling.dashboard.inspect.api import history
 from crawling.dashboard.links.api import links
 from crawling.dashboard.orders.api_rules import blocklist, scoping
 from crawling.dashboard.orders.api_schedules import all_schedules, schedules
+from crawling.dashboard.orders.api_seed_sources import seed_sources
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
@@ -154,6 +155,7 @@ api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", withdrawals, tags=["results"])
+api.add_router("/crawls", seed_sources, tags=["crawls"])
 api.add_router("/crawls", watches, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])

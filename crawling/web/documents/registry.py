@@ -61,7 +61,10 @@ def _adopt(name: str, module: Any, others: Mapping[str, ContentReader]) -> Conte
 
 CONTENT_TYPES = ExtensionPoint(
     "crawlsite.content_types",
-    {name: f"{OURS}{name}" for name in ("html", "feed", "xml", "archive", "css", "pdf", "text")},
+    {
+        name: f"{OURS}{name}"
+        for name in ("html", "feed", "json_feed", "xml", "archive", "css", "pdf", "text")
+    },
     _adopt,
 )
 MEDIA_TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")

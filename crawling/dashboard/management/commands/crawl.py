@@ -30,6 +30,10 @@ from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.dashboard.management.search import WORDS as SEARCH_WORDS
 from crawling.dashboard.management.search import add_search_arguments, search
+from crawling.dashboard.management.seed_sources import (
+    add_seed_source_arguments,
+    seed_sources,
+)
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
 from crawling.dashboard.management.wacz_export import add_wacz_arguments, export_wacz
@@ -143,6 +147,13 @@ class Command(BaseCommand):
             crawl_verbs.add_arguments(name, command)
         add_log_arguments(add("log", "print the log of a run", self._log))
         add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
+        add_seed_source_arguments(
+            add(
+                "seed-sources",
+                "read seeds from a folder or a feed at intervals",
+                self._seed_sources,
+            )
+        )
         edit = add("edit", "change the order of a crawl", self._edit)
         add_order_arguments(edit)
         edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
@@ -217,6 +228,12 @@ class Command(BaseCommand):
 
     def _add(self, options: dict[str, Any]) -> None:
         self.stdout.write(add_to_crawl(options["crawl"], options))
+
+    def _seed_sources(self, options: dict[str, Any]) -> None:
+        try:
+            self.stdout.write(seed_sources(find_crawl(options["crawl"]), options))
+        except BadOrder as error:
+            raise _refused("no source was made:", error) from error
 
     def _search(self, options: dict[str, Any]) -> None:
         for line in search(options):

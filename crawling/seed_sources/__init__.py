@@ -1,0 +1,1 @@
+"""Folders and feeds that give crawls seeds: kept, read at intervals, added."""

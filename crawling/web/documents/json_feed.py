@@ -1,0 +1,85 @@
+"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and the addresses of its entries alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from crawling.web.documents.base import (
+    MOST_TEXT,
+    Document,
+    DocumentMetadata,
+    DocumentSource,
+    TruncationReason,
+    one_line,
+)
+from crawling.web.links import Links
+
+TYPES = ("application/feed+json",)
+#: a longer one is not read: half of it is no JSON
+MOST_BYTES = 4 * 1024 * 1024
+
+
+class BadFeed(ValueError):
+    """It is no JSON Feed; the sentence says why."""
+
+
+def read(source: DocumentSource) -> Document:
+    """Take its pages, those of its entries, and their attachments."""
+    try:
+        feed = _parsed(source)
+    except BadFeed:
+        is_long = len(source.body) > MOST_BYTES
+        return Document(unread=TruncationReason.SIZE if is_long else TruncationReason.BROKEN)
+    links = Links(source.url, charset="UTF-8")
+    for name in ("home_page_url", "next_url"):
+        links.add(_text(feed, name))
+    texts = []
+    for item in _objects(feed, "items"):
+        links.add(_text(item, "url"))
+        links.add(_text(item, "external_url"))
+        for attachment in _objects(item, "attachments"):
+            links.add(_text(attachment, "url"))
+        texts.append(_text(item, "title"))
+    author = next((_text(one, "name") for one in _objects(feed, "authors")), "")
+    about = DocumentMetadata(
+        one_line(author, 200),
+        one_line(_text(feed, "description")),
+        one_line(_text(feed, "language"), 35),
+    )
+    text = " ".join(filter(None, texts))[:MOST_TEXT].replace("\0", "")
+    title = one_line(_text(feed, "title"))
+    return Document(title, "UTF-8", links.found, text, about, unread=links.unread)
+
+
+def entries(source: DocumentSource) -> list[str]:
+    """The addresses of its entries, in its order: each one's page, or else the page that it is
+    about. Raises BadFeed.
+    """
+    links = Links(source.url, charset="UTF-8")
+    for item in _objects(_parsed(source), "items"):
+        links.add(_text(item, "url") or _text(item, "external_url"))
+    return [address.url for address in links.found]
+
+
+def _parsed(source: DocumentSource) -> dict[str, Any]:
+    if len(source.body) > MOST_BYTES:
+        raise BadFeed(f"the feed is larger than {MOST_BYTES // 2**20} MB")
+    try:
+        feed = json.loads(source.body.start(MOST_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise BadFeed("the document is no JSON") from error
+    if not isinstance(feed, dict) or not isinstance(feed.get("items"), list):
+        raise BadFeed("the document is JSON, but no JSON Feed: it has no list of items")
+    return feed
+
+
+def _objects(holder: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    found = holder.get(name)
+    return (one for one in found if isinstance(one, dict)) if isinstance(found, list) else iter(())
+
+
+def _text(holder: dict[str, Any], name: str) -> str:
+    found = holder.get(name)
+    return found if isinstance(found, str) else ""

@@ -197,6 +197,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "link_id",
                 "withdrawal_id",
                 "watch_id",
+                "source_id",
                 "item_id",
                 "team_id",
             ),

@@ -38,6 +38,10 @@ SPECIAL = {
         "post",
         "/api/v1/crawls/{crawl_id}/withdrawals/{withdrawal_id}/rewrite",
     ): "crawling.delete_crawljob",
+    (
+        "delete",
+        "/api/v1/crawls/{crawl_id}/seed-sources/{source_id}",
+    ): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/watches/{watch_id}"): "crawling.change_crawljob",
     ("get", "/api/v1/blocklist"): "crawling.view_crawljob",
     ("post", "/api/v1/blocklist"): "crawling.add_blocklistentry",
@@ -186,6 +190,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{item_id}", "1")
         .replace("{withdrawal_id}", "1")
         .replace("{watch_id}", "1")
+        .replace("{source_id}", "1")
     )
     address += {
         "/api/v1/url-history": "?url=http://a.test/",

@@ -24,7 +24,7 @@ from crawling.models import CrawlJob, SeedSource, SeedSourceKind
 from crawling.orders.order import read_order
 from crawling.orders.seeds import in_short
 from crawling.runs.held_units import finish_moment, held_units
-from crawling.seed_sources.folder import Unreadable, put_away, waiting_files
+from crawling.seed_sources.seed_files import SeedsUnreadable, put_away, waiting_files
 from crawling.seed_sources.sources import folder_of
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.json_feed import BadFeed, entries
@@ -37,7 +37,7 @@ MOST_REFUSED = 100
 
 
 @dataclass
-class Additions:
+class SourceSeeds:
     """What became of addresses of a source."""
 
     added: int = 0
@@ -89,7 +89,7 @@ def _read_folder(source: SeedSource) -> tuple[int, list[str]]:
     """How many seeds all waiting files have added, and what was refused."""
     added, refused = 0, []
     for file in waiting_files(folder_of(source.crawl)):
-        additions = Additions()
+        additions = SourceSeeds()
         try:
             _add(source, file.addresses(), additions)
         except BadFeed as error:
@@ -103,7 +103,7 @@ def _read_folder(source: SeedSource) -> tuple[int, list[str]]:
 def _read_feed(source: SeedSource) -> tuple[int, list[str]]:
     """The same of a feed, which is fetched like any document, with a grant.
 
-    Raises Unreadable, NoUnits.
+    Raises SeedsUnreadable, NoUnits.
     """
     crawl = source.crawl
     # Of the crawl's order only what is no secret: the feed may be another's.
@@ -115,7 +115,7 @@ def _read_feed(source: SeedSource) -> tuple[int, list[str]]:
     }
     order, mistakes = read_order(fields)
     if order is None:
-        raise Unreadable("; ".join(f"{name} {told}" for name, told in mistakes.items()))
+        raise SeedsUnreadable("; ".join(f"{name} {told}" for name, told in mistakes.items()))
     found: list[list[str] | BadFeed] = []
     wanted = {"fetch_slots": 1, "dns_slots": 1, "memory": MIB_EACH, "bandwidth": KIB_PER_SECOND}
     reference = f"seeds-{source.pk}"
@@ -126,13 +126,15 @@ def _read_feed(source: SeedSource) -> tuple[int, list[str]]:
         take = partial(_take, found)
         fetched = fetch_seeds(order, units, lost, with_document=take)[0]
     if not succeeded(fetched.status):
-        raise Unreadable(fetched.note or f"{fetched.sentence.rstrip('.')}.")
+        raise SeedsUnreadable(fetched.note or f"{fetched.sentence.rstrip('.')}.")
     if fetched.final_url and fetched.final_url != source.url:
-        raise Unreadable(f"It leads to {fetched.final_url}; make that the address of the feed.")
+        raise SeedsUnreadable(
+            f"It leads to {fetched.final_url}; make that the address of the feed."
+        )
     entries_found = found[0] if found else []
     if isinstance(entries_found, BadFeed):
-        raise Unreadable(f"No seeds: {entries_found}.")
-    additions = Additions()
+        raise SeedsUnreadable(f"No seeds: {entries_found}.")
+    additions = SourceSeeds()
     _add(source, entries_found, additions)
     return additions.added, additions.sentences
 
@@ -144,7 +146,7 @@ def _take(found: list[list[str] | BadFeed], document: DocumentSource) -> None:
         found.append(error)
 
 
-def _add(source: SeedSource, texts: Sequence[str], additions: Additions) -> None:
+def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:
     """Add those that are in order, and keep why others are not.
 
     All at once; with mistakes each half of them, so that one mistake costs no other address.

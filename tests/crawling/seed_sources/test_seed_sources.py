@@ -17,8 +17,8 @@ from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run, SeedSource
 from crawling.rq_jobs import SEED_SOURCE
 from crawling.scheduler.messages import resend_background
-from crawling.seed_sources.folder import READ
 from crawling.seed_sources.reading import due_sources, read_source
+from crawling.seed_sources.seed_files import READ
 from crawling.seed_sources.sources import SeedSourceFields, create_source, folder_of
 from tests.crawling.pages import browser, soup
 

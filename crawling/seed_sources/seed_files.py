@@ -16,7 +16,7 @@ from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.json_feed import BadFeed, entries
 
 
-class Unreadable(CrawlError):
+class SeedsUnreadable(CrawlError):
     """The source cannot be read now; it is read again at its next turn."""
 
 
@@ -57,14 +57,14 @@ class SeedFile:
 def waiting_files(folder: Path) -> list[SeedFile]:
     """Files that are whole, the oldest first: neither hidden, nor changed just now.
 
-    Raises Unreadable.
+    Raises SeedsUnreadable.
     """
     try:
         entries_there = list(os.scandir(folder))
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise Unreadable(f"The folder cannot be read: {error.strerror}.") from error
+        raise SeedsUnreadable(f"The folder cannot be read: {error.strerror}.") from error
     quiet_since = time.time() - QUIET_SECONDS
     found = sorted(
         (entry.stat(follow_symlinks=False).st_mtime, entry.name)
@@ -80,7 +80,7 @@ def waiting_files(folder: Path) -> list[SeedFile]:
 def put_away(file: SeedFile, refused: Sequence[str]) -> None:
     """Move a file that was read into the folder `read`, under the time, with what was refused.
 
-    Raises Unreadable.
+    Raises SeedsUnreadable.
     """
     folder = file.path.parent / READ
     kept = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{file.name}"
@@ -92,7 +92,7 @@ def put_away(file: SeedFile, refused: Sequence[str]) -> None:
             )
         file.path.rename(kept)
     except OSError as error:
-        raise Unreadable(
+        raise SeedsUnreadable(
             f"{file.name} was read, but cannot be moved to {READ}: {error.strerror}."
         ) from error
 

@@ -224,7 +224,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 47
+    assert len(bodies) == 48
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0041_watches"),
+        ("crawling", "0042_link_graphs"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 
 from allocation.errors import AllocationError
 from allocation.models import Pool, Process, ResourceClass, Share
@@ -60,7 +61,7 @@ class LimitsForm(forms.Form):
                 min_value=0,
                 max_value=MOST_UNITS,
                 initial=self.old[one.key],
-                label=f"{self.names[one.key].capitalize()} ({one.unit})",
+                label=f"{capfirst(self.names[one.key])} ({one.unit})",
                 help_text=f"{one.sentence.removesuffix('.')}. {sentence}",
                 error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
                 # A browser would throw away what was typed into a field of numbers, and turn it
@@ -233,7 +234,7 @@ class ShareForm(LimitsForm):
             min_value=0,
             max_value=MOST_UNITS - 1,
             initial=self.old[name],
-            label=label.capitalize(),
+            label=capfirst(label),
             help_text=sentence,
             error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
             widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
@@ -366,7 +367,7 @@ class NewPoolForm(forms.Form):
             self.fields[self.CAPACITY + one.key] = forms.IntegerField(
                 min_value=0,
                 max_value=MOST_UNITS - 1,
-                label=f"{UnitWords(one.key, one.unit).name.capitalize()} ({one.unit})",
+                label=f"{capfirst(UnitWords(one.key, one.unit).name)} ({one.unit})",
                 help_text=one.sentence,
                 error_messages={"invalid": NO_NUMBER},
                 widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),

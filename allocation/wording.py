@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 NAMES_AT_MOST = 5
+#: words of keys that are written in capitals
+ACRONYMS = {"dns": "DNS"}
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,8 @@ class UnitWords:
 
     @property
     def name(self) -> str:
-        """The key as words: `dns slots`."""
-        return self.key.replace("_", " ")
+        """The key as words: `DNS slots`."""
+        return " ".join(ACRONYMS.get(word, word) for word in self.key.split("_"))
 
     @property
     def symbol(self) -> str:

@@ -163,7 +163,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
         ["fetch slots", "1 fetch slot", "–"],
         ["bandwidth", "25,600 KiB/s of bandwidth", "–"],
         ["memory", "8 MiB of memory", "–"],
-        ["dns slots", "1 dns slot", "–"],
+        ["DNS slots", "1 DNS slot", "–"],
     ]
     assert table.caption.time
 

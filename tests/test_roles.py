@@ -6,7 +6,7 @@ A new page or endpoint needs its row in ROUTES, or the first test fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from enum import IntEnum
 
@@ -739,22 +739,35 @@ def test_whatever_a_page_changes_a_program_of_that_role_can_change():
     assert {page: ROUTES[route].get(method) for page, (method, route) in asked.items()} == pages
 
 
-@pytest.mark.parametrize("role", Role)
-def test_who_may(ask, role):
-    misfits = []
+def misfits(ask, role: Role, asked: Callable[[Role], bool]) -> list[str]:
+    """Who asks for whatever `asked` says of its least role, and should have been answered
+    otherwise.
+    """
+    found = []
     for route, methods in ROUTES.items():
-        for method, least in methods.items():
+        for method in (method for method, least in methods.items() if asked(least)):
             answer = ask(role, method, route)
-            if not (served(answer, route) if role >= least else refused(answer, role, route)):
-                misfits.append(
+            is_open = role >= methods[method]
+            if not (served(answer, route) if is_open else refused(answer, role, route)):
+                found.append(
                     f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
                 )
+    return found
 
-    assert misfits == []
+
+@pytest.mark.parametrize("role", Role)
+def test_the_least_role_is_served_and_all_before_it_are_refused(ask, role):
+    assert misfits(ask, role, lambda least: role <= least) == []
+
+
+@pytest.mark.drill  # a role has all permissions of those before it: the first test of this file
+@pytest.mark.parametrize("role", [VIEWER, OPERATOR, ADMINISTRATOR])
+def test_whoever_may_more_is_served_as_well(ask, role):
+    assert misfits(ask, role, lambda least: role > least) == []
 
 
 def test_methods_without_a_row_do_nothing_for_anybody(ask):
-    misfits = []
+    found = []
     for route, methods in ROUTES.items():
         who = NOBODY if NOBODY in methods.values() else ADMINISTRATOR
         answers = {
@@ -763,9 +776,9 @@ def test_methods_without_a_row_do_nothing_for_anybody(ask):
             if method not in methods
         }
         if not (set(answers.values()) <= {405} or route in EMPTY):
-            misfits.append((route, answers))
+            found.append((route, answers))
 
-    assert misfits == []
+    assert found == []
 
 
 @pytest.mark.parametrize("role", [NOBODY, VIEWER, OPERATOR])

@@ -7,16 +7,23 @@ it behind.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import django_rq
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
+from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.worker_registration import clean_worker_registry
+
+logger = logging.getLogger(__name__)
 
 #: the queue of shifts, that of the shifts of experiments, which start workers of their own for
 #: them, and that of background jobs
@@ -60,6 +67,13 @@ class RowJob:
             at_front=self.at_front,
         )
 
+    def ask(self, pk: int) -> None:
+        """Queue the job if Redis answers; if not, the scheduler does it, which looks at the rows."""
+        try:
+            self.enqueue(pk)
+        except RedisError as error:
+            logger.warning("a job cannot be queued", extra={"job": self.name, "error": str(error)})
+
     def enqueue_if_lost(self, pk: int) -> bool:
         """Queue the job again unless a worker will come to it, or is at it. Raises RedisError."""
         queue = _queue()
@@ -71,6 +85,22 @@ class RowJob:
             remove(job)
         self.enqueue(pk)
         return True
+
+    @contextmanager
+    def alone(self, pk: int) -> Iterator[bool]:
+        """Whether no other process does the work of the row; none begins to until the block
+        ends.
+        """
+        numbers = [self.name, pk % 2**31]
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s), %s)", numbers)
+            is_alone = cursor.fetchone()[0]
+        try:
+            yield is_alone
+        finally:
+            if is_alone:
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
     def _id(self, pk: int) -> str:
         return f"{self.name}-{pk}"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
 from django.contrib.auth.models import User
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from crawling.archive.files import deletions_held, this_machine
 from crawling.archive.selection import files_here
@@ -28,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 #: one that was asked for before that is not waited for: its job is over
 LONGEST = timedelta(seconds=WACZ.seconds)
-#: an advisory lock's first number; the second is the row's id
-WRITING_LOCK = 0x6372_6177
 KILLED = "The background job did not come to its end; the worker's log says why."
 
 
@@ -48,22 +43,14 @@ def ask_wacz(run: Run, *, by: User | None = None) -> WaczFile:
             return under_way
         name = f"wacz{run.pk}/{uuid4().hex}.wacz-rest"
         row = WaczFile.objects.create(run=run, name=name, machine=this_machine(), by=by)
-        transaction.on_commit(partial(_enqueue, row))
+        transaction.on_commit(partial(WACZ.ask, row.pk))
     return row
-
-
-def _enqueue(row: WaczFile) -> None:
-    """The scheduler looks for it, too."""
-    try:
-        WACZ.enqueue(row.pk)
-    except RedisError as error:
-        logger.warning("a job cannot be queued", extra={"error": str(error)})
 
 
 def write_asked(wacz_id: int) -> None:
     """What RQ runs. Harmless when run twice."""
     connections.close_all()  # a connection from before the fork belongs to the parent
-    with _alone(wacz_id) as is_alone:
+    with WACZ.alone(wacz_id) as is_alone:
         row = WaczFile.objects.select_related("run__crawl").filter(
             pk=wacz_id, written_at=None, trouble="", run__isnull=False
         )
@@ -92,19 +79,6 @@ def write_wacz(row: WaczFile) -> None:
         )
         WaczFile.objects.filter(run=row.run_id, pk__lt=row.pk).update(run=None)
     remove_abandoned_wacz()
-
-
-@contextmanager
-def _alone(wacz_id: int) -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [WRITING_LOCK, wacz_id % 2**31])
-        is_alone = cursor.fetchone()[0]
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [WRITING_LOCK, wacz_id % 2**31])
 
 
 def latest_wacz(run: Run) -> WaczFile | None:

@@ -68,7 +68,7 @@ class RowJob:
         )
 
     def ask(self, pk: int) -> None:
-        """Queue the job if Redis answers; if not, the scheduler does it, which looks at the rows."""
+        """Queue the job. Without Redis the scheduler does it later, which looks at the rows."""
         try:
             self.enqueue(pk)
         except RedisError as error:
@@ -91,7 +91,7 @@ class RowJob:
         """Whether no other process does the work of the row; none begins to until the block
         ends.
         """
-        numbers = [self.name, pk % 2**31]
+        numbers: tuple[str, int] = (self.name, pk % 2**31)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s), %s)", numbers)
             is_alone = cursor.fetchone()[0]
@@ -126,6 +126,7 @@ SECOND_READING = RowJob(
 FORGETTING = RowJob(
     "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
 )
+IMPORT = RowJob("import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60)
 WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
 LINK_GRAPH = RowJob("link-graph", "crawling.link_graph.computation.compute", seconds=60 * 60)
 

@@ -55,6 +55,7 @@ class Environment:
     archive_dir: Path
     archive_file_bytes: int
     seed_dir: Path
+    import_dir: Path
     checkpoint_dir: Path | None
     checkpoint_minutes: float
     checkpoints_kept: int
@@ -172,6 +173,7 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
     """The workers, their leases, and where they store what they fetch."""
     archive = env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
     seeds = env.str("SEED_DIR", "") or str(state_dir / "seeds")
+    imports = env.str("IMPORT_DIR", "") or str(state_dir / "imports")
     checkpoints = env.str("CHECKPOINT_DIR", "")
     return {
         "workers": env.int("WORKERS", 2, validate=validate.Range(1, 64)),
@@ -184,6 +186,7 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
         "archive_dir": _directory("ARCHIVE_DIR", archive),
         "archive_file_bytes": env.int("ARCHIVE_FILE_BYTES", 10**9, validate=_POSITIVE),
         "seed_dir": _directory("SEED_DIR", seeds),
+        "import_dir": _directory("IMPORT_DIR", imports),
         "checkpoint_dir": _directory("CHECKPOINT_DIR", checkpoints) if checkpoints else None,
         "checkpoint_minutes": env.float("CHECKPOINT_MINUTES", 60.0, validate=_POSITIVE),
         "checkpoints_kept": env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),

@@ -227,6 +227,8 @@ ARCHIVE_DIR = ENVIRONMENT.archive_dir
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
 #: folders whose files give crawls seeds, one a crawl
 SEED_DIR = ENVIRONMENT.seed_dir
+#: where the WARC and WACZ files are that users may import
+IMPORT_DIR = ENVIRONMENT.import_dir
 #: where checkpoints of runs go by themselves; None: nowhere
 CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
 CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes

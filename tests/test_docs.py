@@ -30,6 +30,7 @@ IN_WORDS = {
     "DNS_SERVERS": "the system's",
     "ARCHIVE_DIR": "`archive` in STATE_DIR",
     "SEED_DIR": "`seeds` in STATE_DIR",
+    "IMPORT_DIR": "`imports` in STATE_DIR",
     "CHECKPOINT_DIR": "none: off",
     "MAIL_URL": "none: no alerts by e-mail",
 }

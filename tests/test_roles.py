@@ -57,6 +57,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/": {"GET": VIEWER},
     "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": {"POST": OPERATOR},
+    "crawls/imports/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/new/allow/": {"POST": ADMINISTRATOR},
@@ -221,6 +222,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/graph/components": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/graph/drawings/<drawing_number>": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/link-changes": {"GET": VIEWER},
+    "api/v1/imports": {"GET": VIEWER, "POST": OPERATOR},
+    "api/v1/imports/<import_id>": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/wacz": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/wacz/export": {"GET": OPERATOR},
     "api/v1/crawls/<crawl_id>/seed-sources": {"GET": VIEWER, "POST": OPERATOR},
@@ -357,6 +360,7 @@ ROUTES: dict[str, dict[str, Role]] = {
 IN_JSON = {
     "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": "POST api/v1/bulk-actions",
+    "crawls/imports/": "POST api/v1/imports",
     "crawls/views/": "POST api/v1/views",
     "crawls/new/": "POST api/v1/crawls",
     "crawls/new/allow/": "POST api/v1/access-rules/<kind>",
@@ -501,6 +505,7 @@ BODIES: dict[str, dict[str, object]] = {
         "reason": "asked for",
     },
     "POST api/v1/crawls/<crawl_id>/withdrawals/preview": {"kind": "host", "text": "a.test"},
+    "POST api/v1/imports": {"files": ["a.warc"]},
     "POST api/v1/blocklist": {"kind": "host", "text": "a.test", "reason": "asked for"},
     "POST api/v1/dns/flush": {"scope": "all"},
     "PATCH api/v1/dns/servers/<name>": {"per_second": 100},
@@ -552,6 +557,7 @@ EMPTY = {
     "api/v1/crawls/<crawl_id>/watches/<watch_id>",
     "api/v1/crawls/<crawl_id>/watches/<watch_id>/renew",
     "watches/<str:token>/feed.atom",
+    "api/v1/imports/<import_id>",
     "shared/<slug:token>/",
     "api/v1/crawls/<crawl_id>/share-links/<link_id>",
     "api/v1/dns/names/<name>",
@@ -623,10 +629,12 @@ def clients(crawl) -> dict[Role, Client]:
 
 
 @pytest.fixture
-def ask(clients, crawl):
+def ask(clients, crawl, settings, tmp_path):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST",
     "crawls/")`.
     """
+    settings.IMPORT_DIR = tmp_path
+    (tmp_path / "a.warc").touch()
     pool, experiment, process, host = (
         Pool.objects.get(),
         Experiment.objects.get(),

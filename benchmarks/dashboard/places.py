@@ -198,6 +198,7 @@ def _values(filled: Filled) -> dict[str, Any]:
                 "withdrawal_id",
                 "watch_id",
                 "source_id",
+                "import_id",
                 "item_id",
                 "team_id",
             ),

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from crawling.dashboard.crawls import views as crawls
+from crawling.dashboard.crawls.import_views import imports
 from crawling.dashboard.graph import views as graph_views
 from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
@@ -23,6 +24,7 @@ app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
+    path("imports/", imports, name="imports"),
     path("schedules/", schedule_views.schedules, name="schedules"),
     path("bulk/", crawls.bulk, name="bulk"),
     path("views/", crawls.keep_view, name="views"),

@@ -4,6 +4,8 @@ what is too much here ends that program, and nothing else.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
 
 from warcio.archiveiterator import ArchiveIterator
-from warcio.bufferedreaders import ChunkedDataReader
+from warcio.bufferedreaders import ChunkedDataReader, DecompressingBufferedReader
 from warcio.exceptions import ArchiveLoadFailed
 
 from crawling.archive.records import PIECE_BYTES, Original
@@ -32,6 +34,9 @@ MOST_RATIO, FREE_BYTES = 100, 1024**3
 FIRST_DATE = datetime(1990, 1, 1, tzinfo=UTC)
 NAMES = (".warc", ".warc.gz")
 LONGEST_ID = 200
+#: of a header; a longer one counts as several
+LONGEST_LINE = 64 * 1024
+DIGESTS = ("sha1", "sha256", "sha512", "md5")
 DAMAGE = (ArchiveLoadFailed, BadZipFile, EOFError, OSError, ValueError, KeyError, zlib.error)
 
 
@@ -92,6 +97,12 @@ class ForeignFile:
     left_out: dict[str, int] = field(default_factory=dict)
     _bytes: int = 0
     _waiting: tuple[str, str, bytes] = ("", "", b"")
+    _file: IO[bytes] | None = None
+
+    @property
+    def position(self) -> int:
+        """How many bytes of it are read."""
+        return self._file.tell() if self._file and not self._file.closed else 0
 
     def answers(self) -> Iterator[ForeignAnswer]:
         """Raises Unreadable where the file cannot be read any more; what came before it counts."""
@@ -104,6 +115,7 @@ class ForeignFile:
 
     def _streams(self) -> Iterator[IO[bytes]]:
         with self.path.open("rb") as file:
+            self._file = file
             if self.path.suffix != ".wacz":
                 yield file
                 return
@@ -115,6 +127,7 @@ class ForeignFile:
 
     def _answers_in(self, stream: IO[bytes]) -> Iterator[ForeignAnswer]:
         records = ArchiveIterator(stream, no_record_parse=True)
+        records.reader = _BoundedLines(records.fh)
         answer: ForeignAnswer | None = None
         for record in records:
             kind, said = record.rec_type, record.rec_headers
@@ -160,7 +173,7 @@ class ForeignFile:
 
     def _take_block(self, record: Any, answer: ForeignAnswer) -> None:
         """Head and payload, without the transfer coding. Raises SkippedRecord."""
-        source = record.raw_stream
+        block = source = _Block(record)
         if answer.kind != "resource":
             answer.head = self._head(source)
             if answer.fields.get("transfer-encoding", "").lower() == "chunked":
@@ -174,6 +187,11 @@ class ForeignFile:
                 spool.close()
                 raise SkippedRecord(f"are larger than {MOST_DOCUMENT_BYTES // 2**20} MiB")
             spool.write(piece)
+        while piece := block.read(PIECE_BYTES):  # behind the end that a transfer coding has
+            self._count(len(piece))
+        if not block.is_as_stated:
+            spool.close()
+            raise SkippedRecord("do not have the digest that they state")
 
     def _head(self, source: Any) -> bytes:
         head = b""
@@ -199,6 +217,46 @@ class ForeignFile:
         self._bytes += size
         if self._bytes > FREE_BYTES + MOST_RATIO * self.path.stat().st_size:
             raise Unreadable(f"{self.path.name}: it unpacks to more than a hundred times its size")
+
+
+class _BoundedLines(DecompressingBufferedReader):  # type: ignore[misc]  # warcio has no types
+    """What records are read from. A line takes time in proportion to the square of its length."""
+
+    def readline(self, length: int | None = None) -> bytes:
+        return bytes(super().readline(length or LONGEST_LINE))
+
+
+class _Block:
+    """What is in a record, as it is read, with its digest."""
+
+    def __init__(self, record: Any) -> None:
+        self._stream = record.raw_stream
+        stated = record.rec_headers.get_header("WARC-Block-Digest") or ""
+        name, _, value = stated.strip().partition(":")
+        self._stated = value.rstrip("=").upper()
+        is_known = name.lower() in DIGESTS and value
+        # says whether a file is damaged, not who wrote it
+        self._digest = hashlib.new(name.lower(), usedforsecurity=False) if is_known else None
+
+    def read(self, most: int) -> bytes:
+        return self._noted(self._stream.read(most))
+
+    def readline(self, most: int | None = None) -> bytes:
+        return self._noted(self._stream.readline(most))
+
+    def _noted(self, piece: bytes) -> bytes:
+        if self._digest:
+            self._digest.update(piece)
+        return bytes(piece)
+
+    @property
+    def is_as_stated(self) -> bool:
+        """Whether all that was read has the digest that the record states, if it states any."""
+        if self._digest is None:
+            return True
+        found = self._digest.digest()
+        written = (base64.b32encode(found).decode().rstrip("="), found.hex())
+        return self._stated in {one.upper() for one in written}
 
 
 def _read_answer(kind: str, said: Any) -> ForeignAnswer:

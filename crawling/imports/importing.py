@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
@@ -20,13 +20,13 @@ from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
 from crawling.imports.translator import UNREADABLE
+from crawling.imports.work_folders import work_folder
 from crawling.models import Run
 from crawling.run_log import write
 
 #: where the program finds this project
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.imports.translator")
-LONGEST_SECONDS = 5 * 60 * 60
 #: parts of a checkpoint that the files say nothing of
 EMPTY = ("robots", "extracted", "patterns", "verdicts", "verdict_counts", "opic", "reranking")
 TRANSLATED = ("hosts", "archive", "queues", "urls", "pages")
@@ -48,25 +48,29 @@ class ImportResult:
 
 
 def import_files(
-    files: Sequence[Path], folder: Path, *, name: str, namespace: UUID, by: User | None
+    files: Sequence[Path],
+    *,
+    name: str,
+    namespace: UUID,
+    by: User | None,
+    note: Callable[[int, int], None] = lambda read, answers: None,
 ) -> ImportResult:
     """Make a crawl of that name with one run.
 
-    folder: of this import alone, for its work; it is removed. Raises ImportTrouble,
-    CheckpointTrouble, BadOrder.
+    note: is told each second how many bytes of the files are read, and how many answers were there.
+    Raises ImportTrouble, CheckpointTrouble, BadOrder.
     """
-    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
     try:
-        writer = CheckpointWriter(folder)
-        said = _translate(files, folder, namespace)
-        if not said["pages"]:
-            raise ImportTrouble(_nothing(files, said["left_out"]))
-        _write(writer, folder, said, name, [file.name for file in files])
-        run = import_checkpoint(folder, by=by)
+        with work_folder() as work:
+            folder = work.path / "checkpoint"
+            writer = CheckpointWriter(folder)
+            said = _translate(files, folder, namespace, note, work.held_by)
+            if not said["pages"]:
+                raise ImportTrouble(_nothing(files, said["left_out"]))
+            _write(writer, folder, said, name, [file.name for file in files])
+            run = import_checkpoint(folder, by=by)
     except OSError as error:
         raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     left_out = {str(why): int(count) for why, count in said["left_out"].items()}
     write(run.pk, f"{said['pages']:,} pages imported. {describe(left_out)}".strip())
     return ImportResult(run, said["pages"], left_out)
@@ -85,28 +89,41 @@ def _nothing(files: Sequence[Path], left_out: dict[str, int]) -> str:
     return f"{names}: there are no answers that can be imported. {describe(left_out)}".strip()
 
 
-def _translate(files: Sequence[Path], folder: Path, namespace: UUID) -> dict[str, Any]:
+def _translate(
+    files: Sequence[Path],
+    folder: Path,
+    namespace: UUID,
+    note: Callable[[int, int], None],
+    held_by: int,
+) -> dict[str, Any]:
     """What strangers wrote is read by a program of its own, within limits."""
     arguments = [str(folder), str(namespace), *(str(file.resolve(strict=True)) for file in files)]
-    try:
+    with TemporaryFile() as trouble:
         # our own program; names of files are its arguments
-        done = subprocess.run(  # noqa: S603
+        program = subprocess.Popen(  # noqa: S603
             [*COMMAND, *arguments],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LONGEST_SECONDS,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=trouble,
             cwd=ROOT,
             env={},
+            pass_fds=[held_by],
         )
-    except subprocess.TimeoutExpired as error:
-        raise ImportTrouble("Reading the files took too long.") from error
-    if done.returncode == UNREADABLE:
-        raise ImportTrouble(done.stderr.decode(errors="replace").strip()[-400:])
-    if done.returncode:
+        try:
+            with program:
+                for line in program.stdout or ():
+                    note(*map(int, line.split()))
+        except BaseException:  # the job is to end: its program, too
+            program.kill()
+            raise
+        trouble.seek(0)
+        said = trouble.read().decode(errors="replace").strip()
+    if program.returncode == UNREADABLE:
+        raise ImportTrouble(said[-400:])
+    if program.returncode:
         raise ImportTrouble("The files could not be read within the limits of time and memory.")
-    said: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
-    return said
+    summary: dict[str, Any] = json.loads((folder / "summary.jsonl").read_text())
+    return summary
 
 
 def _write(

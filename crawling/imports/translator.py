@@ -1,7 +1,8 @@
 """Translates WARC and WACZ files into a WARC file of ours and the rows of a checkpoint.
 `crawling.imports.importing` runs this module as a program of its own, without the database.
 
-Its arguments are a folder that has `archive`, the namespace of its first file, and the files.
+Its arguments are a folder that has `archive`, the namespace of its first file, and the files. Each
+second it writes a line: how many bytes of the files it has read, and how many answers were in them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import os
 import resource
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,10 +40,14 @@ from crawling.archive.records import (
 )
 from crawling.imports.foreign_files import ForeignAnswer, ForeignFile, Unreadable
 from crawling.imports.page_facts import facts_of
+from crawling.process.orphans import stop_with_parent
 from crawling.web.addresses import fingerprint
 from crawling.web.document_stream import DocumentStream
 
 MEMORY_BYTES = 1024 * 1024 * 1024
+CPU_SECONDS = 5 * 60 * 60
+#: between two lines about the progress
+NOTED_SECONDS = 1.0
 #: a file of ours is ended at this length
 FILE_BYTES = 10**9
 UNREADABLE = 3
@@ -253,17 +259,23 @@ def _page(row: tuple[Any, ...]) -> dict[str, Any]:
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}
 
 
-def main(folder: str, namespace: str, *files: str) -> None:
-    """Raises Unreadable if nothing of a file can be read; one that breaks off counts to there."""
-    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    translation = Translation(Path(folder), [Path(file).name for file in files], namespace)
-    for path in map(Path, files):
+def translate(
+    folder: Path, namespace: str, files: Sequence[Path], note: Callable[[int, int], None]
+) -> None:
+    """Write what the files have to a folder. note: is told after each answer how many bytes of them
+    are read, and how many answers were there.
+
+    Raises Unreadable if nothing of a file can be read; one that breaks off counts to there.
+    """
+    translation = Translation(folder, [file.name for file in files], namespace)
+    read_before = answers = 0
+    for path in files:
         foreign, taken = ForeignFile(path), 0
         try:
             for answer in foreign.answers():
                 translation.take(answer)
                 taken += 1
+                note(read_before + foreign.position, answers + taken)
         except Unreadable as error:
             if not taken:
                 raise
@@ -271,7 +283,28 @@ def main(folder: str, namespace: str, *files: str) -> None:
             translation.left_out[reason] = translation.left_out.get(reason, 0) + 1
         for reason, count in foreign.left_out.items():
             translation.left_out[reason] = translation.left_out.get(reason, 0) + count
+        read_before += path.stat().st_size
+        answers += taken
+    note(read_before, answers)
     translation.finish()
+
+
+def main(folder: str, namespace: str, *files: str) -> None:
+    """Translate within limits. Raises Unreadable."""
+    stop_with_parent()
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    with suppress(OSError, ValueError):  # refused by macOS, or smaller already
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    noted_at = -NOTED_SECONDS
+
+    def note(read: int, answers: int) -> None:
+        nonlocal noted_at
+        if time.monotonic() - noted_at >= NOTED_SECONDS:
+            noted_at = time.monotonic()
+            sys.stdout.write(f"{read} {answers}\n")
+            sys.stdout.flush()
+
+    translate(Path(folder), namespace, [Path(file) for file in files], note)
 
 
 if __name__ == "__main__":
@@ -282,4 +315,7 @@ if __name__ == "__main__":
         sys.exit(UNREADABLE)
     except MemoryError:
         sys.stderr.write("A record of the files needs more memory than is allowed.")
+        sys.exit(UNREADABLE)
+    except OSError as error:
+        sys.stderr.write(f"What was read cannot be written: {error.strerror}.")
         sys.exit(UNREADABLE)

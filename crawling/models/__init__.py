@@ -29,6 +29,7 @@ from crawling.models.frontier import (
     Url,
     UrlState,
 )
+from crawling.models.imports import ArchiveImport
 from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunState
 from crawling.models.log import Level, LogLine
@@ -48,6 +49,7 @@ __all__ = [
     "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
+    "ArchiveImport",
     "BlocklistEntry",
     "Checkpoint",
     "CookieJar",

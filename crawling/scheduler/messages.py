@@ -22,7 +22,7 @@ from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outb
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
-from crawling.models import Checkpoint, Delivery, Inquiry, WaczFile
+from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, WaczFile
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
     BACKGROUND,
@@ -30,6 +30,7 @@ from crawling.rq_jobs import (
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
     FORGETTING,
+    IMPORT,
     INQUIRY,
     LINK_GRAPH,
     LINKS,
@@ -188,6 +189,7 @@ def resend_background() -> None:
                 asked_at__gt=now - timedelta(seconds=CHECKPOINT.seconds),
             ),
         ),
+        (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
         (
             WACZ,
             WaczFile.objects.filter(

@@ -31,6 +31,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
+from crawling.imports.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
 from crawling.runs.takeover import take_over_hosts
@@ -102,6 +103,7 @@ def duties() -> list[Duty]:
         Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
+        Duty(remove_abandoned_folders, 600.0),
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),

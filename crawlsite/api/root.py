@@ -16,6 +16,7 @@ from allocation.api import banker, pools
 from crawling.dashboard.alerts.api import alerts
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
+from crawling.dashboard.crawls.api_imports import imports
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
 from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, replays, search, waits
@@ -144,6 +145,7 @@ api.add_router("/crawls", frontier, tags=["control"])
 api.add_router("/crawls", stalls, tags=["results"])
 api.add_router("/bulk-actions", bulk, tags=["control"])
 api.add_router("/drafts", drafts, tags=["crawls"])
+api.add_router("/imports", imports, tags=["crawls"])
 api.add_router("/deleted", deleted, tags=["crawls"])
 api.add_router("/crawls", keeping, tags=["crawls"])
 api.add_router("/templates", templates, tags=["crawls"])

@@ -24,6 +24,7 @@ from tests.api.conftest import SEED, Program
 #: what an endpoint asks for, if not by its method
 SPECIAL = {
     ("post", "/api/v1/crawls"): "crawling.add_crawljob",
+    ("post", "/api/v1/imports"): "crawling.add_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/test-scope"): "crawling.view_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
@@ -90,6 +91,7 @@ APPS = {
     **dict.fromkeys(
         (
             "crawls",
+            "imports",
             "capacity-plan",
             "experiments",
             "url-history",
@@ -176,6 +178,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{delivery_id}", "1")
         .replace("{host_id}", "1")
         .replace("{template_id}", "1")
+        .replace("{import_id}", "1")
         .replace("{token_id}", "1")
         .replace("{view_id}", "1")
         .replace("{page_id}", "1")
@@ -224,7 +227,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 48
+    assert len(bodies) == 49
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

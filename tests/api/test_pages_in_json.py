@@ -37,6 +37,7 @@ SHOWN = {
     "health/": "get_health",
     "crawls/": "list_crawls",
     "crawls/^list\\.(?P<kind>csv|jsonl)$": "list_crawls",
+    "crawls/imports/": "list_imports",
     "crawls/new/": "check_draft test_draft_scope list_templates",
     "crawls/test-fetch/<int:inquiry_id>/": "get_test_fetch",
     "crawls/page-cache/": "get_page_cache",

@@ -1,24 +1,34 @@
-"""WARC and WACZ files become runs, whoever wrote them; what cannot be read costs itself alone."""
+"""WARC and WACZ files become runs, whoever wrote them."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
 from io import BytesIO, StringIO
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
+from django.db import connections
 
 from crawling.archive.viewer import whole_document_of
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
+from crawling.errors import BadOrder
+from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.imports.importing import ImportTrouble, import_files
-from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.imports.work_folders import remove_abandoned_folders, work_folder
+from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.wacz.layout import read
+from tests.crawling.imports.warc_files import answer, warc
+from tests.crawling.pages import browser, soup
 from tests.crawling.wacz.test_wacz_file import index_of, made, opened
+from tests.stack import wait_until
 
 #: warcio's writer leaves its own temporary files open
 pytestmark = pytest.mark.filterwarnings(
@@ -28,22 +38,30 @@ FACTS = (
     *("url__url", "status", "final_url", "content_type", "charset", "title", "bytes"),
     *("fingerprint", "simhash", "links", "is_revisit", "url__state"),
 )
-HOME = b"<title>Caf\xc3\xa9</title><a href=/b>b</a>"
+#: holds a folder as `work_folder` does
+HOLD = (
+    "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX); "
+    "print('!', flush=True); sys.stdin.read()"
+)
+GOOD = answer("http://127.0.0.1:8900/")
+
+
+@pytest.fixture(autouse=True)
+def place(settings, tmp_path) -> Path:
+    """IMPORT_DIR."""
+    settings.STATE_DIR = tmp_path
+    settings.IMPORT_DIR = tmp_path / "imports"
+    settings.IMPORT_DIR.mkdir()
+    return settings.IMPORT_DIR
 
 
 @pytest.fixture
-def bring(tmp_path, pool, loopback):
-    """Imports files, given as names and contents."""
+def bring(place, pool, loopback):
+    """Imports a file, given as name and content."""
 
-    def bring(**files):
-        paths = []
-        for name, content in files.items():
-            paths.append(tmp_path / name.replace("_", "."))
-            paths[-1].write_bytes(content)
-        folder = tmp_path / "work"
-        result = import_files(paths, folder, name="Imported", namespace=uuid4(), by=None)
-        assert not folder.exists()
-        return result
+    def bring(name, content):
+        (place / name).write_bytes(content)
+        return import_files([place / name], name="Imported", namespace=uuid4(), by=None)
 
     return bring
 
@@ -62,30 +80,13 @@ def run(make_site, crawl_to_the_end):
     return crawl_to_the_end(f"{site.url}/", batch_size=1)
 
 
+def at_work(place) -> list[str]:
+    return os.listdir(place.parent / "imports-at-work")
+
+
 def facts_of(run):
     pages = Page.objects.filter(run=run).exclude(url__url__endswith="/robots.txt")
     return sorted(pages.values_list(*FACTS))
-
-
-def warc(*records, packed=True) -> bytes:
-    """A WARC file as warcio writes it. records: kind, URL, head or None, content, header fields."""
-    out = BytesIO()
-    writer = WARCWriter(out, gzip=packed)
-    for kind, url, head, content, fields in records:
-        lines = head.split("\r\n") if head else []
-        pairs = [tuple(line.split(": ", 1)) for line in lines[1:]]
-        said = StatusAndHeaders(lines[0].partition(" ")[2], pairs, "HTTP/1.1") if head else None
-        fields = {"WARC-Date": "2019-05-06T07:08:09Z", **fields}
-        writer.write_record(
-            writer.create_warc_record(
-                url, kind, BytesIO(content), http_headers=said, warc_headers_dict=fields
-            )
-        )
-    return out.getvalue()
-
-
-def answer(url, content=HOME, head="HTTP/1.1 200 OK\r\nContent-Type: text/html", **fields):
-    return "response", url, head, content, fields
 
 
 def test_a_run_that_leaves_as_warc_or_wacz_comes_back_as_it_was(run, bring):
@@ -93,10 +94,11 @@ def test_a_run_that_leaves_as_warc_or_wacz_comes_back_as_it_was(run, bring):
     row = made(run)
 
     for result in (
-        bring(run_warc_gz=whole),
-        bring(run_wacz=b"".join(read(row, 0, row.bytes))),
+        bring("run.warc.gz", whole),
+        bring("run.wacz", b"".join(read(row, 0, row.bytes))),
     ):
         again = result.run
+        assert result.left_out == {}
         assert facts_of(again) == facts_of(run)
         assert (again.state, again.crawl.name[:8]) == ("finished", "Imported")
         assert again.total.fetched == Page.objects.filter(run=again).count()
@@ -105,7 +107,7 @@ def test_a_run_that_leaves_as_warc_or_wacz_comes_back_as_it_was(run, bring):
         assert urls == set(Page.objects.filter(run=again).values_list("url__url", flat=True))
 
 
-def test_files_of_other_programs_are_read(bring):
+def test_the_command_reads_files_of_other_programs_anywhere(pool, loopback, place, tmp_path):
     chunked = b"5\r\nhello\r\n3\r\n wo\r\n0\r\n\r\n"
     head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked"
     records = (
@@ -124,9 +126,13 @@ def test_files_of_other_programs_are_read(bring):
             **{"WARC-Date": "2020-01-01T00:00:00Z"},
         ),
     )
+    path, said = tmp_path / "books.warc", StringIO()
+    path.write_bytes(warc(*records, packed=False))
 
-    result = bring(other_warc=warc(*records, packed=False))
+    call_command("crawl", "import", str(path), "--json", stdout=said)
 
+    told = json.loads(said.getvalue())
+    assert (told["pages"], told["name"], told["left_out"]) == (4, "Import of books", {})
     pages = {page.url.url: page for page in Page.objects.select_related("url", "archive_file")}
     assert {url: (page.title, page.bytes) for url, page in pages.items()} == {
         "http://127.0.0.1:8900/": ("newer", 20),
@@ -137,61 +143,94 @@ def test_files_of_other_programs_are_read(bring):
     assert whole_document_of(pages["http://127.0.0.1:8900/c"]) == b"hello wo"
     assert whole_document_of(pages["http://127.0.0.1:8900/p"]) == b"packed"
     assert pages["http://127.0.0.1:8900/"].fetched_at.year == 2020
-    assert result.left_out == {}
-    assert result.run.crawl.seeds == ["http://127.0.0.1:8900/"]
+    assert CrawlJob.objects.get().seeds == ["http://127.0.0.1:8900/"]
+    assert at_work(place) == []
+    with pytest.raises(CommandError, match="No such file"):
+        call_command("crawl", "import", str(tmp_path / "none.warc"))
 
 
-def test_what_is_no_page_is_left_out_and_counted(bring):
-    good = answer("http://127.0.0.1:8900/")
-    records = (
-        answer("dns:127.0.0.1"),
-        answer("http://127.0.0.1:8900/1", **{"WARC-Date": "2999-01-01T00:00:00Z"}),
-        answer("http://user:secret@a.test/2"),
-        answer("http://127.0.0.1:8900/4", head=f"HTTP/1.1 200 OK\r\nX: {'y' * 600_000}"),
-        good,
-    )
-
-    result = bring(other_warc_gz=warc(*records))
-
-    assert [page.url.url for page in Page.objects.select_related("url")] == [
-        "http://127.0.0.1:8900/"
-    ]
-    assert result.left_out == {
-        "are of addresses that cannot be crawled": 2,
-        "have no date": 1,
-        "have a head that is too long": 1,
-    }
-
-
-def test_a_file_that_breaks_off_counts_up_to_there(bring):
-    both = (
-        warc(answer("http://127.0.0.1:8900/")),
-        warc(answer("http://127.0.0.1:8900/b", b"x" * 5000)),
-    )
-
-    result = bring(cut_warc_gz=both[0] + both[1][:-20])
-
-    urls = [page.url.url for page in Page.objects.select_related("url").order_by("pk")]
-    assert urls[0] == "http://127.0.0.1:8900/"
-    assert result.pages == len(urls)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("noise_warc_gz", bytes(range(256)) * 9),
-        ("noise_warc", b"GET / HTTP/1.1\r\n\r\n"),
-        ("noise_wacz", b"PK\x03\x04 no zip"),
-        ("empty_warc", b""),
-        ("nothing_warc_gz", gzip.compress(b"", mtime=0)),
-    ],
-)
-def test_what_is_no_archive_makes_nothing(bring, name, content):
-    with pytest.raises(ImportTrouble, match=name.partition("_")[0]):
-        bring(**{name: content})
+def test_what_has_no_answers_makes_nothing(bring, place):
+    with pytest.raises(ImportTrouble, match=r"empty\.warc: there are no answers"):
+        bring("empty.warc", b"")
 
     assert not CrawlJob.objects.exists()
     assert not ArchiveFile.objects.exists()
+    assert at_work(place) == []
+
+
+def test_files_of_the_directory_are_asked_for_on_the_page_and_imported_once(pool, loopback, place):
+    (place / "books.warc.gz").write_bytes(warc(GOOD, answer("gopher://a.test/")))
+    (place / "noise.wacz").write_bytes(b"no zip")
+    operator, viewer = browser("operator"), browser("viewer")
+    address, api = "/crawls/imports/", "/api/v1/imports"
+    assert viewer.post(address, {"files": "books.warc.gz"}).status_code == 403
+    assert "books.warc.gz" in soup(operator.get(address)).get_text()
+    assert "no WARC or WACZ file" in soup(operator.post(address, {"files": "../x"})).get_text()
+    operator.post(address, {"files": "books.warc.gz", "name": "Old books"})
+    asked = json.dumps({"files": ["noise.wacz"]})
+    answered = operator.post(api, asked, content_type="application/json")
+    assert (answered.status_code, answered.json()["name"]) == (202, "Import of noise")
+    assert [row["state"] for row in operator.get(api).json()["items"]] == ["waiting", "waiting"]
+
+    for row in ArchiveImport.objects.all():
+        import_asked(row.pk)
+        import_asked(row.pk)
+
+    failed, done = operator.get(api).json()["items"]
+    assert (done["state"], done["pages"], done["read_bytes"]) == ("imported", 1, done["bytes"])
+    assert CrawlJob.objects.get(pk=done["crawl"]).name == "Old books"
+    assert failed["trouble"] == "noise.wacz: File is not a zip file"
+    assert operator.get(f"{api}/{done['id']}").json() == done
+    page = soup(viewer.get(address))
+    assert page.find("a", string="Old books")["href"] == f"/crawls/{done['crawl']}/"
+    assert "1 that are of addresses that cannot be crawled" in page.get_text()
+    assert "File is not a zip file" in page.get_text()
+    assert CrawlJob.objects.count() == 1
+
+    # killed between the commit of the run and that of the row
+    ArchiveImport.objects.filter(pk=done["id"]).update(ended_at=None, run=None)
+    import_asked(done["id"])
+    assert operator.get(f"{api}/{done['id']}").json()["crawl"] == done["crawl"]
+    assert CrawlJob.objects.count() == 1
+
+
+def test_files_that_are_none_of_the_directory_are_refused(db, place):
+    (place / "link.warc").symlink_to("/etc/passwd")
+    (place / "folder.warc").mkdir()
+    (place / "a.warc").touch()
+    for files in (["../a.warc"], ["link.warc"], ["folder.warc"], ["none.warc"], [], ["a.warc"] * 2):
+        with pytest.raises(BadOrder, match="files: "):
+            ask_import(files, "", by=None)
+    with pytest.raises(BadOrder, match="name: "):
+        ask_import(["a.warc"], "two\nlines", by=None)
+
+    assert not ArchiveImport.objects.exists()
+
+
+def test_an_import_is_given_up_after_three_kills(transactional_db, place):
+    (place / "a.warc").touch()
+    row = ask_import(["a.warc"], "", by=None)
+    ArchiveImport.objects.update(attempts=3)
+
+    import_asked(row.pk)
+
+    row.refresh_from_db()
+    assert (row.state, row.trouble[:35]) == ("failed", "The background job was killed 3 tim")
+
+
+def test_the_folder_of_an_import_that_was_killed_is_removed_and_no_other(place):
+    (place.parent / "imports-at-work" / "killed" / "checkpoint").mkdir(parents=True)
+    holds = [sys.executable, "-c", HOLD, str(place.parent / "imports-at-work" / "killed")]
+    with subprocess.Popen(holds, stdout=subprocess.PIPE, stdin=subprocess.PIPE) as program:
+        assert program.stdout.read(1) == b"!"
+        remove_abandoned_folders()
+        assert at_work(place) == ["killed"]
+        program.kill()
+
+    with work_folder() as other:
+        remove_abandoned_folders()
+        assert at_work(place) == [other.path.name]
+    assert at_work(place) == []
 
 
 @pytest.mark.drill
@@ -205,16 +244,27 @@ def test_a_bomb_ends_its_program_alone(bring, start):
             packed.write(bytes(1024 * 1024))
 
     with pytest.raises(ImportTrouble):
-        bring(bomb_warc_gz=bomb.getvalue())
+        bring("bomb.warc.gz", bomb.getvalue())
 
 
-def test_the_command_imports_files_from_anywhere(pool, loopback, settings, tmp_path):
-    settings.STATE_DIR = tmp_path
-    path, said = tmp_path / "books.warc.gz", StringIO()
-    path.write_bytes(warc(answer("http://127.0.0.1:8900/")))
+@pytest.mark.drill
+@pytest.mark.django_db(transaction=True)
+def test_an_import_that_is_killed_while_it_reads_begins_anew(pool, loopback, place):
+    pages = [answer(f"http://127.0.0.1:8900/{number}") for number in range(6000)]
+    (place / "many.warc").write_bytes(warc(*pages, packed=False))
+    row = ask_import(["many.warc"], "", by=None)
+    connections.close_all()  # the child's are its own
+    child = os.fork()
+    if not child:
+        import_asked(row.pk)
+        os._exit(0)
+    wait_until(lambda: ArchiveImport.objects.get().answers)
 
-    call_command("crawl", "import", str(path), "--json", stdout=said)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
-    assert json.loads(said.getvalue())["pages"] == 1
-    with pytest.raises(CommandError, match="No such file"):
-        call_command("crawl", "import", str(tmp_path / "none.warc"))
+    assert ArchiveImport.objects.get().state == "reading"
+    assert not CrawlJob.objects.exists()
+    wait_until(lambda: remove_abandoned_folders() or not at_work(place))
+    import_asked(row.pk)
+    assert (ArchiveImport.objects.get().pages, CrawlJob.objects.count()) == (6000, 1)

@@ -1,0 +1,95 @@
+"""`/api/v1/imports`: WARC and WACZ files that become runs."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
+from crawling.imports.import_jobs import MOST_FILES, ask_import, offered_files
+from crawling.models import ArchiveImport
+from serving.access import AuthenticatedRequest
+from serving.paging import page_of
+
+imports = Router()
+ImportId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the list")]
+
+
+class ImportIn(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"files": ["books.wacz"]}]}
+    )
+    files: list[Annotated[str, Field(max_length=255)]] = Field(
+        min_length=1,
+        max_length=MOST_FILES,
+        description="names of files in IMPORT_DIR, which become one run",
+    )
+    name: str = Field("", description="of the crawl; default: by the first file")
+
+
+class ImportOut(Schema):
+    id: int
+    files: list[str]
+    name: str = Field(description="of the crawl, as asked for")
+    by: str
+    asked_at: datetime
+    ended_at: datetime | None
+    state: Literal["waiting", "reading", "storing", "imported", "failed"]
+    bytes: int = Field(description="of the files")
+    read_bytes: int = Field(description="of them, so far")
+    answers: int = Field(description="found in what was read")
+    crawl: int | None = Field(description="id of the crawl that has the run")
+    pages: int = Field(description="of the run")
+    left_out: dict[str, int] = Field(description="records that are not in the run, by the reason")
+    trouble: str = Field(description="why there is no run")
+
+
+class ImportPage(Schema):
+    items: list[ImportOut]
+    next: int | None
+    offered: dict[str, int] = Field(description="files in IMPORT_DIR, with their sizes in bytes")
+
+
+@imports.get("", response=ImportPage, summary="List imports, the latest first, and files to import")
+@may_view
+def list_imports(
+    request: AuthenticatedRequest, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    found = ArchiveImport.objects.select_related("by", "run")
+    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    return {"items": list(map(import_row, rows)), "next": following, "offered": offered_files()}
+
+
+@imports.get("/{import_id}", response=ImportOut, summary="Get an import")
+@may_view
+def get_import(request: AuthenticatedRequest, import_id: ImportId) -> dict[str, Any]:
+    rows = ArchiveImport.objects.select_related("by", "run")
+    return import_row(get_object_or_404(rows, pk=import_id))
+
+
+@imports.post("", response={202: ImportOut}, summary="Import files by a background job")
+@may_add
+def create_import(
+    request: AuthenticatedRequest, asked: Annotated[ImportIn, Body()]
+) -> Status[dict[str, Any]]:
+    return Status(202, import_row(ask_import(asked.files, asked.name, by=request.user)))
+
+
+COPIED = (
+    *("files", "name", "asked_at", "ended_at", "state", "bytes", "read_bytes", "answers"),
+    *("pages", "left_out", "trouble"),
+)
+
+
+def import_row(row: ArchiveImport) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "by": row.by.username if row.by else "",
+        "crawl": row.run.crawl_id if row.run else None,
+        **{name: getattr(row, name) for name in COPIED},
+    }

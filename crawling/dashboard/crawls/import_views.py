@@ -1,0 +1,59 @@
+"""Imports of WARC and WACZ files: a list, and a form to ask for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+
+from crawling.dashboard.base.requests import asked_number
+from crawling.errors import BadOrder
+from crawling.imports.import_jobs import ask_import, offered_files
+from crawling.imports.importing import describe
+from crawling.models import ArchiveImport
+from serving.access import AuthenticatedRequest, authenticated, needs
+from serving.paging import page_of
+from serving.requests import asked_text, render_live
+
+SHOWN = 50
+
+
+@authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
+def imports(request: AuthenticatedRequest) -> HttpResponse:
+    """List them, the latest first; a POST asks for one."""
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        errors = _ask(request)
+        if not errors:
+            return redirect("crawling:imports")
+    found, before = (
+        ArchiveImport.objects.select_related("run__crawl", "by"),
+        asked_number(request, "before"),
+    )
+    rows, older = page_of(found if before is None else found.filter(pk__lt=before), SHOWN)
+    here: dict[str, Any] = {
+        "rows": [(row, describe(row.left_out)) for row in rows],
+        "older": older,
+        "before": before,
+        "offered": offered_files(),
+        "place": settings.IMPORT_DIR,
+        "errors": errors,
+        "chosen": request.POST.getlist("files"),
+        "name": asked_text(request.POST, "name"),
+    }
+    return render_live(request, "crawling/imports.html", "crawling/_imports.html", here)
+
+
+@needs("crawling.add_crawljob")
+def _ask(request: AuthenticatedRequest) -> dict[str, str]:
+    """The mistakes by field; empty: it is asked for."""
+    files, name = request.POST.getlist("files"), request.POST.get("name", "")
+    try:
+        row = ask_import(files, name, by=request.user)
+    except BadOrder as error:
+        return error.errors
+    messages.success(request, f"A background job imports {', '.join(row.files)}.")
+    return {}

@@ -1,0 +1,120 @@
+"""Imports that users ask for: of files in IMPORT_DIR, each done by a background job."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connections, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from crawling.crawls.creation import LONGEST_NAME
+from crawling.errors import BadOrder, CrawlError
+from crawling.imports.importing import import_files
+from crawling.imports.work_folders import remove_abandoned_folders
+from crawling.models import ArchiveFile, ArchiveImport
+from crawling.rq_jobs import IMPORT
+
+logger = logging.getLogger(__name__)
+
+ENDINGS = (".warc.gz", ".warc", ".wacz")
+MOST_FILES = 100
+#: files of IMPORT_DIR that are offered
+MOST_OFFERED = 500
+#: after so many jobs that did not come to their end there is no other
+MOST_ATTEMPTS = 3
+KILLED = f"The background job was killed {MOST_ATTEMPTS} times; the worker's log says why."
+
+
+def offered_files() -> dict[str, int]:
+    """The names of the files in IMPORT_DIR that can be imported, and their sizes; the first by
+    name, if there are many. What is reached by a link is none of them.
+    """
+    folder = Path(settings.IMPORT_DIR)
+    if not folder.is_dir():
+        return {}
+    found = (file for file in sorted(folder.iterdir()) if file.name.endswith(ENDINGS))
+    plain = [file for file in found if file.is_file() and not file.is_symlink()]
+    return {file.name: file.stat().st_size for file in plain[:MOST_OFFERED]}
+
+
+def ask_import(files: Sequence[str], name: str, *, by: User | None) -> ArchiveImport:
+    """Let a background job import files of IMPORT_DIR as one run.
+
+    name: of the crawl; empty: by the first file. Raises BadOrder.
+    """
+    errors, offered = {}, offered_files()
+    if not 1 <= len(files) <= MOST_FILES or len(set(files)) < len(files):
+        errors["files"] = f"must be 1 to {MOST_FILES} different files"
+    elif unknown := [file for file in files if file not in offered]:
+        errors["files"] = f"{unknown[0][:100]!r} is no WARC or WACZ file in IMPORT_DIR"
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        errors["name"] = f"must be one line of up to {LONGEST_NAME} characters"
+    if errors:
+        raise BadOrder(errors)
+    with transaction.atomic():
+        row = ArchiveImport.objects.create(
+            files=list(files),
+            name=name.strip() or name_of(files[0]),
+            namespace=uuid4(),
+            bytes=sum(offered[file] for file in files),
+            by=by,
+        )
+        transaction.on_commit(partial(IMPORT.ask, row.pk))
+    return row
+
+
+def name_of(file: str) -> str:
+    """A crawl's name for a file's."""
+    stem = Path(file).name
+    ending = next((ending for ending in ENDINGS if stem.endswith(ending)), "")
+    return f"Import of {stem.removesuffix(ending)}"[:LONGEST_NAME]
+
+
+def import_asked(import_id: int) -> None:
+    """What RQ runs. After a kill the next one begins anew, unless the run is there already."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    remove_abandoned_folders()
+    with IMPORT.alone(import_id) as is_alone:
+        rows = ArchiveImport.objects.filter(pk=import_id, ended_at=None)
+        row = rows.select_related("by").first()
+        if row is None or not is_alone or _is_done(row):
+            return
+        if row.attempts >= MOST_ATTEMPTS:
+            rows.update(ended_at=Now(), trouble=KILLED)
+            return
+        rows.update(attempts=F("attempts") + 1, read_bytes=0, answers=0)
+        _import(row)
+
+
+def _import(row: ArchiveImport) -> None:
+    """Import its files. What went wrong stands in its `trouble`."""
+    rows = ArchiveImport.objects.filter(pk=row.pk)
+
+    def note(read: int, answers: int) -> None:
+        rows.update(read_bytes=read, answers=answers)
+
+    files = [Path(settings.IMPORT_DIR) / file for file in row.files]
+    try:
+        made = import_files(files, name=row.name, namespace=row.namespace, by=row.by, note=note)
+    except CrawlError as error:
+        rows.update(ended_at=Now(), trouble=str(error))
+        logger.warning("an import failed", extra={"import": row.pk, "why": str(error)})
+        return
+    rows.update(ended_at=Now(), run=made.run, pages=made.pages, left_out=made.left_out)
+
+
+def _is_done(row: ArchiveImport) -> bool:
+    """Whether a job that was killed had made the run already."""
+    file = ArchiveFile.objects.filter(namespace=row.namespace, run__isnull=False).first()
+    if file is None or file.run is None:
+        return False
+    pages = file.run.pages.count()
+    ArchiveImport.objects.filter(pk=row.pk).update(ended_at=Now(), run=file.run, pages=pages)
+    return True

@@ -1,0 +1,68 @@
+"""Where imports do their work: a folder of STATE_DIR for each, which its process holds.
+
+The kernel frees a folder when all processes that hold it are gone, however they ended. Then any
+process of the machine removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from django.conf import settings
+
+
+@dataclass(frozen=True)
+class WorkFolder:
+    """A folder of one attempt to import files."""
+
+    path: Path
+    #: descriptor that holds it; a program that inherits it holds the folder, too
+    held_by: int
+
+
+@contextmanager
+def work_folder() -> Iterator[WorkFolder]:
+    """A new one, which is removed behind the block. Raises OSError."""
+    _place().mkdir(parents=True, exist_ok=True)
+    folder = _held_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        os.close(folder.held_by)
+
+
+def remove_abandoned_folders() -> None:
+    """Remove the folders of imports that were killed on this machine."""
+    folders = sorted(_place().iterdir()) if _place().is_dir() else []
+    for path in folders:
+        with suppress(FileNotFoundError, BlockingIOError):
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(file)
+
+
+def _held_folder() -> WorkFolder:
+    """One that `remove_abandoned_folders` has not taken for abandoned before it was held."""
+    while True:
+        path = _place() / uuid4().hex
+        path.mkdir(mode=0o700)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if path.exists():
+            return WorkFolder(path, file)
+        os.close(file)
+
+
+def _place() -> Path:
+    return Path(settings.STATE_DIR) / "imports-at-work"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from datetime import timedelta
 from io import StringIO
@@ -84,7 +85,8 @@ def test_a_crawl_that_goes_on_beyond_its_time_is_left_with_status_3(
     let_go.set()
 
     assert ended.value.code == 3
-    assert "running: " in capsys.readouterr().err
+    # on a busy machine it has not even begun by then
+    assert re.search("^(running|queued): ", capsys.readouterr().err, re.MULTILINE)
     wait_until(lambda: json.loads(printed("show", "late", "--json"))["state"] in ENDED_STATES)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -81,9 +82,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
     if not DRILL:
-        left_out = [item for item in items if item.get_closest_marker("drill")]
-        config.hook.pytest_deselected(items=left_out)
+        left_out = {item for item in items if item.get_closest_marker("drill")}
+        config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was imported and collected stays to the end: no look for garbage needs to go through it
+    again.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """What is frozen as the interpreter ends is taken for a leak by some extension modules."""
+    gc.unfreeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Migrate before the first test, which has two minutes: a busy machine may take longer."""
+    if not session.config.option.collectonly and any(map(uses_database, session.items)):
+        migrated_template()
+
+
+def uses_database(item: pytest.Item) -> bool:
+    fixtures = {"db", "transactional_db", "live_server"}
+    return not fixtures.isdisjoint(getattr(item, "fixturenames", ())) or bool(
+        item.get_closest_marker("django_db")
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -139,9 +167,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_quickly() -> Iterator[None]:
-    """A test that committed leaves the database as Django's flush would, sooner."""
+    """A test that committed leaves the database as Django's flush would, sooner; and the connection
+    is the next one's, as after any other test: a new one would have to learn all tables anew.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
+        patch.setattr(TransactionTestCase, "_should_reload_connections", lambda self: False)
         yield
 
 

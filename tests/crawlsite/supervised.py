@@ -49,7 +49,7 @@ class Supervisor:
         return any(re.search(pattern, line) for line in self.lines())
 
     def until_it_says(self, pattern: str) -> None:
-        eventually(lambda: self.says(pattern) or self.process.poll() is not None, 100)
+        eventually(lambda: self.says(pattern) or self.process.poll() is not None, 200)
         assert self.says(pattern), self.lines()
 
     def pids(self) -> list[int]:

@@ -75,37 +75,37 @@ def make_stranger():
         process.wait()
 
 
-def test_kill_of_the_starter_ends_the_servers_and_loses_nothing(place):
+def test_kill_of_the_starter_ends_the_servers_and_loses_nothing(laid):
     """Rules 2 and 5: nothing lives on, no pipe stays open, and the next start finds the data."""
     script = (
-        f"{shlex.quote(sys.executable)} -c '{WRITE}' && cat {place}/pids/servers/* > "
-        f"{place}/pids/before && kill -9 $PPID; exec sleep 600"
+        f"{shlex.quote(sys.executable)} -c '{WRITE}' && cat {laid}/pids/servers/* > "
+        f"{laid}/pids/before && kill -9 $PPID; exec sleep 600"
     )
-    status, _, _ = finish(services("--state-dir", place, "exec", "sh", "-c", script))
-    pids = [int(line.split()[0]) for line in (place / "pids/before").read_text().splitlines()]
+    status, _, _ = finish(services("--state-dir", laid, "exec", "sh", "-c", script))
+    pids = [int(line.split()[0]) for line in (laid / "pids/before").read_text().splitlines()]
 
     assert status == -signal.SIGKILL
     assert len(pids) == 2
     eventually(lambda: not living(pids))
-    assert read_kept(place) == ["42", "42"]
+    assert read_kept(laid) == ["42", "42"]
 
 
-def test_clean_stop_keeps_the_data_and_leaves_only_files(place):
+def test_clean_stop_keeps_the_data_and_leaves_only_files(laid):
     """Rule 11: Valkey ends first, PostgreSQL last."""
-    assert finish(services("--state-dir", place, "exec", sys.executable, "-c", WRITE))[0] == 0
+    assert finish(services("--state-dir", laid, "exec", sys.executable, "-c", WRITE))[0] == 0
 
-    assert not (place / "urls.env").exists()
-    assert list(notes_dir(place, "servers").iterdir()) == []
+    assert not (laid / "urls.env").exists()
+    assert list(notes_dir(laid, "servers").iterdir()) == []
     valkey_ended = re.search(
         r"(\d\d:\d\d:\d\d\.\d+) # Valkey is now ready to exit",
-        (place / "logs/valkey.log").read_text(),
+        (laid / "logs/valkey.log").read_text(),
     )[1]
     postgres_told = re.search(
         r"(\d\d:\d\d:\d\d\.\d+) UTC .*received fast shutdown request",
-        (place / "logs/postgres.log").read_text(),
+        (laid / "logs/postgres.log").read_text(),
     )[1]
     assert valkey_ended <= postgres_told
-    assert read_kept(place) == ["42", "42"]
+    assert read_kept(laid) == ["42", "42"]
 
 
 def test_killed_servers_come_back_with_their_data(place, start_pair):
@@ -209,7 +209,7 @@ def test_half_made_data_directory_is_made_again(place, start_pair):
         child.kill()
     finish(starter)
 
-    running = start_pair(place, wanted=("postgres",))
+    running = start_pair(place, bare=True, wanted=("postgres",))
 
     with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -225,7 +225,7 @@ def test_data_of_another_major_version_is_refused_with_the_way_over(place, start
         match=r"written by PostgreSQL 17, and the server at hand is 18.*pg_dump .*crawlsite > "
         r"crawlsite.sql",
     ):
-        start_pair(place)
+        start_pair(place, bare=True)
 
     assert not (place / "pg18").exists()
 
@@ -234,7 +234,7 @@ def test_data_of_another_major_version_is_refused_with_the_way_over(place, start
 def test_root_hands_the_servers_to_an_account_without_power(place, start_pair):
     """Rule 6 (a), and no permission outside the directory is touched."""
     before = permissions_above(place / "state")
-    start_pair(place / "state")
+    start_pair(place / "state", bare=True)
 
     pids = server_pids(place / "state")
     assert {capabilities(pid) for pid in pids} == {0}
@@ -260,7 +260,7 @@ def test_root_serves_a_directory_that_only_root_can_enter(make_place, start_pair
     """Rule 6 (b): a user namespace instead of a loosened permission."""
     place = make_place(0o700)
     before = permissions_above(place / "state")
-    start_pair(place / "state")
+    start_pair(place / "state", bare=True)
 
     assert {
         Path(f"/proc/{pid}/uid_map").read_text().split()[0] for pid in server_pids(place / "state")
@@ -403,7 +403,7 @@ def test_debians_servers_serve_where_the_wheels_cannot(place, start_pair, monkey
     """Rule 14 and the fallback: PostgreSQL 15 knows no builtin locale provider."""
     monkeypatch.setattr(pair, "find_postgres", lambda: find_postgres(wheel="no_such_wheel"))
 
-    running = start_pair(place, wanted=("postgres",))
+    running = start_pair(place, bare=True, wanted=("postgres",))
 
     with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
         assert connection.execute(

@@ -61,17 +61,15 @@ def test_only_the_server_without_an_address_is_started(place):
     assert not (place / "pg18").exists()
 
 
-def test_termination_reaches_the_command_and_its_end_stops_the_pair(place):
+def test_termination_reaches_the_command_and_its_end_stops_the_pair(laid):
     """Rule 5: a SIGTERM of the starter is a clean stop."""
-    process = services(
-        "--state-dir", place, "exec", "sh", "-c", f"touch {place}/up; exec sleep 600"
-    )
-    eventually((place / "up").exists)
+    process = services("--state-dir", laid, "exec", "sh", "-c", f"touch {laid}/up; exec sleep 600")
+    eventually((laid / "up").exists)
 
     process.terminate()
 
     assert finish(process)[0] == 128 + signal.SIGTERM
-    assert not (place / "urls.env").exists()
+    assert not (laid / "urls.env").exists()
 
 
 def test_command_that_does_not_exist_is_named(running):
@@ -92,7 +90,7 @@ def test_state_directory_that_cannot_be_is_named():
     assert errors.startswith("crawlsite: this user can keep no servers in /dev/null/x")
 
 
-def test_tests_flavour_never_waits_for_the_disk(place):
+def test_tests_flavour_never_waits_for_the_disk(laid):
     """Rule 12."""
     script = (
         "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('SHOW "
@@ -101,7 +99,7 @@ def test_tests_flavour_never_waits_for_the_disk(place):
     words = [
         "--fast-and-loose",
         "--state-dir",
-        place,
+        laid,
         "exec",
         sys.executable,
         "-W",

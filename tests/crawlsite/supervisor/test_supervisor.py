@@ -29,9 +29,16 @@ from tests.crawlsite.programs import (
 )
 from tests.crawlsite.supervised import Supervisor
 
+#: the whole product takes most of a minute of the processor to start, more on a busy machine
+pytestmark = pytest.mark.timeout(300)
+
 #: for a line of a Procfile
 PYTHON = shlex.quote(sys.executable)
-WEB = "web: gunicorn crawlsite.wsgi --no-control-socket --graceful-timeout 1 --bind $HOST:$PORT\n"
+#: in place of the dashboard, which `site` and the drill of the whole product start
+WEB = (
+    "web: gunicorn tests.crawlsite.supervisor.answering:application --no-control-socket "
+    "--graceful-timeout 1 --bind $HOST:$PORT\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +124,10 @@ def test_taken_port_is_named_with_the_way_out(site, start):
     assert re.search(rf"PORT: port {site.port} .*`make run PORT={site.port + 1}`", late.lines()[0])
 
 
-def test_tests_run_beside_it(site, place):
+def test_tests_run_beside_it(site, laid):
     """The suite's own state directory: no address and no lock in common."""
     status, out, errors = finish(
-        services("--fast-and-loose", "--state-dir", place, "exec", "echo", "beside")
+        services("--fast-and-loose", "--state-dir", laid, "exec", "echo", "beside")
     )
 
     assert (status, out.strip()) == (0, "beside"), errors
@@ -280,12 +287,12 @@ def test_wrong_setting_is_one_line_that_names_it(start):
     assert 'crawlsite: Environment variable "WORKERS" invalid' in wrong.lines()[0]
 
 
-def test_reader_that_goes_away_stops_nothing(place):
+def test_reader_that_goes_away_stops_nothing(laid):
     """`make run | head -1`."""
-    port, settings = free_port(), {"STATE_DIR": str(place), "DEMO": "false"}
-    (place / "Procfile").write_text(WEB)
+    port, settings = free_port(), {"STATE_DIR": str(laid), "DEMO": "false"}
+    (laid / "Procfile").write_text(WEB)
     process = subprocess.Popen(
-        [sys.executable, "-m", "crawlsite.supervisor", "--procfile", place / "Procfile"],
+        [sys.executable, "-m", "crawlsite.supervisor", "--procfile", laid / "Procfile"],
         cwd=PROJECT,
         env=environment(PORT=str(port), **settings),
         stdout=subprocess.PIPE,

@@ -17,6 +17,7 @@ FREEZING = [*WORKER[:4], "tests.crawling.process.freezing.FreezingWorker", *WORK
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(300)
 # what freezes is to be known by seconds before the lease runs out, on a busy machine too; what
 # burns may use half a lease of the processor, twice
 @pytest.mark.parametrize(("kind", "lease"), [(FREEZES, "8"), (BURNS, "4")])
@@ -37,7 +38,7 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     with running_stack(tmp_path, BANK_LEASE_SECONDS=lease, BANK_PICKUP_SECONDS="4") as stack:
         stack.start(SCHEDULER)
         stack.start(FREEZING)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=100)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=250)
 
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [
         (f"{site.url}/worst", FetchStatus.WORKER_DIED)

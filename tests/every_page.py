@@ -100,8 +100,10 @@ ASKED = {
 }
 
 
-def addresses(values: dict[str, object]) -> list[str]:
-    """Of every page, with what it shows when it is asked. values: as `furnish` gives them."""
+def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
+    """Of every page, and what else it shows when it is `asked` for something. values: as `furnish`
+    gives them.
+    """
     found = []
     for route in ROUTES_OF_PAGES:
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
@@ -114,7 +116,8 @@ def addresses(values: dict[str, object]) -> list[str]:
             "crawl",
         )
         path = PATHS[route] % {name: values.get(name, values[owner]) for name in names}
-        found += [path, *(path + query.format(**values) for query in ASKED.get(route, ()))]
+        queries = ASKED.get(route, ()) if asked else ()
+        found += [path, *(path + query.format(**values) for query in queries)]
     return found
 
 

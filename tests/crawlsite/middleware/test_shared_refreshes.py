@@ -194,9 +194,8 @@ def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     values = furnish(make_site({}), by=User.objects.create_superuser("boss"))
     one, other = browser("a-certain-one", "administrator"), browser("another", "administrator")
-    live = [
-        place for place in addresses(values) if b'id="live"' in one.get(place, follow=True).content
-    ]
+    pages = addresses(values, asked=False)
+    live = [place for place in pages if b'id="live"' in one.get(place, follow=True).content]
 
     assert len(live) > 8
     for place in live:

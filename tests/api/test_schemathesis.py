@@ -35,7 +35,7 @@ def token(people, order, settings):
 @pytest.mark.parametrize(
     "examples",
     [
-        pytest.param(3, marks=pytest.mark.timeout(180)),
+        pytest.param(2, marks=pytest.mark.timeout(180)),
         pytest.param(50, marks=[pytest.mark.drill, pytest.mark.timeout(1800)]),
     ],
 )

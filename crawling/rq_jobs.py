@@ -127,7 +127,8 @@ FORGETTING = RowJob(
     "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
 )
 IMPORT = RowJob("import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60)
-WACZ = RowJob("wacz", "crawling.wacz.files.write_asked", seconds=6 * 60 * 60, retried=False)
+WACZ = RowJob("wacz", "crawling.wacz.packing.write_asked", seconds=6 * 60 * 60)
+MIRROR = RowJob("mirror", "crawling.mirror.packing.write_asked", seconds=6 * 60 * 60)
 LINK_GRAPH = RowJob("link-graph", "crawling.link_graph.computation.compute", seconds=60 * 60)
 
 #: of a crawl, by its id

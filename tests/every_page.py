@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -26,6 +27,7 @@ from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.models import (
     ArchiveFile,
+    ArchiveImport,
     Checkpoint,
     CrawlJob,
     Delivery,
@@ -174,6 +176,9 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
         urls=3,
         bytes=1000,
     )
+    files = {"files": ["books.warc.gz"], "name": "Old books", "namespace": uuid4(), "by": by}
+    ArchiveImport.objects.create(**files, attempts=1, bytes=9000, read_bytes=4000, answers=12)
+    ArchiveImport.objects.create(**files, ended_at=now, trouble="books.warc.gz: it breaks off")
     set_schedule(resting, {"every_minutes": 60}, by=by)
     save_template(crawl, "Books", by=by)
     save_view(by, "Failed", "state=failed")

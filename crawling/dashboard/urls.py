@@ -13,12 +13,13 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views, wacz_views, watch_views, withdrawal_views
+from crawling.dashboard.pages import duplicate_views, export_views, watch_views, withdrawal_views
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.pages.replay import replay
 from crawling.dashboard.run.views import chart_views, frontier, log, runs, share_links, steering
 from crawling.dashboard.run.views import page as crawl
+from crawling.models.datasets import ExportKind
 
 app_name = "crawling"
 urlpatterns = [
@@ -71,9 +72,13 @@ urlpatterns = [
     ),
     path("<int:pk>/archive/", pages.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", pages.file, name="archive-file"),
-    path("<int:pk>/wacz/", wacz_views.show, name="wacz"),
+    path("<int:pk>/wacz/", export_views.show, {"export": ExportKind.WACZ}, name="wacz"),
     path("<int:pk>/replay/", replay, name="replay"),
-    path("<int:pk>/run.wacz", wacz_views.file, name="wacz-file"),
+    path("<int:pk>/run.wacz", export_views.file, {"export": ExportKind.WACZ}, name="wacz-file"),
+    path("<int:pk>/mirror/", export_views.show, {"export": ExportKind.MIRROR}, name="mirror"),
+    path(
+        "<int:pk>/mirror.zip", export_views.file, {"export": ExportKind.MIRROR}, name="mirror-file"
+    ),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
     path("<int:pk>/watches/", watch_views.watches, name="watches"),

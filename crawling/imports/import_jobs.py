@@ -17,8 +17,8 @@ from django.db.models.functions import Now
 from crawling.crawls.creation import LONGEST_NAME
 from crawling.errors import BadOrder, CrawlError
 from crawling.imports.importing import import_files
-from crawling.imports.work_folders import remove_abandoned_folders
 from crawling.models import ArchiveFile, ArchiveImport
+from crawling.process.work_folders import remove_abandoned_folders
 from crawling.rq_jobs import IMPORT
 
 logger = logging.getLogger(__name__)

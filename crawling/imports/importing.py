@@ -20,8 +20,8 @@ from crawling.checkpoints.checkpoint_import import import_checkpoint
 from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.errors import CrawlError
 from crawling.imports.translator import UNREADABLE
-from crawling.imports.work_folders import work_folder
 from crawling.models import Run
+from crawling.process.work_folders import work_folder
 from crawling.run_log import write
 
 #: where the program finds this project

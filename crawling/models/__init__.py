@@ -9,7 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
-from crawling.models.datasets import LinkGraph, LinksPart, WaczFile
+from crawling.models.datasets import LinkGraph, LinksPart, RunExport
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -87,6 +87,7 @@ __all__ = [
     "RobotsFile",
     "Run",
     "RunCount",
+    "RunExport",
     "RunProcess",
     "RunState",
     "RunStatusCount",
@@ -106,7 +107,6 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
-    "WaczFile",
     "Watch",
     "WatchEvent",
     "Withdrawal",

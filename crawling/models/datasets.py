@@ -1,5 +1,5 @@
 """What is derived from pages and lies beside the archive. Parts of the links dataset are written by
-`crawling.links`, WACZ files by `crawling.wacz`, link graphs by `crawling.link_graph`.
+`crawling.links`, exports of runs by `crawling.exports`, link graphs by `crawling.link_graph`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from crawling.models.jobs import Run
 
 #: of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
-WACZ_NAME = r"^wacz[0-9]{1,19}/[0-9a-f]{32}[.]wacz-rest$"
+EXPORT_NAME = r"^(wacz|mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-rest|zip)$"
 GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
@@ -75,15 +75,23 @@ class LinksPart(models.Model):
         return self.name.removesuffix("parquet") + "texts.parquet"
 
 
-class WaczFile(models.Model):
-    """A run as a WACZ file, of which only what is not in the archive is stored.
+class ExportKind(models.TextChoices):
+    """What a run is made into."""
+
+    WACZ = "wacz", "WACZ file"
+    MIRROR = "mirror", "mirror"
+
+
+class RunExport(models.Model):
+    """A run as one file, of which only what is not in the archive is stored.
 
     It is there once it has `written_at`, and never will be once it has `trouble`. Without a run its
     file is to be removed.
     """
 
-    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="wacz_files")
-    name = models.CharField(max_length=80, unique=True, help_text="of the stored rest")
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="exports")
+    kind = models.CharField(max_length=10, choices=ExportKind)
+    name = models.CharField(max_length=80, unique=True, help_text="of what is stored")
     machine = models.CharField(max_length=64)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -93,19 +101,24 @@ class WaczFile(models.Model):
         help_text="empty: the command line",
     )
     asked_at = models.DateTimeField(auto_now_add=True)
+    began_at = models.DateTimeField(null=True, help_text="when a job began to write it")
     written_at = models.DateTimeField(null=True)
     pages = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0, help_text="of the whole file")
     layout = models.JSONField(
-        default=dict, help_text="of which files its bytes are: `crawling.wacz.layout.Layout`"
+        default=dict, help_text="of which files its bytes are: `crawling.exports.layout.Layout`"
     )
     trouble = models.TextField(blank=True, db_default="", help_text="why it could not be written")
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(name__regex=WACZ_NAME), name="wacz_named_as_ours"),
+            models.CheckConstraint(
+                condition=Q(name__regex=EXPORT_NAME), name="exports_named_as_ours"
+            ),
             models.UniqueConstraint(
-                fields=["run"], condition=Q(written_at=None, trouble=""), name="wacz_asked_once"
+                fields=["run", "kind"],
+                condition=Q(written_at=None, trouble=""),
+                name="exports_asked_once",
             ),
         ]
 

@@ -19,10 +19,11 @@ from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.exports.rows import JOBS, longest
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
-from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, WaczFile
+from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.rq_jobs import (
     BACKGROUND,
@@ -38,7 +39,6 @@ from crawling.rq_jobs import (
     SECOND_READING,
     SEED_SOURCE,
     SHIFTS,
-    WACZ,
     WATCHES,
     WITHDRAWAL,
     is_in_hand,
@@ -190,15 +190,19 @@ def resend_background() -> None:
             ),
         ),
         (IMPORT, ArchiveImport.objects.filter(ended_at=None, asked_at__lt=late)),
-        (
-            WACZ,
-            WaczFile.objects.filter(
-                run__isnull=False,
-                written_at=None,
-                trouble="",
-                asked_at__lt=late,
-                asked_at__gt=now - timedelta(seconds=WACZ.seconds),
-            ),
+        *(
+            (
+                job,
+                RunExport.objects.filter(
+                    kind=kind,
+                    run__isnull=False,
+                    written_at=None,
+                    trouble="",
+                    asked_at__lt=late,
+                    asked_at__gt=now - longest(kind),
+                ),
+            )
+            for kind, job in JOBS.items()
         ),
     ):
         for pk in rows.order_by("pk").values_list("pk", flat=True):

@@ -31,7 +31,7 @@ from crawling.frontier.run_counts import total_minutes
 from crawling.housekeeping.disk import measure_disk
 from crawling.housekeeping.retention import RunRetention
 from crawling.housekeeping.run_removal import remove_rows
-from crawling.imports.work_folders import remove_abandoned_folders
+from crawling.process.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
 from crawling.runs.takeover import take_over_hosts

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.core import signing
 
 from crawling.errors import NotFound
-from crawling.models import Run, WaczFile
-from crawling.wacz.files import is_readable
+from crawling.exports.rows import is_readable
+from crawling.models import Run, RunExport
+from crawling.models.datasets import ExportKind
 
 #: as for a WARC file: answers are in it as they came, with the cookies that they set
 PERMISSION = "crawling.change_crawljob"
@@ -17,24 +18,25 @@ LASTS = timedelta(hours=1)
 SALT = "crawling.wacz"
 
 
-def token_for(user: User, row: WaczFile) -> str:
+def token_for(user: User, row: RunExport) -> str:
     """Opens the file to its holder until it expires, the user loses the permission, or the file is
     no longer given out.
     """
     return signing.dumps([user.pk, row.pk], salt=SALT)
 
 
-def wacz_by(token: str) -> WaczFile:
+def wacz_by(token: str) -> RunExport:
     """Raises NotFound."""
     try:
         user_id, row_id = signing.loads(token, salt=SALT, max_age=LASTS)
     except (signing.BadSignature, ValueError, TypeError) as error:
         raise NotFound("The link has expired; open the replay from the dashboard again.") from error
     user = User.objects.filter(pk=user_id, is_active=True).first()
-    row = WaczFile.objects.filter(pk=row_id, written_at__isnull=False).first()
+    rows = RunExport.objects.filter(kind=ExportKind.WACZ, written_at__isnull=False)
+    row = rows.filter(pk=row_id).first()
     if user is None or not user.has_perm(PERMISSION):
         raise NotFound("You may not see this archive.")
-    visible = Run.objects.filter(wacz_files=row_id).exists()
+    visible = Run.objects.filter(exports=row_id).exists()
     if row is None or not visible or not is_readable(row):
         raise NotFound("The archive has changed; open the replay from the dashboard again.")
     return row

@@ -23,8 +23,10 @@ from crawling.archive.records import packed, warcinfo
 from crawling.archive.rewriting import joined, ranges_of
 from crawling.archive.selection import FOREIGN, files_here, foreign_payloads
 from crawling.errors import ArchiveTrouble
+from crawling.exports.layout import Layout, LayoutWriter, filled
+from crawling.exports.rows import pending_withdrawals, write_asked_export
 from crawling.models import ArchiveFile, Page, Run, WithdrawalFile
-from crawling.wacz.layout import Layout, LayoutWriter, filled
+from crawling.models.datasets import ExportKind
 from crawling.wacz.record_headers import HEAD_BYTES, header_of
 from crawling.wacz.search_index import (
     BEGINNING,
@@ -46,6 +48,11 @@ COLUMNS = ("url__url", "url__depth", "status", "content_type", "title", "archive
 Place = tuple[int, int]
 
 
+def write_asked(export_id: int) -> None:
+    """What RQ runs."""
+    write_asked_export(export_id, ExportKind.WACZ, WaczPackage)
+
+
 @dataclass
 class WaczPackage:
     """A WACZ file in the making: `pieces` returns what has to be stored; then the rest is known."""
@@ -65,6 +72,7 @@ class WaczPackage:
         owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
         concerned = {row.pk: row for row in chain(files, owners)}
         self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
+        self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)
         lines = SortedLines()
         seeds, others = SortedLines(), SortedLines()
@@ -233,12 +241,6 @@ def _line(packed_head: bytes, status: int, content_type: str) -> _Line:
         "warc/revisit" if is_revisit else content_type or "unk",
         str(status),
     )
-
-
-def pending_withdrawals(files: Iterable[int]) -> list[int]:
-    """Ids of the withdrawals whose records these files may have still, in order."""
-    found = WithdrawalFile.objects.filter(file__in=list(files), done_at=None)
-    return sorted(set(found.values_list("withdrawal", flat=True)))
 
 
 def _archived(file: ArchiveFile, at: datetime) -> Iterator[tuple[Place, bytes]]:

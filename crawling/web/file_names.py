@@ -33,13 +33,20 @@ def file_name(address: Address, content_type: str) -> str:
     suffix = _suffix(last.suffix, content_type)
     stem = last.stem if suffix == last.suffix else last.name
     stem = f"{stem}-{_safe(unquote(query))}" if query else stem
-    if DEVICES.match(stem):
-        stem = f"_{stem}"
-    return stem[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
+    return _no_device(stem)[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
+
+
+def folder_name(step: str) -> str:
+    """A name for a step of a path; empty if nothing of it can be in a name."""
+    return _no_device(_safe(step))[:LONGEST_STEM].rstrip(".-")
 
 
 def _safe(text: str) -> str:
     return UNSAFE.sub("-", text).strip(".-")
+
+
+def _no_device(name: str) -> str:
+    return f"_{name}" if DEVICES.match(name) else name
 
 
 def _suffix(of_path: str, content_type: str) -> str:

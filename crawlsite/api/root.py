@@ -28,9 +28,9 @@ from crawling.dashboard.orders.api_seed_sources import seed_sources
 from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
+from crawling.dashboard.pages.api_exports import exports
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
-from crawling.dashboard.pages.api_wacz import wacz
 from crawling.dashboard.pages.api_watches import watches
 from crawling.dashboard.pages.api_withdrawals import withdrawals
 from crawling.dashboard.planner.api import planning
@@ -152,7 +152,7 @@ api.add_router("/templates", templates, tags=["crawls"])
 api.add_router("/views", views, tags=["crawls"])
 api.add_router("/crawls", downloads, tags=["results"])
 api.add_router("/crawls", documents, tags=["results"])
-api.add_router("/crawls", wacz, tags=["results"])
+api.add_router("/crawls", exports, tags=["results"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blocklist", blocklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["results"])

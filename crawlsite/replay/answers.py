@@ -11,8 +11,8 @@ from typing import Any
 from django.db import close_old_connections
 
 from crawling.errors import NotFound
+from crawling.exports.layout import read
 from crawling.wacz.access import wacz_by
-from crawling.wacz.layout import read
 
 StartResponse = Callable[..., Any]
 ARCHIVE = "/archive/"

@@ -72,6 +72,7 @@ SINGLE = {
     "identity",
     "log",
     "media",
+    "mirror",
     "name-wait",
     "not-fetched",
     "overview",

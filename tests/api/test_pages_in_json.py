@@ -70,6 +70,8 @@ SHOWN = {
     "crawls/<int:pk>/archive/<int:number>/": "export_crawl_warc",
     "crawls/<int:pk>/wacz/": "get_crawl_wacz",
     "crawls/<int:pk>/run.wacz": "export_crawl_wacz",
+    "crawls/<int:pk>/mirror/": "get_crawl_mirror",
+    "crawls/<int:pk>/mirror.zip": "export_crawl_mirror",
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/watches/": "list_watches list_watch_events",

@@ -32,14 +32,15 @@ def read(source: DocumentSource) -> Document:
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
     for match in NAMED.finditer(COMMENT.sub(" ", "".join(pieces))):
-        link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
+        link = ESCAPE.sub(unescaped, next(filter(None, match.groups()), ""))
         if not link.lower().startswith("data:"):
             links.add(link)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
     return Document(charset=charset, links=links.found, unread=unread)
 
 
-def _character(escape: re.Match[str]) -> str:
+def unescaped(escape: re.Match[str]) -> str:
+    """The character that an escape stands for."""
     if escape[1] is None:
         return escape[2]
     number = int(escape[1], 16)

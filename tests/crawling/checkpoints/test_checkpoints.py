@@ -44,7 +44,7 @@ LEFT_BEHIND = {
     "crawling_withdrawal",
     "crawling_watchevent",
     "crawling_withdrawnpage",  # what is withdrawn stays behind
-    "crawling_waczfile",  # derived from what the files say
+    "crawling_runexport",  # derived from what the files say
 }
 
 

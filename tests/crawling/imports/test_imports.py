@@ -20,11 +20,11 @@ from crawling.archive.viewer import whole_document_of
 from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import BadOrder
+from crawling.exports.layout import read
 from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.imports.importing import ImportTrouble, import_files
-from crawling.imports.work_folders import remove_abandoned_folders, work_folder
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
-from crawling.wacz.layout import read
+from crawling.process.work_folders import remove_abandoned_folders, work_folder
 from tests.crawling.imports.warc_files import answer, warc
 from tests.crawling.pages import browser, soup
 from tests.crawling.wacz.test_wacz_file import index_of, made, opened
@@ -81,7 +81,7 @@ def run(make_site, crawl_to_the_end):
 
 
 def at_work(place) -> list[str]:
-    return os.listdir(place.parent / "imports-at-work")
+    return os.listdir(place.parent / "jobs-at-work")
 
 
 def facts_of(run):
@@ -219,8 +219,8 @@ def test_an_import_is_given_up_after_three_kills(transactional_db, place):
 
 
 def test_the_folder_of_an_import_that_was_killed_is_removed_and_no_other(place):
-    (place.parent / "imports-at-work" / "killed" / "checkpoint").mkdir(parents=True)
-    holds = [sys.executable, "-c", HOLD, str(place.parent / "imports-at-work" / "killed")]
+    (place.parent / "jobs-at-work" / "killed" / "checkpoint").mkdir(parents=True)
+    holds = [sys.executable, "-c", HOLD, str(place.parent / "jobs-at-work" / "killed")]
     with subprocess.Popen(holds, stdout=subprocess.PIPE, stdin=subprocess.PIPE) as program:
         assert program.stdout.read(1) == b"!"
         remove_abandoned_folders()

@@ -13,10 +13,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from crawling.exports.layout import read
 from crawling.models import Page
 from crawling.wacz import access
 from crawling.wacz.access import token_for
-from crawling.wacz.layout import read
 from crawling.withdrawals.withdrawing import withdraw
 from crawlsite.replay import player as replay_player
 from crawlsite.replay.answers import answer_archive, asked_range

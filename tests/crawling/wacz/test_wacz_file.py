@@ -17,18 +17,21 @@ from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.crawls.creation import start_run
+from crawling.exports.layout import read
+from crawling.exports.rows import ask_export, readable_export
+from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.models import ArchiveFile, Page, WaczFile
+from crawling.models import ArchiveFile, Page, RunExport
+from crawling.models.datasets import ExportKind
 from crawling.storage import storage
 from crawling.wacz import search_index
-from crawling.wacz.files import ask_wacz, readable_wacz, write_asked
-from crawling.wacz.layout import read
+from crawling.wacz.packing import write_asked
 from crawling.wacz.search_index import SortedLines, search_key
-from crawling.wacz.state import state_of
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
 
+WACZ = ExportKind.WACZ
 SECRET = "the secret of Mrs Miller"
 SHARED = Random(7).randbytes(600).hex()
 KEYS = {
@@ -56,10 +59,10 @@ def run(site, crawl_to_the_end):
     return crawl_to_the_end(f"{site.url}/", batch_size=1)
 
 
-def made(run) -> WaczFile:
-    write_asked(ask_wacz(run).pk)
-    row = readable_wacz(run)
-    assert row, WaczFile.objects.latest("pk").trouble
+def made(run) -> RunExport:
+    write_asked(ask_export(run, WACZ).pk)
+    row = readable_export(run, WACZ)
+    assert row, RunExport.objects.latest("pk").trouble
     return row
 
 
@@ -169,8 +172,8 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
 
     withdrawal = withdraw(run.crawl, None, kind="pattern", text="/m$", reason="x", by=None)
 
-    assert readable_wacz(run) is None
-    assert "withdrawn since" in state_of(run).trouble
+    assert readable_export(run, WACZ) is None
+    assert "withdrawn since" in state_of(run, WACZ).trouble
     without = opened(made(run))
     assert SECRET.encode() not in records_of(without)
     assert SECRET not in str(listed(without, "extraPages"))
@@ -178,13 +181,13 @@ def test_what_is_withdrawn_is_in_none_at_once_and_back_after_undoing(run):
 
     undo(run.crawl, withdrawal.pk, by=None)
 
-    assert readable_wacz(run) is None
+    assert readable_export(run, WACZ) is None
     assert len(whole(made(run))) == len(before)
     withdrawal = withdraw(
         run.crawl, None, kind="pattern", text="/m$", reason="x", by=None, at_once=True
     )
     remove_records(withdrawal.pk)
-    assert readable_wacz(run) is None
+    assert readable_export(run, WACZ) is None
     assert SECRET.encode() not in records_of(opened(made(run)))
 
 
@@ -200,29 +203,29 @@ def test_a_payload_that_a_withdrawn_page_shares_stays_with_the_others(run):
 
 
 def test_it_is_made_once_and_goes_with_its_run(run):
-    first = ask_wacz(run)
-    assert ask_wacz(run) == first
+    first = ask_export(run, WACZ)
+    assert ask_export(run, WACZ) == first
     write_asked(first.pk)
     write_asked(first.pk)
     second = made(run)
 
-    assert list(WaczFile.objects.all()) == [second]
+    assert list(RunExport.objects.all()) == [second]
     assert list(storage().list(f"wacz{run.pk}")) == [second.name.partition("/")[2]]
     remove_run(run, by=None, for_good=True)
-    assert not WaczFile.objects.exists()
+    assert not RunExport.objects.exists()
     assert not storage().list(f"wacz{run.pk}")
 
 
 def test_without_its_stored_part_or_an_archive_file_it_is_not_given_out(run):
     row = made(run)
     storage().delete(row.name)
-    assert readable_wacz(run) is None
+    assert readable_export(run, WACZ) is None
     assert made(run) != row
 
     storage().delete(ArchiveFile.objects.get().stored_name)
-    broken = WaczFile.objects.create(run=run, name=f"wacz{run.pk}/{'0' * 32}.wacz-rest")
+    broken = RunExport.objects.create(run=run, kind=WACZ, name=f"wacz{run.pk}/{'0' * 32}.wacz-rest")
     write_asked(broken.pk)
-    assert "is not on this machine" in WaczFile.objects.get(pk=broken.pk).trouble
+    assert "is not on this machine" in RunExport.objects.get(pk=broken.pk).trouble
 
 
 def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
@@ -239,7 +242,7 @@ def test_page_json_and_command_make_it_and_give_it_out(run, tmp_path):
     assert "being made" in soup(operator.get(place)).get_text()
     assert operator.get(api).json()["is_under_way"]
     assert operator.post(api).status_code == 202
-    write_asked(WaczFile.objects.get().pk)
+    write_asked(RunExport.objects.get().pk)
     name = f"crawl-{run.crawl_id}-run-1.wacz"
     assert name in soup(viewer.get(place)).get_text()
     facts = operator.get(api).json()

@@ -28,6 +28,7 @@ from crawling.dashboard.management.crawl_verbs import add_seeds_arguments, add_t
 from crawling.dashboard.management.follow_run import exit_status, follow
 from crawling.dashboard.management.log import add_log_arguments, show_log
 from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
+from crawling.dashboard.management.run_exports import add_export_arguments, export_run
 from crawling.dashboard.management.search import WORDS as SEARCH_WORDS
 from crawling.dashboard.management.search import add_search_arguments, search
 from crawling.dashboard.management.seed_sources import (
@@ -36,10 +37,10 @@ from crawling.dashboard.management.seed_sources import (
 )
 from crawling.dashboard.management.share_links import add_share_arguments, share
 from crawling.dashboard.management.tables import crawl_lines, crawl_table
-from crawling.dashboard.management.wacz_export import add_wacz_arguments, export_wacz
 from crawling.dashboard.management.watches import add_watch_arguments, watch
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
+from crawling.models.datasets import ExportKind
 from crawling.runs.failure_causes import failure_causes
 
 HELP = {"-h", "--help", "--version"}
@@ -58,6 +59,7 @@ EPILOG = """examples:
   ./crawl graph NAME --compute --sort in_links
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
+  ./crawl mirror NAME --output books
   ./crawl import books.wacz other.warc.gz
   ./crawl watch NAME --pattern /prices/ --selector main
   ./crawl delete NAME
@@ -163,7 +165,10 @@ class Command(BaseCommand):
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
-        add_wacz_arguments(add("wacz", "write a run as a WACZ file", self._wacz))
+        wacz = add("wacz", "write a run as a WACZ file", self._wacz)
+        add_export_arguments(wacz, ExportKind.WACZ)
+        mirror = add("mirror", "write a run as pages for a browser without a server", self._mirror)
+        add_export_arguments(mirror, ExportKind.MIRROR)
         add_import_arguments(add("import", "make a crawl of WARC or WACZ files", self._import))
         add_watch_arguments(
             add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
@@ -262,7 +267,10 @@ class Command(BaseCommand):
         self.stdout.write(import_archive(options))
 
     def _wacz(self, options: dict[str, Any]) -> None:
-        self.stdout.write(export_wacz(find_crawl(options["crawl"]), options))
+        self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.WACZ, options))
+
+    def _mirror(self, options: dict[str, Any]) -> None:
+        self.stdout.write(export_run(find_crawl(options["crawl"]), ExportKind.MIRROR, options))
 
     def _watch(self, options: dict[str, Any]) -> None:
         try:

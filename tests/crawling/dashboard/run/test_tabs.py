@@ -30,6 +30,7 @@ UNDER = {
     "archive": "Pages",
     "duplicates": "Pages",
     "wacz": "Pages",
+    "mirror": "Pages",
     "withdrawals": "Pages",
     "watches": "Pages",
     "link-changes": "Runs",

@@ -1,6 +1,6 @@
-"""Of which files the bytes of a WACZ file are.
+"""Of which files the bytes of an export are.
 
-A ZIP file has its files uncompressed, one after the other. So the archive's files need not be
+A ZIP file may have its files uncompressed, one after the other. So the archive's files need not be
 copied into it: only what is around them is stored.
 """
 
@@ -15,7 +15,7 @@ from crawling.archive.reader import CommittedBytes, opened, pieces
 from crawling.archive.records import record_id
 from crawling.archive.removed_records import TooNarrow, filler
 from crawling.errors import ArchiveTrouble
-from crawling.models import ArchiveFile, WaczFile
+from crawling.models import ArchiveFile, RunExport
 from crawling.storage import storage
 
 #: as the source of a segment: the stored rest. A positive source is the id of a file of the
@@ -25,17 +25,21 @@ REST = 0
 
 @dataclass
 class Layout:
-    """What of a WACZ file is where."""
+    """What of an export is where."""
 
     #: names of the archive's files, by their ids, that it consists of or has records of
     files: dict[str, str] = field(default_factory=dict)
     #: ids of withdrawals whose records it leaves out though the files have them still
     withdrawals: list[int] = field(default_factory=list)
+    #: how much of each file of the run was committed
+    lengths: dict[str, int] = field(default_factory=dict)
+    #: how many documents are not in it, since the archive of this machine has them not
+    missing: int = 0
     #: source, offset there, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, row: WaczFile) -> Layout:
+    def of(cls, row: RunExport) -> Layout:
         return cls(**row.layout)
 
     def as_json(self) -> dict[str, Any]:
@@ -89,8 +93,8 @@ def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[
         raise ArchiveTrouble(f"{row.name}: {error}.") from error
 
 
-def read(row: WaczFile, begin: int, end: int) -> Iterator[bytes]:
-    """The bytes of a WACZ file from `begin` up to `end`, piece by piece.
+def read(row: RunExport, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of an export from `begin` up to `end`, piece by piece.
 
     Rows are read at once, files as the pieces are taken. Raises ArchiveTrouble there.
     """
@@ -100,7 +104,7 @@ def read(row: WaczFile, begin: int, end: int) -> Iterator[bytes]:
 
 
 def _read(
-    row: WaczFile,
+    row: RunExport,
     files: Mapping[int, ArchiveFile],
     segments: Iterable[Sequence[int]],
     begin: int,
@@ -117,7 +121,7 @@ def _read(
         at += length
 
 
-def _stored(row: WaczFile, file: ArchiveFile | None, offset: int, length: int) -> Iterator[bytes]:
+def _stored(row: RunExport, file: ArchiveFile | None, offset: int, length: int) -> Iterator[bytes]:
     source = opened(file, offset) if file else storage().open(row.name, offset)
     return pieces(CommittedBytes(source, length))
 

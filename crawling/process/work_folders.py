@@ -1,4 +1,4 @@
-"""Where imports do their work: a folder of STATE_DIR for each, which its process holds.
+"""Where jobs keep what they need for a while: a folder of STATE_DIR, which its process holds.
 
 The kernel frees a folder when all processes that hold it are gone, however they ended. Then any
 process of the machine removes it.
@@ -20,7 +20,7 @@ from django.conf import settings
 
 @dataclass(frozen=True)
 class WorkFolder:
-    """A folder of one attempt to import files."""
+    """A folder of one job."""
 
     path: Path
     #: descriptor that holds it; a program that inherits it holds the folder, too
@@ -40,7 +40,7 @@ def work_folder() -> Iterator[WorkFolder]:
 
 
 def remove_abandoned_folders() -> None:
-    """Remove the folders of imports that were killed on this machine."""
+    """Remove the folders of jobs that were killed on this machine."""
     folders = sorted(_place().iterdir()) if _place().is_dir() else []
     for path in folders:
         with suppress(FileNotFoundError, BlockingIOError):
@@ -65,4 +65,4 @@ def _held_folder() -> WorkFolder:
 
 
 def _place() -> Path:
-    return Path(settings.STATE_DIR) / "imports-at-work"
+    return Path(settings.STATE_DIR) / "jobs-at-work"

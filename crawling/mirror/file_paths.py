@@ -1,0 +1,133 @@
+"""Where each document of a mirror is: a folder for each host, and a file for each URL, in names
+that all systems take.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from unicodedata import normalize
+from urllib.parse import quote, unquote
+
+from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.file_names import file_name, folder_name
+
+#: Windows opens paths of 260 characters, of which the folder that a mirror is put into has some
+LONGEST_PATH = 180
+#: steps of a chain of redirects that are followed
+MOST_STEPS = 10
+#: what a link cannot have where an attribute or a style sheet writes it
+QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
+TABLES = """
+PRAGMA synchronous = off;
+CREATE TABLE document (url TEXT PRIMARY KEY, path TEXT, target TEXT);
+CREATE TABLE taken (key TEXT PRIMARY KEY, is_folder INTEGER) WITHOUT ROWID;
+"""
+FIND = "SELECT path, target FROM document WHERE url = ?"
+
+
+class FilePaths:
+    """The paths of a mirror's documents, in a file of SQLite.
+
+    Names of one folder differ whatever their capitals and their form in Unicode.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Continue a file, or begin it."""
+        is_new = not file.exists()
+        self._rows = sqlite3.connect(file)
+        if is_new:
+            self._rows.executescript(TABLES)
+
+    def close(self) -> None:
+        """What was added is there afterwards for another process."""
+        with closing(self._rows):
+            self._rows.commit()
+
+    def add(self, url: str, content_type: str, target: str = "") -> str:
+        """Give a URL a path. target: where it redirects to."""
+        address = read_address(url)
+        folders = [part for part in map(folder_name, self._folders(address)) if part]
+        name = file_name(address, content_type)
+        if sum(map(len, folders)) + len(folders) + len(name) > LONGEST_PATH:
+            folders = [*folders[:1], "long-addresses"]
+            name = f"{_label(url, 16)}.{name.rpartition('.')[2]}"[:LONGEST_PATH]
+        base = ""
+        for part in folders:
+            base = self._take(base, part, url, is_folder=True) + "/"
+        path = self._take(base, name, url, is_folder=False)
+        self._rows.execute("INSERT INTO document VALUES (?, ?, ?)", [url, path, target])
+        return path
+
+    @staticmethod
+    def _folders(address: Address) -> list[str]:
+        steps = address.target.partition("?")[0].split("/")[:-1]
+        return [address.host_key, *map(unquote, steps)]
+
+    def reserve(self, path: str) -> None:
+        """Keep a path for a file that is no document."""
+        self._rows.execute("INSERT INTO taken VALUES (?, 0)", [path])
+
+    def _take(self, base: str, name: str, url: str, *, is_folder: bool) -> str:
+        """A path in the folder `base` that is no other's; a folder may be there as a folder."""
+        stem, dot, ending = ("", "", "") if is_folder else name.rpartition(".")
+        stem = stem if dot else name
+        ending = f"{dot}{ending}" if dot else ""
+        whose = f"{base}{name}" if is_folder else url
+        for label in ("", f"-{_label(whose, 8)}", f"-{_label(whose, 40)}"):
+            path = f"{base}{stem}{label}{ending}"
+            key = normalize("NFC", path).casefold()
+            row = self._rows.execute("SELECT is_folder FROM taken WHERE key = ?", [key]).fetchone()
+            if row is None:
+                self._rows.execute("INSERT INTO taken VALUES (?, ?)", [key, is_folder])
+            if row is None or (is_folder and row[0]):
+                return path
+        raise AssertionError(path)
+
+    def path_of(self, url: str) -> str | None:
+        """None: it is no document of the mirror."""
+        found = self._rows.execute(FIND, [url]).fetchone()
+        return found[0] if found else None
+
+    def end_of(self, url: str) -> str | None:
+        """The path of what a URL redirects to, as far as the mirror has it."""
+        path = None
+        for _ in range(MOST_STEPS):
+            found = self._rows.execute(FIND, [url]).fetchone()
+            if found is None:
+                break
+            path, url = found
+            if not url:
+                break
+        return path
+
+    def link(self, text: str, base: str, of: str) -> str:
+        """What a link becomes in the file with the path `of`: a relative one to a file, or its
+        whole address where there is none.
+
+        base: what relative links of the document start from.
+        """
+        written = text.strip()
+        try:
+            url = read_address(written, base).url
+        except BadUrl:
+            return text
+        _, mark, fragment = written.partition("#")
+        path = self.end_of(url)
+        address = url if path is None else relative(path, of)
+        return f"{address}{mark}{fragment}".translate(QUOTED)
+
+
+def relative(path: str, of: str) -> str:
+    """A link from the file `of` to another; both are paths in the mirror."""
+    steps, own = path.split("/"), of.split("/")[:-1]
+    shared = 0
+    while shared < min(len(steps) - 1, len(own)) and steps[shared] == own[shared]:
+        shared += 1
+    return "/".join([".."] * (len(own) - shared) + [quote(step) for step in steps[shared:]])
+
+
+def _label(url: str, length: int) -> str:
+    return sha256(url.encode()).hexdigest()[:length]

@@ -167,12 +167,9 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_quickly() -> Iterator[None]:
-    """A test that committed leaves the database as Django's flush would, sooner; and the connection
-    is the next one's, as after any other test: a new one would have to learn all tables anew.
-    """
+    """A test that committed leaves the database as Django's flush would, sooner."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
-        patch.setattr(TransactionTestCase, "_should_reload_connections", lambda self: False)
         yield
 
 

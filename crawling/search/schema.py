@@ -1,4 +1,4 @@
-"""The index's fields, and how text becomes words.
+"""The index's fields, and which words are in them.
 
 A page's text is in the fields of its language, whose words are stemmed; a query asks the fields of
 all languages that the index has, each with its own stems.
@@ -10,41 +10,13 @@ from functools import cache
 
 import tantivy
 
+from crawling.web.words import STEMMERS, word_analyzer
+
 #: parts of a page, and how much a word in each counts
 PARTS = {"title": 4.0, "headings": 2.0, "text": 1.0, "around": 0.3}
-#: languages with a stemmer, by code
-STEMMERS = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
 #: the fields of all other languages
 OTHER = "other"
 FIELD_LANGUAGES = (*STEMMERS, OTHER)
-#: Scripts without blanks between words: each sign is a word, and a word of several signs is found
-#: as a phrase. So no dictionary is needed, and any part of a compound is found.
-UNSPACED = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-    r"\p{Tibetan}"
-)
-WORD = rf"[{UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}]--[{UNSPACED}]]+"
-#: bytes of a word; longer ones are no words
-LONGEST_WORD = 100
 
 
 def field_of(part: str, language: str) -> str:
@@ -55,16 +27,7 @@ def field_of(part: str, language: str) -> str:
 @cache
 def analyzers() -> dict[str, tantivy.TextAnalyzer]:
     """By language of fields. The same serve the index and its questions."""
-    return {language: _analyzer(language) for language in FIELD_LANGUAGES}
-
-
-def _analyzer(language: str) -> tantivy.TextAnalyzer:
-    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(WORD))
-    builder = builder.filter(tantivy.Filter.remove_long(LONGEST_WORD))
-    builder = builder.filter(tantivy.Filter.lowercase())
-    if language in STEMMERS:  # before accents go, which stemmers know
-        builder = builder.filter(tantivy.Filter.stemmer(STEMMERS[language]))
-    return builder.filter(tantivy.Filter.ascii_fold()).build()
+    return {language: word_analyzer(language) for language in FIELD_LANGUAGES}
 
 
 def new_schema() -> tantivy.Schema:

@@ -36,6 +36,8 @@ class Candidate:
     hops: int = 0
     #: sitemap indexes in a row that led here
     nesting: int = 0
+    #: that is expected of it, to the topic of a focused crawl; 0 to 1
+    similarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

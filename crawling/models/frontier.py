@@ -258,6 +258,11 @@ class Url(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def expected_similarity(self) -> float:
+        """To the topic of a focused crawl, 0 to 1; it says nothing in other orders."""
+        return min(1.0, max(0.0, -self.rank))
+
 
 class LambdaRow(models.Model):
     """The Lambda page (`crawling.orders.ranking.LambdaPage`) of a run whose order is OPIC, between

@@ -14,6 +14,8 @@ from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import F, Func, Q
 
+from crawling.orders.ranking import Order
+
 #: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the
 #: function
 SEARCHED = Func(
@@ -188,6 +190,11 @@ class CrawlJob(models.Model):
     def has_exact_order(self) -> bool:
         """Whether one URL is fetched at a time, and of all hosts the first."""
         return bool(self.ordering.get("exact_order"))
+
+    @property
+    def is_focused(self) -> bool:
+        """Whether URLs are visited by their similarity to a topic."""
+        return self.visit_order == Order.FOCUSED
 
     @property
     def process_limit(self) -> int | None:

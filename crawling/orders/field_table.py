@@ -50,8 +50,10 @@ SECTIONS: tuple[tuple[str, type[BaseModel], str], ...] = (
         "Order of visits",
         OrderingPart,
         "Of two URLs that wait, best first takes the one of the greater links_weight × pages "
-        "that link to it\n+ url_weight × importance. Known URLs are recognised exactly, however "
-        "many there are: a Bloom filter\nbefore the lookup would save 18 µs on a new link and cost "
+        "that link to it\n+ url_weight × importance. Focused takes the one of the greater "
+        "expected\nsimilarity to the topic ([decision 93](decisions/0093-focused-crawl.md)). Known "
+        "URLs are recognised\nexactly, however many there are: a Bloom filter\nbefore the lookup "
+        "would save 18 µs on a new link and cost "
         "21 µs on a known one, with 1.2 million known\nURLs ([decision "
         "19](decisions/0019-url-ordering-and-seen-urls.md)), so no field asks for one.",
     ),

@@ -134,8 +134,8 @@ class CrawlOrder(
         ORDERS,
         Question(
             label="Order of visits",
-            meaning="order of visits: breadth_first, depth_first, best_first, opic, or one that an "
-            "installed package adds",
+            meaning="order of visits: breadth_first, depth_first, best_first, opic, focused, or "
+            "one that an installed package adds",
             choices=ORDERS,
             option="--order",
         ),
@@ -288,8 +288,15 @@ class CrawlOrder(
 
     def mistakes(self) -> dict[str, str]:
         """A sentence by field for what cannot be together."""
-        return self.budget_mistakes() | (
-            self.guard_mistakes() if self.scope is Reach.ANYWHERE else {}
+        aimless = self.order == Order.FOCUSED and not self.topic
+        return (
+            self.budget_mistakes()
+            | (self.guard_mistakes() if self.scope is Reach.ANYWHERE else {})
+            | (
+                {"topic": "is required by the order focused: give words or a text"}
+                if aimless
+                else {}
+            )
         )
 
 

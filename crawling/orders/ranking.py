@@ -40,6 +40,7 @@ class Order(StrEnum):
     DEPTH_FIRST = "depth_first"
     BEST_FIRST = "best_first"
     OPIC = "opic"
+    FOCUSED = "focused"
 
     @property
     def LABEL(self) -> str:
@@ -60,9 +61,10 @@ LABELS = {
     Order.DEPTH_FIRST: "Depth first: the links of the page just read before all others",
     Order.BEST_FIRST: "Best first: what most pages link to, and what looks important",
     Order.OPIC: "OPIC: pages collect credit from those that link to them, and traps run dry",
+    Order.FOCUSED: "Focused: what is most like a topic, by links and the pages before them",
 }
 #: orders in which a link matters to its target even if that is known
-COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC})
+COUNTS_LINKS = frozenset({Order.BEST_FIRST, Order.OPIC, Order.FOCUSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Ranking:
     """Ranks for the URLs of one run.
 
     What links give to a URL is its gain: in best-first their number, in OPIC the credit that they
-    carry.
+    carry, in a focused crawl the greatest similarity to the topic that they let expect.
     """
 
     #: the name of an order of visits
@@ -167,6 +169,8 @@ class Ranking:
             return -self.weight(url, gain)
         if self.order == Order.OPIC:
             return self.level - gain
+        if self.order == Order.FOCUSED:
+            return -gain
         return rank_by(self.order, url, depth)
 
     @property
@@ -188,6 +192,8 @@ class Ranking:
     @property
     def endowment(self) -> float:
         """What a seed has gained before anything links to it."""
+        if self.order == Order.FOCUSED:
+            return 1.0
         return START_CREDIT if self.order == Order.OPIC else 0.0
 
 

@@ -21,6 +21,7 @@ from crawling.frontier.types import (
 )
 from crawling.models import UrlState
 from crawling.pipeline.context import FetchContext, LinkJudge
+from crawling.pipeline.expected_similarity import with_similarity
 from crawling.scope.filters import Ruling
 from crawling.scope.trap_patterns import directories_above, pattern_of
 from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
@@ -222,6 +223,8 @@ def _links(
         links.append(candidate)
     if document.is_index:
         links = [replace(link, nesting=claimed.nesting + 1) for link in links]
+    if judge.topic:
+        links = with_similarity(links, judge.topic, claimed, address, document)
     return links, gate.refusals
 
 

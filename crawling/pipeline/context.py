@@ -25,6 +25,7 @@ from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.http import Fetched
 from crawling.web.robots import RobotsRules, read_robots
 from crawling.web.statuses import FetchStatus
+from crawling.web.topics import Topic
 from dnscache.resolver import Resolution, resolve
 
 T = TypeVar("T")
@@ -169,6 +170,8 @@ class LinkJudge:
     counts_links: bool = False
     #: and of the directories above a URL
     ascends: bool = False
+    #: of a focused crawl
+    topic: Topic | None = None
     traps: TrapGate = field(default_factory=TrapGate)
     seen: SeenUrls = field(default_factory=SeenUrls)
     refusals: Refusals = field(default_factory=Refusals)

@@ -10,7 +10,8 @@ from typing import Any
 import tantivy
 
 from crawling.search.index import index_folder
-from crawling.search.schema import OTHER, STEMMERS, with_analyzers
+from crawling.search.schema import OTHER, with_analyzers
+from crawling.web.words import STEMMERS
 
 #: the most values of one count
 MOST_VALUES = 60_000

@@ -16,9 +16,9 @@ from crawling.installation import (
     proxy_of,
     shared_networks,
 )
-from crawling.models import Shift
+from crawling.models import CrawlJob, Shift
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
-from crawling.orders.ranking import COUNTS_LINKS
+from crawling.orders.ranking import COUNTS_LINKS, Order
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.client import Client, Egress, RequestPolicy
@@ -36,6 +36,7 @@ from crawling.web.addresses import canonical_address
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.secret_headers import Recipients
+from crawling.web.topics import Topic
 
 KIB = 1024
 
@@ -50,6 +51,13 @@ def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: in
         if politeness.max_kib_a_second
         else granted
     )
+
+
+def topic_of(crawl: CrawlJob) -> Topic | None:
+    """The topic of a focused crawl; None: it has another order of visits."""
+    if crawl.visit_order != Order.FOCUSED:
+        return None
+    return Topic(crawl.ordering.get("topic", ()))
 
 
 def make_context(
@@ -77,6 +85,7 @@ def make_context(
         ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
         counts_links=crawl.visit_order in COUNTS_LINKS,
         ascends=crawl.ordering.get("path_ascending", False),
+        topic=topic_of(crawl),
         traps=TrapGate(now.year, states_of(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))

@@ -273,6 +273,8 @@ class ShiftWork:
         """Follow what was edited, or end so that the next shift does."""
         self._context.copies.is_on = crawl.filters.get("skip_copies", False)
         self._context.links.ascends = crawl.ordering.get("path_ascending", False)
+        if crawl.ordering.get("topic") != self._shift.process.run.crawl.ordering.get("topic"):
+            self.stop("its topic was edited")
         unbound = unbound_hosts(crawl, timezone.now())
         if unbound - self._context.robots.unbound:
             self.stop("hosts were excepted from robots.txt, and the archive must say so first")

@@ -235,6 +235,12 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
 
 
 def _of_frontier(row: Url) -> Iterator[DecisionFact]:
+    if row.run.crawl.is_focused:
+        yield DecisionFact(
+            "similarity",
+            f"To the topic {row.expected_similarity:.2f} of 1 is expected: half by the page with "
+            "the link that is most like it, half by that link's own text and address.",
+        )
     tries = f"{row.attempts:,} attempt{'s' * (row.attempts != 1)}"
     said = row.error or (explain(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:

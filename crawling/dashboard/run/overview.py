@@ -274,6 +274,7 @@ class RunOverview:
         ]
         return [
             *given,
+            *(f"--topic {shlex.quote(line)}" for line in self.crawl.ordering.get("topic", ())),
             *(["--exact-order"] if self.crawl.ordering.get("exact_order") else []),
             *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else []),
         ]

@@ -38,8 +38,8 @@ def ranking_of(run: Run) -> Ranking:
 def credit_gains(
     cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
 ) -> dict[str, float]:
-    """What each URL gains by a batch: best-first counts links, OPIC moves credit; the other orders
-    give nothing.
+    """What each URL gains by a batch: best-first counts links, OPIC moves credit, and in a focused
+    crawl the most similar link counts; the other orders give nothing.
 
     ranks: of the batch's own URLs by id. The caller holds the run's lock.
     """
@@ -50,7 +50,18 @@ def credit_gains(
                 link.address.url for outcome in outcomes for link in outcome.links if link.is_link
             )
         )
+    if order == Order.FOCUSED:
+        return _similarities(outcomes)
     return _spend(cursor, run, outcomes, ranks) if order == Order.OPIC else {}
+
+
+def _similarities(outcomes: Sequence[UrlOutcome]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for outcome in outcomes:
+        for link in outcome.links:
+            url = link.address.url
+            found[url] = max(link.similarity, found.get(url, 0.0))
+    return found
 
 
 def _spend(

@@ -30,6 +30,13 @@ FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
 WHERE u.run_id = %s AND u.fingerprint = more.fingerprint
 """
 
+#: in a focused crawl the most similar link counts
+LIFT = """
+UPDATE crawling_url u SET rank = -more.gain
+FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
+WHERE u.run_id = %s AND u.fingerprint = more.fingerprint AND u.rank > -more.gain
+"""
+
 #: of two URLs with one fingerprint only that at its own place is counted on
 ADD_LINKS = """
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
@@ -82,7 +89,9 @@ def update_known_urls(
         for row in met
         if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))
     }
-    if received:
+    if received and ranking.order == Order.FOCUSED:
+        cursor.execute(LIFT, [list(received), list(received.values()), run_id])
+    elif received:
         is_best_first = ranking.order == Order.BEST_FIRST
         cursor.execute(
             GAIN,

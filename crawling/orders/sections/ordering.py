@@ -6,18 +6,21 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
-from crawling.orders.fields import NUMBER, Question, Text
+from crawling.orders.fields import NUMBER, ONE_LINE, Question, Text
 from crawling.web.expressions import check_expressions
 
 #: each is asked of every link
 MOST_WEIGHTS = 50
+MOST_TOPIC_LINES = 100
 
+#: a word of it, or an example page
+TopicLine = Annotated[str, Field(min_length=1, max_length=5_000, pattern=ONE_LINE)]
 Weight = Annotated[float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False), NUMBER]
 
 
 class OrderingPart(BaseModel):
     """Of two URLs that wait, best-first takes the one of the greater links_weight x pages that link
-    to it + url_weight x importance.
+    to it + url_weight x importance; focused takes the one whose links are more like the topic.
     """
 
     exact_order: Annotated[
@@ -64,6 +67,20 @@ class OrderingPart(BaseModel):
             metavar="TEXT=WEIGHT",
         ),
     ] = Field(default_factory=dict)
+    topic: Annotated[
+        list[TopicLine],
+        Field(max_length=MOST_TOPIC_LINES),
+        Question(
+            label="Topic",
+            help="Focused: words, or texts of example pages, one per line. Each line counts the "
+            "same.",
+            meaning="focused: words, or texts of example pages, whose words pages and links "
+            "are compared with; each counts the same",
+            rows=3,
+            option="--topic",
+            metavar="TEXT",
+        ),
+    ] = Field(default_factory=list)
     path_ascending: Annotated[
         bool,
         Question(

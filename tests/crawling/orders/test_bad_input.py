@@ -50,7 +50,7 @@ BAD = {
     "an unknown order": (
         {"order": "sideways"},
         "order",
-        "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'",
+        "must be 'breadth_first', 'depth_first', 'best_first', 'opic' or 'focused'",
     ),
     "a truth value for a number": ({"max_pages": True}, "max_pages", "whole number"),
     "a truth value for units": ({"claim": {"memory": True}}, "claim.memory", "whole number"),

@@ -70,7 +70,11 @@ MISTAKES = [
     ("seeds", ["{0}", "{url}"], "'{0}' is not a URL.*'{url}' is not"),
     ("seeds", ["x"] * 5, "and 2 more"),
     ("seeds.1", ["http://a.test/", None], "must be text"),
-    ("order", "random", "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'"),
+    (
+        "order",
+        "random",
+        "must be 'breadth_first', 'depth_first', 'best_first', 'opic' or 'focused'",
+    ),
     ("max_pages", 0, "must be 1 or more"),
     ("max_pages", -5, "must be 1 or more"),
     ("max_pages", "many", "whole number"),

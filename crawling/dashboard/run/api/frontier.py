@@ -78,6 +78,10 @@ class UrlOut(Schema):
     host: str
     depth: int
     attempts: int
+    rank: float = Field(
+        description="lowest first among URLs of a lane; in a focused crawl the negated expected "
+        "similarity"
+    )
     lane: int = Field(description="-1: first of its host, 0: in the crawl's order, 1: last")
     due_at: datetime | None = Field(
         description="earliest time of the retry after a temporary failure"
@@ -239,7 +243,8 @@ def add_crawl_seeds(
 
 def _url(row: Url) -> dict[str, Any]:
     kept = {
-        name: getattr(row, name) for name in ("url", "depth", "attempts", "lane", "due_at", "error")
+        name: getattr(row, name)
+        for name in ("url", "depth", "attempts", "rank", "lane", "due_at", "error")
     }
     # annotated, which mypy does not see
     return {"id": row.pk, "host": getattr(row, "host_name"), **kept}  # noqa: B009

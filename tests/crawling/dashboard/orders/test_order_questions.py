@@ -63,6 +63,7 @@ OTHERWISE = {
     "links_weight": -0.5,
     "url_weight": 1_234_567.0 / 2,
     "importance": {"[?&]q=": 10.0, "/a=b/": -1.5},
+    "topic": ["event loops", "a longer text = of a page"],
     "path_ascending": True,
     "delay_factor": 0.0,
     "address_delay_seconds": 0.5,

@@ -1,0 +1,120 @@
+"""How much a page or a link is about a topic, by the words that they have in common.
+
+After Shark-Search (Hersovici et al. 1998), which has best-first search (Cho, Garcia-Molina and Page
+1998; De Bra et al. 1994) go by a link's own text and by the pages before it, and focused crawling
+(Chakrabarti, van den Berg and Dom 1999), which learns a topic from example pages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from heapq import nlargest
+from math import log, sqrt
+from operator import itemgetter
+from urllib.parse import unquote, urlsplit
+
+import tantivy
+
+from crawling.web.words import STEMMERS, word_analyzer
+
+#: characters of a page that are looked at; a topic shows in its beginning
+MOST_TEXT = 8_192
+#: words of a topic: those that count most in its lines
+MOST_WORDS = 200
+#: of a page, so that a long one is not about everything
+USUAL_WORDS = 1_000
+#: links whose own similarity is remembered: those of a site's navigation are on each page
+MOST_LINKS = 8_192
+#: of what a page passes on, and of a link's own words, in the link's similarity
+INHERITED = 0.5
+#: of a page's expected similarity, in what it passes on if it has none of the words
+DECAY = 0.5
+#: of a page that states none
+USUAL_LANGUAGE = "en"
+
+
+def _language(stated: str) -> str:
+    primary = stated.replace("_", "-").partition("-")[0].strip().lower()
+    return (primary if primary in STEMMERS else "other") if primary else USUAL_LANGUAGE
+
+
+@cache
+def _analyzer(language: str, has_stop_words: bool) -> tantivy.TextAnalyzer:
+    return word_analyzer(language, has_stop_words=has_stop_words)
+
+
+class Topic:
+    """The words of a topic, each with its share; the shares add up to 1.
+
+    lines: words, or texts of pages; each counts the same. A page is compared in the language that
+    it states.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = tuple(lines)
+        self._shares = cache(self._shares_in)
+        self._of_words = lru_cache(MOST_LINKS)(self._cosine)
+
+    def of_text(self, text: str, stated: str) -> float:
+        """The similarity of a page's text to the topic, 0 to 1: the share of the topic's words that
+        it has, where one that it repeats counts more, and each counts less in a longer text.
+
+        stated: the page's language, like `de-AT`.
+        """
+        language = _language(stated)
+        shares = self._shares(language)
+        words = _analyzer(language, True).analyze(text[:MOST_TEXT])
+        counts = Counter(word for word in words if word in shares)
+        damping = 0.5 + len(words) / USUAL_WORDS
+        return sum(shares[word] * count / (count + damping) for word, count in counts.items())
+
+    def of_link(self, anchor: str, url: str, stated: str) -> float:
+        """The similarity of a link's own words to the topic, 0 to 1: the greater cosine of those of
+        its anchor text and of its URL.
+        """
+        language = _language(stated)
+        return max(self._of_words(anchor, language), self._of_words(_url_words(url), language))
+
+    def _cosine(self, text: str, language: str) -> float:
+        shares, words = self._shares(language), set(_analyzer(language, True).analyze(text))
+        found = sum(shares.get(word, 0.0) for word in words)
+        if not found:
+            return 0.0
+        return min(1.0, found / sqrt(len(words) * sum(one * one for one in shares.values())))
+
+    def _shares_in(self, language: str) -> Mapping[str, float]:
+        total: defaultdict[str, float] = defaultdict(float)
+        for line in self.lines:
+            weights = _weights(line, language)
+            whole = sum(weights.values())
+            for word, weight in weights.items():
+                total[word] += weight / whole
+        kept = nlargest(MOST_WORDS, total.items(), key=itemgetter(1))
+        whole = sum(weight for _, weight in kept)
+        return {word: weight / whole for word, weight in kept}
+
+
+def _weights(line: str, language: str) -> dict[str, float]:
+    """The words of a line without stop words, unless it has no others; a repeated one counts by the
+    logarithm.
+    """
+    words: Sequence[str] = _analyzer(language, False).analyze(line)
+    counts = Counter(words or _analyzer(language, True).analyze(line))
+    return {word: 1 + log(count) for word, count in counts.items()}
+
+
+def _url_words(url: str) -> str:
+    parts = urlsplit(url)
+    return unquote(f"{parts.path} {parts.query}")[-200:].replace("_", " ")
+
+
+def expected(page: float, foreseen: float, own: float) -> float:
+    """The similarity that is expected of a link's target, 0 to 1: half by the page with the link,
+    half by the link's own words.
+
+    page: the similarity of its text; foreseen: what was expected of it before it was fetched.
+    """
+    inherited = max(page, DECAY * foreseen)
+    return INHERITED * inherited + (1 - INHERITED) * own

@@ -73,6 +73,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "rank_anew",
         "reap_expired",
         "rejudge_after_edits",
+        "remove_abandoned_folders",
         "remove_rows",
         "resend",
         "resend_background",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from crawling.archive.reader import content_of, record_of
 from crawling.archive.unpacker import document_in
@@ -27,6 +27,7 @@ MOST_ELEMENTS, MOST_TEXTS = 1000, 100_000
 UNSEEN = "script,style,noscript,template"
 #: between lines that are unique, so many are compared each with each; of more, all have changed
 MOST_EACH_WITH_EACH = 64
+Item = TypeVar("Item", bound=Hashable)
 
 
 class DiffLine(NamedTuple):
@@ -90,7 +91,7 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     at = 0
-    for group in _ByUniqueLines(old, new).get_grouped_opcodes(CONTEXT):
+    for group in ByUniqueItems(old, new).get_grouped_opcodes(CONTEXT):
         if skipped := group[0][1] - at:
             yield DiffLine("skipped", f"{skipped:,} equal line{'s' if skipped != 1 else ''}")
         for kind, old_from, old_to, new_from, new_to in group:
@@ -104,13 +105,13 @@ def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
         yield DiffLine("skipped", f"{rest:,} equal line{'s' if rest != 1 else ''}")
 
 
-class _ByUniqueLines(SequenceMatcher[str]):
-    """Matches by the lines that both texts have once (patience diff), in n log n.
+class ByUniqueItems(SequenceMatcher[Item]):
+    """Matches lines, or other items, by those that both have once (patience diff), in n log n.
 
-    The matcher itself takes time with the cube of lines that repeat.
+    The matcher itself takes time with the cube of items that repeat.
     """
 
-    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+    def __init__(self, old: Sequence[Item], new: Sequence[Item]) -> None:
         super().__init__(None, old, new)
         self._texts = old, new
 
@@ -128,7 +129,7 @@ class _ByUniqueLines(SequenceMatcher[str]):
         return [*_joined(blocks), Match(len(old), len(new), 0)]
 
 
-def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
     """Of the lines that are unique in both, the most that are in the same order."""
     old_times, new_times = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if new_times[line] == 1}
@@ -149,7 +150,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _between(old: Sequence[str], new: Sequence[str], old_at: int, new_at: int) -> list[Match]:
+def _between(old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int) -> list[Match]:
     """What is equal at both ends of a gap, and in its middle if that is short."""
     head = _equal(old, new)
     tail = _equal(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
@@ -162,7 +163,7 @@ def _between(old: Sequence[str], new: Sequence[str], old_at: int, new_at: int) -
     return [Match(a + old_at, b + new_at, size) for a, b, size in blocks]
 
 
-def _equal(old: Sequence[str], new: Sequence[str]) -> int:
+def _equal(old: Sequence[Item], new: Sequence[Item]) -> int:
     """How many lines are equal from the beginning."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))

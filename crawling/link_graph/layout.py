@@ -14,8 +14,9 @@ from crawling.link_graph.drawings import Lines
 #: the same drawing comes out each time
 SEED = 20
 STEPS = 150
-#: of what stands beneath the others, since no line leads to it
-COLUMNS, ROW = 30, 0.05
+#: of what stands beneath the others, since no line leads to it; as few columns as FEW have room
+#: for names
+COLUMNS, FEW_COLUMNS, FEW, ROW = 30, 5, 25, 0.05
 #: how much of a place is its rank among the others: it spreads what is crowded
 SPREAD = 0.6
 
@@ -29,13 +30,14 @@ def positions(nodes: int, lines: Lines) -> np.ndarray:
     is_joined = np.zeros(nodes, bool)
     is_joined[lines.ones] = is_joined[lines.others] = True
     alone, joined = np.flatnonzero(~is_joined), np.flatnonzero(is_joined)
-    height = 1 - ROW * (math.ceil(len(alone) / COLUMNS) + (0.5 if len(joined) else 0))
+    columns = FEW_COLUMNS if len(alone) <= FEW else COLUMNS
+    height = 1 - ROW * (math.ceil(len(alone) / columns) + (0.5 if len(joined) else 0))
     height = max(height, 0.4)
     if len(joined):
         found[joined] = _spread(_by_forces(joined, lines)) * (1, height if len(alone) else 1)
     top = height + ROW if len(joined) else 0.5
-    rows, columns = np.divmod(np.arange(len(alone)), COLUMNS)
-    found[alone] = np.stack([(columns + 0.5) / COLUMNS, np.minimum(top + rows * ROW, 1)], axis=1)
+    rows, places = np.divmod(np.arange(len(alone)), columns)
+    found[alone] = np.stack([(places + 0.2) / columns, np.minimum(top + rows * ROW, 1)], axis=1)
     return found
 
 

@@ -19,6 +19,7 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.saved_views import save_view
 from crawling.crawls.schedules import set_schedule
 from crawling.crawls.templates import save_template
+from crawling.dashboard.copies.asked import ask_text
 from crawling.dryrun.inquiries import ask
 from crawling.experiments.store import make_experiment
 from crawling.housekeeping.deletion import delete_crawl
@@ -190,7 +191,10 @@ def furnish_others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, ob
     host = Host.objects.earliest("pk").pk
     question = {"order": {"seeds": crawl.seeds}, "answers": {}}
     inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
+    run = crawl.runs.first()
+    text = ask_text("five words in a row", run, by=by)
     return {
+        "text": text.pk,
         "hosts": host,
         "experiments": experiment.pk,
         "alerts": listener.pk,

@@ -169,6 +169,8 @@ def _values(filled: Filled) -> dict[str, Any]:
         "number": 1,
         **dict.fromkeys(("run_number", "revision_number", "test_fetch_id"), 1),
         "drawing_number": 0,
+        "text": 1,
+        "text_id": 1,
         "inquiry_id": 1,
         "version": 50_000,
         "pool": filled.pool,

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.crawls.import_views import imports
 from crawling.dashboard.graph import views as graph_views
@@ -97,6 +98,14 @@ urlpatterns = [
         pages.not_fetched_file,
         name="not-fetched-file",
     ),
+    path("<int:pk>/copies/", copy_views.show, name="copies"),
+    path("<int:pk>/copies/text/<int:text>/", copy_views.of_text, name="text-copies"),
+    path(
+        "<int:pk>/copies/text/<int:text>/<int:new>/",
+        copy_views.text_passages,
+        name="text-passages",
+    ),
+    path("<int:pk>/copies/passages/<int:old>/<int:new>/", copy_views.passages, name="passages"),
     path("<int:pk>/links/", link_views.show, name="links"),
     path("<int:pk>/graph/", graph_views.show, name="graph"),
     re_path(

@@ -75,10 +75,32 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_comparison(question)
 
 
+def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    # SciPy and the search index, which these import, would slow the start of all other jobs
+    from crawling.copies.clusters import answer_clusters
+
+    return answer_clusters(question)
+
+
+def _text_copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    from crawling.copies.supplied import answer_text
+
+    return answer_text(question)
+
+
+def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    from crawling.copies.supplied import answer_passages
+
+    return answer_passages(question)
+
+
 ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
     InquiryKind.ROBOTS: _robots,
     InquiryKind.RUN_CHANGES: _run_changes,
     InquiryKind.SEED_NAMES: look_up_names,
+    InquiryKind.COPIES: _copies,
+    InquiryKind.TEXT_COPIES: _text_copies,
+    InquiryKind.PASSAGES: _passages,
 }

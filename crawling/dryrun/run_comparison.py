@@ -191,7 +191,7 @@ def answer_comparison(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def _compared_by_a_job(old: Run, new: Run, wanted: ChangeFilter, by: User | None) -> Comparison:
     """The summary is asked for apart: all filters share it."""
-    runs = {"old": old.pk, "new": new.pk, "moments": [_moment(old), _moment(new)]}
+    runs = {"old": old.pk, "new": new.pk, "moments": [moment_of(old), moment_of(new)]}
     counted, listed = (
         ask_once(InquiryKind.RUN_CHANGES, {**runs, "wanted": what}, by=by)
         for what in (None, asdict(wanted))
@@ -213,7 +213,7 @@ def _read(inquiry: Inquiry, name: str, adapter: TypeAdapter[Found]) -> Found | N
     return None if inquiry.answer is None else adapter.validate_python(inquiry.answer[name])
 
 
-def _moment(run: Run) -> str:
+def moment_of(run: Run) -> str:
     """As long as it is the same, so is the comparison. A run that goes on after its end, since
     failures are tried again, ends at another moment.
     """

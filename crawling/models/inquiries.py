@@ -16,7 +16,8 @@ class InquiryKind(models.TextChoices):
     """What is asked.
 
     The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
-    URL, the differences of two large runs, or the addresses of names in seeds.
+    URL, the differences of two large runs, the addresses of names in seeds, clusters of copies in
+    runs, the pages with passages of a text, or what two texts share.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
@@ -24,6 +25,9 @@ class InquiryKind(models.TextChoices):
     ROBOTS = "robots", "explanation of robots.txt"
     RUN_CHANGES = "run_changes", "comparison of two runs"
     SEED_NAMES = "seed_names", "addresses of seeds"
+    COPIES = "copies", "search for copies"
+    TEXT_COPIES = "text_copies", "search for copies of a text"
+    PASSAGES = "passages", "comparison of passages"
 
 
 class Inquiry(models.Model):

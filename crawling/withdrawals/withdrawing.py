@@ -47,7 +47,13 @@ LONGEST_TEXT = 5_000
 LONGEST_REASON = 300
 #: addresses that a preview shows
 EXAMPLES = 20
-QUOTING = (InquiryKind.TEXT_DIFF, InquiryKind.RUN_CHANGES)
+QUOTING = (
+    InquiryKind.TEXT_DIFF,
+    InquiryKind.RUN_CHANGES,
+    InquiryKind.COPIES,
+    InquiryKind.TEXT_COPIES,
+    InquiryKind.PASSAGES,
+)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ninja import Swagger
 
 from allocation.api import banker, pools
 from crawling.dashboard.alerts.api import alerts
+from crawling.dashboard.copies.api import copies
 from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_imports import imports
@@ -163,6 +164,7 @@ api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])
 api.add_router("/crawls", graph, tags=["results"])
+api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])
 api.add_router("/hosts", waits, tags=["DNS cache"])
 api.add_router("/crawls", replays, tags=["DNS cache"])

@@ -27,6 +27,7 @@ SPECIAL = {
     ("post", "/api/v1/imports"): "crawling.add_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/test-scope"): "crawling.view_crawljob",
+    ("post", "/api/v1/crawls/{crawl_id}/copies/texts"): "crawling.view_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
     ("post", "/api/v1/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
     (
@@ -172,6 +173,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{run_number}", "1")
         .replace("{revision_number}", "1")
         .replace("{drawing_number}", "0")
+        .replace("{text_id}", "1")
         .replace("{entry_id}", "1")
         .replace("{exception_id}", "1")
         .replace("{test_fetch_id}", "1")
@@ -228,7 +230,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 49
+    assert len(bodies) == 50
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

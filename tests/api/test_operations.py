@@ -107,6 +107,7 @@ PARAMETERS = {
     "month",
     "name",
     "names",
+    "other_crawl",
     "owner",
     "page",
     "path",

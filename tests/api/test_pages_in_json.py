@@ -75,6 +75,10 @@ SHOWN = {
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/watches/": "list_watches list_watch_events",
+    "crawls/<int:pk>/copies/": "list_copies",
+    "crawls/<int:pk>/copies/text/<int:text>/": "list_text_copies",
+    "crawls/<int:pk>/copies/text/<int:text>/<int:new>/": "get_text_passages",
+    "crawls/<int:pk>/copies/passages/<int:old>/<int:new>/": "get_passages",
     "crawls/<int:pk>/graph/": "get_link_graph list_graph_pages list_graph_hosts "
     "list_graph_components get_host_drawing",
     "crawls/^(?P<pk>[0-9]{1,18})/graph\\.(?P<kind>csv|jsonl|parquet|graphml)$": "list_graph_pages "

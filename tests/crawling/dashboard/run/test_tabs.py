@@ -34,6 +34,7 @@ UNDER = {
     "withdrawals": "Pages",
     "watches": "Pages",
     "link-changes": "Runs",
+    "copies": "Pages",
     "graph": "Links",
     "site-tree": "Pages",
 }

@@ -126,7 +126,7 @@ class DrawnLine:
 
     @property
     def width(self) -> float:
-        return round(0.5 + 1.2 * math.log10(self.links), 1)
+        return round(1 + 1.2 * math.log10(self.links), 1)
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
 
 def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
     """What the frontier and the findings say of a URL that the run has taken up."""
-    yield from _of_frontier(row)
+    yield from _of_frontier(run, row)
     if via := _url(row.via):
         yield DecisionFact(
             "frontier",
@@ -234,8 +234,8 @@ def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
         yield from _chain(run, page)
 
 
-def _of_frontier(row: Url) -> Iterator[DecisionFact]:
-    if row.run.crawl.is_focused:
+def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
+    if run.crawl.is_focused:
         yield DecisionFact(
             "similarity",
             f"To the topic {row.expected_similarity:.2f} of 1 is expected: half by the page with "

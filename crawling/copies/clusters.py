@@ -20,7 +20,7 @@ from crawling.errors import CrawlError
 from crawling.models import Page
 from crawling.web.simhash import LEAST_BYTES
 
-#: pages of all runs together; reading a million takes about ten seconds
+#: pages of all runs together, whose rows have to be in memory
 MOST_PAGES = 2_000_000
 #: of a cluster that are listed
 LISTED = 10

@@ -12,7 +12,7 @@ from crawling.web.simhash import NEAR_BITS
 #: two simhashes that differ in NEAR_BITS bits share one of so many bands
 BANDS = NEAR_BITS + 1
 BAND_BITS = 64 // BANDS
-#: that share a band; a pair takes about 20 ns
+#: that share a band: each is compared, and more would take the job too long
 MOST_PAIRS = 100_000_000
 
 

@@ -25,7 +25,7 @@ NONSENSE = [
     ("CRAWL_SLICE_SECONDS", "soon"), ("CRAWLS_WAITING_MAX", "0"),
     ("LOG_LEVEL", "loud"), ("ARCHIVE_DIR", "/dev/null/x"),
     ("ARCHIVE_FILE_BYTES", "0"), ("IMPORT_DIR", "/dev/null/x"),
-    ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"),
+    ("SEED_DIR", "/dev/null/x"), ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"),
     ("CHECKPOINTS_KEPT", "0"), ("MAIL_URL", "imap://mail.example"), ("MAIL_URL", "smtp://"),
     ("MAIL_URL", "smtp://mail.example:x"), ("MAIL_FROM", "nobody"), ("API_REQUESTS_A_MINUTE", "0"),
     ("LOG_FORMAT", "xml"),

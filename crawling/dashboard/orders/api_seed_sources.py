@@ -33,7 +33,7 @@ class SeedSourceIn(Schema):
     url: Annotated[str, Field(max_length=MAX_URL_LENGTH)] = Field(
         "", description="of a JSON Feed; empty for the folder"
     )
-    minutes: Annotated[int, Field(ge=1, le=LONGEST)] = Field(
+    minutes: Annotated[int, Field(ge=1, le=LONGEST, strict=True)] = Field(
         60, description="from one reading to the next; at least 5 for a feed"
     )
     resume: bool = Field(

@@ -34,6 +34,7 @@ from tests.webs.synthetic import ServedWeb, SyntheticWeb, serve_web
 LEFT_BEHIND = {
     "crawling_runtotal",  # made anew of the counts
     "crawling_archivefile",
+    "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
     "crawling_linkgraph",  # computed anew of that
     "crawling_runprocess",

@@ -158,9 +158,10 @@ def test_links_to_each_page_are_counted_whatever_the_order_of_visits(
     visits, make_site, crawl_to_the_end
 ):
     site = make_site(web_of(LINKED))
+    topic = {"topic": ["letters"]} if visits == Order.FOCUSED else {}
 
     run = crawl_to_the_end(
-        f"{site.url}/A", order=visits, batch_size=2, links_weight=2, importance={"/D": 5}
+        f"{site.url}/A", order=visits, batch_size=2, links_weight=2, importance={"/D": 5}, **topic
     )
 
     pages = Page.objects.filter(run=run).select_related("url", "run__crawl")

@@ -20,11 +20,11 @@ def warc(*records, packed=True) -> bytes:
         pairs = [tuple(line.split(": ", 1)) for line in lines[1:]]
         said = StatusAndHeaders(lines[0].partition(" ")[2], pairs, "HTTP/1.1") if head else None
         fields = {"WARC-Date": "2019-05-06T07:08:09Z", **fields}
-        writer.write_record(
-            writer.create_warc_record(
-                url, kind, BytesIO(content), http_headers=said, warc_headers_dict=fields
-            )
+        record = writer.create_warc_record(
+            url, kind, BytesIO(content), http_headers=said, warc_headers_dict=fields
         )
+        writer.write_record(record)
+        record.raw_stream.close()  # a file of warcio's own, for the digest
     return out.getvalue()
 
 

@@ -46,5 +46,6 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     # where the machine gave it too little of the processor to be known in time, its lease ran out
     # first, once
     assert site.paths.count("/worst") in (2, 3)
-    assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=0).exists()
+    lost_leases = site.paths.count("/worst") - 2
+    assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=lost_leases).exists()
     assert run.log.filter(message__contains="one page").count() in (1, 2)

@@ -363,6 +363,7 @@ def test_weights_are_asked_for_kept_and_shown(send, operator):
         "url_weight": 1,
         "importance": weights,
         "path_ascending": True,
+        "topic": [],
     }
     settings = (
         soup(operator.get(reverse("crawling:settings", args=[crawl.pk])))

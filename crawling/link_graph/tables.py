@@ -72,7 +72,8 @@ def _tables_of(graph: LinkGraph, tables: Sequence[str]) -> Iterator[duckdb.DuckD
     with engine(reads=list(paths.values())) as connection:
         for table, path in paths.items():
             # constants, and a path of ours
-            query = f"CREATE TEMP VIEW {table} AS SELECT * FROM read_parquet('{path}')"  # noqa: S608
+            rows = f"SELECT * FROM read_parquet('{path}')"  # noqa: S608
+            query = f"CREATE TEMP VIEW {table} AS {rows}"
             connection.execute(query)
         yield connection
 

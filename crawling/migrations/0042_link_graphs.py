@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     "behind",
                     models.IntegerField(
                         db_default=0,
-                        help_text="pages whose links were not in the dataset yet, as far as counted",
+                        help_text="pages whose links were not in the dataset yet, if counted",
                     ),
                 ),
                 ("pages", models.BigIntegerField(db_default=0)),

@@ -144,7 +144,7 @@ class LinkGraph(models.Model):
     ended_at = models.DateTimeField(null=True)
     trouble = models.TextField(blank=True, db_default="", help_text="why it was not computed")
     behind = models.IntegerField(
-        db_default=0, help_text="pages whose links were not in the dataset yet, as far as counted"
+        db_default=0, help_text="pages whose links were not in the dataset yet, if counted"
     )
     pages = models.BigIntegerField(db_default=0)
     links = models.BigIntegerField(db_default=0, help_text="between two pages, each pair once")

@@ -75,17 +75,13 @@ def add_to_seeds(
             if has_ended and not (resume and new and not limit_reached(locked)):
                 return _record(crawl, None, new, known, None, by)
             met = known_urls(locked, new)
+            known |= {url: _describe_state(state.label) for url, state in met.items()}
             queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
-            if has_ended and queued:
+            if has_ended and not queued:
+                return _record(crawl, None, new, known, None, by)
+            if has_ended:
                 reopen(locked, "Requesting resources for a shift, to fetch added seeds.")
-            added = _record(
-                crawl,
-                locked,
-                new,
-                known | {url: _describe_state(state.label) for url, state in met.items()},
-                queued,
-                by,
-            )
+            added = _record(crawl, locked, new, known, queued, by)
     if locked.state in WORKING_STATES:
         if has_ended:
             enroll(locked)

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 (
                     "resume",
                     models.BooleanField(
-                        help_text="the latest run is resumed for new seeds if it has ended"
+                        help_text="the latest run is resumed for new seeds if it has finished"
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

@@ -22,7 +22,7 @@ class SeedSource(models.Model):
     url = models.TextField(blank=True, default="", help_text="of a feed")
     minutes = models.PositiveIntegerField(help_text="from one reading to the next")
     resume = models.BooleanField(
-        help_text="the latest run is resumed for new seeds if it has ended"
+        help_text="the latest run is resumed for new seeds if it has finished"
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"

@@ -20,9 +20,10 @@ from crawling.crawls.added_seeds import add_to_seeds
 from crawling.crawls.fetching_section import fetching_of
 from crawling.dryrun.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.errors import BadSeeds, CrawlError
-from crawling.models import CrawlJob, SeedSource, SeedSourceKind
+from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.order import read_order
 from crawling.orders.seeds import in_short
+from crawling.rq_jobs import SEED_SOURCE
 from crawling.runs.held_units import finish_moment, held_units
 from crawling.seed_sources.seed_files import SeedsUnreadable, put_away, waiting_files
 from crawling.seed_sources.sources import folder_of
@@ -61,7 +62,9 @@ def due_sources() -> list[int]:
 def read_due(source_id: int) -> None:
     """What RQ runs."""
     connections.close_all()  # a connection from before the fork belongs to the parent
-    read_source(source_id)
+    with SEED_SOURCE.alone(source_id) as is_alone:
+        if is_alone:
+            read_source(source_id)
 
 
 def read_source(source_id: int) -> None:
@@ -94,9 +97,12 @@ def _read_folder(source: SeedSource) -> tuple[int, list[str]]:
             _add(source, file.addresses(), additions)
         except BadFeed as error:
             additions.refused.append(f"{file.name}: {error}")
-        put_away(file, additions.sentences)
         added += additions.added
         refused += additions.sentences
+        try:
+            put_away(file, additions.sentences)
+        except SeedsUnreadable as error:
+            refused.append(str(error))
     return added, refused
 
 
@@ -157,8 +163,11 @@ def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> No
         additions.untried += len(texts)
         return
     crawl = CrawlJob.objects.get(pk=source.crawl_id)
+    latest = crawl.runs.first()
+    # An operator who stopped it, or the fault that ended it, has the last word.
+    resume = source.resume and latest is not None and latest.state == RunState.FINISHED
     try:
-        result = add_to_seeds(crawl, texts, by=source.created_by, resume=source.resume)
+        result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)
     except BadSeeds as error:
         if len(texts) == 1:
             additions.refused += error.mistakes or [f"{texts[0]} is outside the scope"]

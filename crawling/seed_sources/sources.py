@@ -34,6 +34,8 @@ class SeedSourceFields(NamedTuple):
 def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None) -> SeedSource:
     """Read this source from now on. Raises BadOrder and WrongState."""
     checked = _checked(fields)
+    if checked.kind == SeedSourceKind.FOLDER:
+        _make_folder(folder_of(crawl))
     try:
         with transaction.atomic():
             # The lock of the crawl: of two at once neither exceeds the limit.
@@ -46,8 +48,6 @@ def create_source(crawl: CrawlJob, fields: SeedSourceFields, *, by: User | None)
             note(by, locked, f"created {source}")
     except IntegrityError as error:
         raise WrongState(f"{crawl.name} has that source already.") from error
-    if source.kind == SeedSourceKind.FOLDER:
-        folder_of(crawl).mkdir(parents=True, exist_ok=True)
     return source
 
 
@@ -64,6 +64,14 @@ def remove_source(crawl: CrawlJob, number: int, *, by: User | None) -> None:
 def folder_of(crawl: CrawlJob) -> Path:
     """Where the files of a crawl's folder are put, on machines that run background jobs."""
     return Path(settings.SEED_DIR) / str(crawl.pk)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = f"the folder {folder} cannot be made: {error.strerror}; see SEED_DIR"
+        raise BadOrder({"kind": told}) from error
 
 
 def _checked(fields: SeedSourceFields) -> SeedSourceFields:

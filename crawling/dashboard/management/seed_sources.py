@@ -22,7 +22,7 @@ def add_seed_source_arguments(parser: ArgumentParser) -> None:
         "--minutes", type=int, default=60, help="from one reading to the next (default: 60)"
     )
     parser.add_argument(
-        "--no-resume", action="store_true", help="leave a run that has ended as it is"
+        "--no-resume", action="store_true", help="leave a run that has finished as it is"
     )
 
 

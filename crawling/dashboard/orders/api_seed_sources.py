@@ -37,7 +37,9 @@ class SeedSourceIn(Schema):
         60, description="from one reading to the next; at least 5 for a feed"
     )
     resume: bool = Field(
-        True, strict=True, description="resume the latest run for new seeds if it has ended"
+        True,
+        strict=True,
+        description="resume the latest run for new seeds if it has finished, unless it was stopped",
     )
 
 

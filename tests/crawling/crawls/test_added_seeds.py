@@ -262,6 +262,9 @@ def test_an_ended_run_is_resumed_for_new_seeds_if_that_is_asked(frontier, crawl,
 
 def test_an_ended_run_stays_so_without_new_seeds_or_beyond_a_limit(frontier, crawl, pool):
     assert add_to_seeds(crawl, ["http://a.test/"], resume=True).queued is None
+    frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.SUCCEEDED, status=200)
+    met = add_to_seeds(crawl, ["http://a.test/1"], resume=True)
+    assert (met.queued, list(met.known)) == (None, ["http://a.test/1"])
     CrawlJob.objects.filter(pk=crawl.pk).update(max_pages=1)
     RunTotal.objects.update_or_create(run=frontier.run, defaults={"fetched": 1})
 

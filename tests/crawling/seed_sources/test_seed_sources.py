@@ -152,6 +152,25 @@ def test_a_run_stays_ended_if_the_source_is_not_to_resume_it(ended, site):
     assert ended.state == "finished"
 
 
+@pytest.mark.parametrize("state", ["stopped", "failed"])
+def test_a_run_that_was_stopped_or_failed_is_resumed_by_no_source(ended, site, state):
+    Run.objects.filter(pk=ended.pk).update(state=state)
+    source = create_source(ended.crawl, SeedSourceFields("folder", minutes=1), by=None)
+    put(ended.crawl, "one.txt", f"{site.url}/a")
+
+    assert read_again(source).added == 1
+    ended.refresh_from_db()
+    assert ended.state == state
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_kept(ended, settings):
+    settings.SEED_DIR = "/dev/null/seeds"
+
+    with pytest.raises(BadOrder, match="cannot be made: Not a directory; see SEED_DIR"):
+        create_source(ended.crawl, SeedSourceFields("folder"), by=None)
+    assert not SeedSource.objects.exists()
+
+
 def test_a_source_that_is_due_has_one_job(ended, queue):
     source = create_source(ended.crawl, SeedSourceFields("folder"), by=None)
     assert due_sources() == [source.pk]

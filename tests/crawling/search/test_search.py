@@ -159,7 +159,7 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
     assert len(paths(site, "apple")) == 2
 
     remove_run(run, by=None, for_good=True)
-    assert remove_rows()
+    assert remove_rows(seconds=60)
     assert paths(site, "apple") == []
     assert abandoned_parts().exists()  # until a background job has taken it out
     forget_abandoned(0)

@@ -51,14 +51,26 @@ TEXTS = (
     "text",
     "around",
 )
+#: of the structured data of a page: its id and address, the number of the row on the page, and the
+#: row as `crawling.web.documents.structured_data.DataRow` has it
+STRUCTURED = (
+    *("page_id", "page", "position", "kind", "type", "name", "value"),
+    *("width", "height", "is_cut"),
+)
 NUMBERS = (
     *("page_id", "position", "target_fingerprint", "fingerprint", "count", "line"),
-    "fetched_at",
+    *("fetched_at", "width", "height", "is_cut"),
 )
 #: places of the same page lie together
 STORED_FINDINGS = """
 SELECT * REPLACE (tells::VARCHAR AS tells, text::VARCHAR AS text) FROM given
 ORDER BY tells, fingerprint
+"""
+#: rows of the same kind lie together
+STORED_STRUCTURED = """
+SELECT * REPLACE (type::VARCHAR AS type, name::VARCHAR AS name, value::VARCHAR AS value,
+    is_cut::BOOLEAN AS is_cut)
+FROM given ORDER BY kind, page_id, position
 """
 #: With the host of the target. Rows of the same element lie together: a question about images reads
 #: the row groups that have some.
@@ -102,6 +114,11 @@ def put_findings(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
 def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store the texts of a part's pages, of the columns TEXTS. Raises OSError."""
     return put_query(name, "SELECT * FROM given ORDER BY page_id", _columns(TEXTS, rows))[1]
+
+
+def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Store the structured data of a part's pages, of the columns STRUCTURED. Raises OSError."""
+    return put_query(name, STORED_STRUCTURED, _columns(STRUCTURED, rows))[1]
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -117,8 +117,8 @@ def remove_abandoned_parts() -> None:
         try:
             storage().delete(part.name)
             storage().delete(part.collected_name)
-            storage().delete(part.findings_name)
-            storage().delete(part.texts_name)
+            for name in part.reading_names:
+                storage().delete(name)
             if part.indexed_at:
                 continue  # until its texts are out of the search index
             part.delete()

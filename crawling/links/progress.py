@@ -79,6 +79,7 @@ class DatasetState:
 
 
 def dataset_states(run: Run) -> list[DatasetState]:
-    """Of the links, the texts and the search. Three queries."""
-    steps = {"links": "written", "texts": "read", "search": "indexed"}
-    return [DatasetState(name, pages_behind(run, step)) for name, step in steps.items()]
+    """Of the links, the texts, the structured data and the search. Three queries."""
+    steps = {"links": "written", "texts": "read", "structured data": "read", "search": "indexed"}
+    behind = {step: pages_behind(run, step) for step in dict.fromkeys(steps.values())}
+    return [DatasetState(name, behind[step]) for name, step in steps.items()]

@@ -23,14 +23,15 @@ SECONDS = 10.0
 ROWS = 1_000
 
 
-def _nothing(columns: Sequence[str]) -> str:
+def no_rows(columns: Sequence[str]) -> str:
+    """What takes the place of files that a run does not have."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
     )
 
 
 #: take the place of the parts of a run that has none
-NO_LINKS, NO_FINDINGS = _nothing((*COLUMNS, "target_host")), _nothing(FINDINGS)
+NO_LINKS, NO_FINDINGS = no_rows((*COLUMNS, "target_host")), no_rows(FINDINGS)
 
 
 class LinkSearchTookTooLong(CrawlError):
@@ -102,16 +103,20 @@ def _links_of(run: Run, before: Run | None = None) -> Iterator[duckdb.DuckDBPyCo
     """
     paths, findings = parts_of(run), _findings_of(run)
     earlier = parts_of(before) if before else []
-    runs = [run, before] if before else [run]
+    with engine(reads=[*paths, *findings, *earlier]) as connection:
+        but = without_withdrawn(connection, [run, before] if before else [run])
+        connection.execute(f"CREATE TEMP VIEW links AS {source_of(paths, NO_LINKS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW findings AS {source_of(findings, NO_FINDINGS)}{but}")
+        connection.execute(f"CREATE TEMP VIEW old_links AS {source_of(earlier, NO_LINKS)}{but}")
+        yield connection
+
+
+def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
+    """What a view ends with that has no rows of withdrawn pages of these runs."""
     withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
-    but = " ANTI JOIN withdrawn USING (page_id)" if gone else ""
-    with engine(reads=[*paths, *findings, *earlier]) as connection:
-        connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
-        connection.execute(f"CREATE TEMP VIEW links AS {_source(paths, NO_LINKS)}{but}")
-        connection.execute(f"CREATE TEMP VIEW findings AS {_source(findings, NO_FINDINGS)}{but}")
-        connection.execute(f"CREATE TEMP VIEW old_links AS {_source(earlier, NO_LINKS)}{but}")
-        yield connection
+    connection.register("withdrawn", {"page_id": np.array(gone, dtype=np.int64)})
+    return " ANTI JOIN withdrawn USING (page_id)" if gone else ""
 
 
 def _findings_of(run: Run) -> list[str]:
@@ -133,7 +138,8 @@ def limited(connection: duckdb.DuckDBPyConnection, seconds: float = SECONDS) -> 
         timer.cancel()
 
 
-def _source(paths: list[str], nothing: str) -> str:
+def source_of(paths: Sequence[str], nothing: str) -> str:
+    """A query for all rows of these files; nothing: what it has where there are none."""
     if not paths:
         return f"SELECT * FROM (SELECT {nothing} WHERE false)"  # noqa: S608 - constants
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)

@@ -1,5 +1,6 @@
-"""Read a run's stored pages a second time: for their whole text, for the places in them that
-fragments name, and for errors of their markup. Beside each part lie two files with that.
+"""Read a run's stored pages a second time: for their whole text, for their structured data, for the
+places in them that fragments name, and for errors of their markup. Beside each part lie three files
+with that.
 
 To be called by a background job or a command: this parses foreign documents.
 """
@@ -8,9 +9,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from crawling.errors import ArchiveTrouble
-from crawling.links.parquet import FINDINGS, TEXTS, put_findings, put_texts, rows_in
+from crawling.links.parquet import (
+    FINDINGS,
+    STRUCTURED,
+    TEXTS,
+    put_findings,
+    put_structured,
+    put_texts,
+    rows_in,
+)
 from crawling.links.progress import part_read, unread_parts
 from crawling.links.stored_documents import stored_document
 from crawling.models import LinksPart, Page, Run
@@ -23,7 +33,9 @@ from crawling.web.documents.html_findings import HtmlFindings, find_in_html
 from crawling.web.documents.html_text import PageText, text_of
 from crawling.web.documents.languages import language_of
 from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
+from crawling.web.documents.structured_data import StructuredDataReader
 from crawling.web.documents.tree import parse_html
+from crawling.web.structured_rows import DataRow
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +45,8 @@ READ, PLACE, ERROR = "read", "place", "error"
 FindingRow = tuple[int, int, str, str, int, int]
 #: the columns of `crawling.links.parquet.TEXTS`
 TextRow = tuple[int, str, str, int, str, str, str, str, str]
+#: of the columns of `crawling.links.parquet.STRUCTURED`: where it is, and the row
+StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
 #: documents that list addresses for programs
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
@@ -61,28 +75,46 @@ def read_part(run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda
     goes_on: is asked after each page; if it does not, what was read is kept, and the part continues
     there the next time.
     """
-    findings, texts = _kept(part)
-    before, is_whole = len(texts), True
-    for page in _pages(part, [row[0] for row in texts]):
-        found, text = _read(run, page)
-        findings += found
-        texts += text
+    rows = _kept(part)
+    before, is_whole = len(rows.texts), True
+    for page in _pages(part, [row[0] for row in rows.texts]):
+        rows.add(_read(run, page))
         if not goes_on():
             is_whole = False
             break
-    put_findings(part.findings_name, findings)
-    put_texts(part.texts_name, texts)
+    put_findings(part.findings_name, rows.findings)
+    put_structured(part.structured_name, rows.structured)
+    put_texts(part.texts_name, rows.texts)
     if not part_read(part, is_whole=is_whole):
-        storage().delete(part.findings_name)
-        storage().delete(part.texts_name)
-    return len(texts) - before
+        for name in part.reading_names:
+            storage().delete(name)
+    return len(rows.texts) - before
 
 
-def _kept(part: LinksPart) -> tuple[list[FindingRow], list[TextRow]]:
+@dataclass
+class ReadRows:
+    """What a second reading tells, of a page or of a part."""
+
+    findings: list[FindingRow] = field(default_factory=list)
+    structured: list[StructuredRow] = field(default_factory=list)
+    #: a row for each page that was read
+    texts: list[TextRow] = field(default_factory=list)
+
+    def add(self, other: ReadRows) -> None:
+        self.findings += other.findings
+        self.structured += other.structured
+        self.texts += other.texts
+
+
+def _kept(part: LinksPart) -> ReadRows:
     """What an earlier reading of the part that was broken off has read."""
-    if storage().size(part.texts_name) is None or storage().size(part.findings_name) is None:
-        return [], []
-    return rows_in(part.findings_name, FINDINGS), rows_in(part.texts_name, TEXTS)
+    if any(storage().size(name) is None for name in part.reading_names):
+        return ReadRows()
+    return ReadRows(
+        rows_in(part.findings_name, FINDINGS),
+        rows_in(part.structured_name, STRUCTURED),
+        rows_in(part.texts_name, TEXTS),
+    )
 
 
 def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
@@ -91,14 +123,14 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
     return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
 
 
-def _read(run: Run, page: Page) -> tuple[list[FindingRow], list[TextRow]]:
+def _read(run: Run, page: Page) -> ReadRows:
     """What is found on a page; a page without a text has an empty row, since it was read."""
-    findings, text = list[FindingRow](), PageText()
+    findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     if _has_text(page.content_type):
         try:
             with stored_document(run, page) as document:
                 if page.content_type in TYPES:
-                    findings, text = _read_html(page, document)
+                    findings, text, structured = _read_html(page, document)
                 else:
                     text = _read_other(document)
         except ArchiveTrouble as trouble:
@@ -109,7 +141,8 @@ def _read(run: Run, page: Page) -> tuple[list[FindingRow], list[TextRow]]:
         *(page.pk, page.url.url, page.content_type, int(page.fetched_at.timestamp()), language),
         *(text.title, text.headings, text.text, text.around),
     )
-    return findings, [row]
+    places = enumerate(structured)
+    return ReadRows(findings, [(page.pk, page.url.url, at, *told) for at, told in places], [row])
 
 
 def _has_text(content_type: str) -> bool:
@@ -119,11 +152,17 @@ def _has_text(content_type: str) -> bool:
     return content_type not in others and family not in FAMILIES and bool(reader_of(content_type))
 
 
-def _read_html(page: Page, source: DocumentSource) -> tuple[list[FindingRow], PageText]:
+def _read_html(
+    page: Page, source: DocumentSource
+) -> tuple[list[FindingRow], PageText, list[DataRow]]:
     document, _, unread = parse_html(source.body, source.charset)
     # of a page that is read in part, what is missing may be behind that
     findings = [] if unread or page.unread else list(_of_page(page, find_in_html(document)))
-    return findings, text_of(document)
+    reader = StructuredDataReader(source.url)
+    reader.read(document)
+    text = text_of(document)
+    reader.read_text(text, language_of(text.text or text.title, text.language))
+    return findings, text, reader.rows
 
 
 def _read_other(source: DocumentSource) -> PageText:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from crawling.errors import ArchiveTrouble
 from crawling.links.parquet import put_part_without
 from crawling.links.parts import part_rewritten
+from crawling.links.progress import read_later
 from crawling.models import LinksPart
 from crawling.storage import storage
 
@@ -30,7 +31,9 @@ def remove_links(pages: Mapping[int, int | None]) -> None:
         if not part.written_at:
             continue
         if not part.links:
-            storage().delete(part.findings_name)
+            read_later([part.pk])
+            for one in part.reading_names:
+                storage().delete(one)
             continue
         if storage().size(part.name) is None:
             raise ArchiveTrouble(f"{part.name} is on {part.machine}.")

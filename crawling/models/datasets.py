@@ -74,6 +74,16 @@ class LinksPart(models.Model):
         """Of the file with the texts of its pages."""
         return self.name.removesuffix("parquet") + "texts.parquet"
 
+    @property
+    def structured_name(self) -> str:
+        """Of the file with the structured data of its pages."""
+        return self.name.removesuffix("parquet") + "structured.parquet"
+
+    @property
+    def reading_names(self) -> tuple[str, str, str]:
+        """Of the files that a second reading of its pages writes."""
+        return self.findings_name, self.texts_name, self.structured_name
+
 
 class ExportKind(models.TextChoices):
     """What a run is made into."""

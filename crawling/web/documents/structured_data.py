@@ -1,0 +1,262 @@
+"""What an HTML page says for programs, and what programs look for in it, as rows: items of JSON-LD,
+microdata and RDFa, Open Graph and Dublin Core, facts about the page, feeds, e-mail addresses, phone
+numbers, tables and images. What was not read or not kept is a row, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
+import turbohtml
+from turbohtml.clean import LinkDetector, PhoneNumbers
+
+from crawling.web.documents.html_text import PageText
+from crawling.web.documents.markup import attribute, text_of
+from crawling.web.documents.structured_items import (
+    FoundItem,
+    json_ld_items,
+    microdata_items,
+    rdfa_items,
+)
+from crawling.web.links import Links
+from crawling.web.structured_rows import DataKind, DataRow
+
+#: rows of a kind, and characters of a value, a name and a page; where one of them ends the rest,
+#: a row says so
+MOST_ROWS = 500
+MOST_VALUE = 16 * 1024
+MOST_NAME = 500
+MOST_CHARACTERS = 96 * 1024
+#: elements that are looked at
+MOST_METAS = 2_000
+MOST_CONTACT_LINKS = 2_000
+#: larger sizes are mistakes
+MOST_PIXELS = 100_000
+#: problems of a kind that are told
+MOST_PROBLEMS = 5
+#: numbers without the code of a country could be anything, so only those that have one are found
+CONTACTS = LinkDetector(bare_domains=False, phones=PhoneNumbers())
+CONTACT_LINKS = 'a[href^="mailto:" i], a[href^="tel:" i]'
+#: `meta` elements by what they say, the first that a page has
+META = {
+    "description": ("description", "og:description", "twitter:description", "dc.description"),
+    "author": ("author", "article:author", "dc.creator", "parsely-author", "sailthru.author"),
+    "published": (
+        *("article:published_time", "datepublished", "date", "dc.date", "dc.date.issued"),
+        *("dcterms.created", "dcterms.issued", "pubdate", "publishdate", "publish_date"),
+    ),
+    "modified": (
+        *("article:modified_time", "og:updated_time", "datemodified", "last-modified"),
+        *("dcterms.modified", "dc.date.modified", "revised"),
+    ),
+    "site name": ("og:site_name", "application-name"),
+    "keywords": ("keywords", "news_keywords"),
+    "generator": ("generator",),
+}
+#: properties of items that say the same
+IN_ITEMS = {"author": "author", "published": "datePublished", "modified": "dateModified"}
+FEEDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")
+
+
+class StructuredDataReader:
+    """Reads one page: `read` before its tree is taken apart, then `read_text`."""
+
+    def __init__(self, url: str) -> None:
+        self.rows: list[DataRow] = []
+        self._url = url
+        self._characters = 0
+        self._seen: set[tuple[DataKind, str]] = set()
+
+    def read(self, document: turbohtml.Document) -> None:
+        """Read a tree, which stays as it is."""
+        stated = document.base_url() if document.find_all("base") else ""
+        links = Links(self._url, base=stated or "")
+        base = links.target_of("./") or self._url
+        told, title = _meta_texts(document), document.find("title")
+        items = {
+            DataKind.JSON_LD: list(islice(json_ld_items(document), MOST_ROWS + 1)),
+            DataKind.MICRODATA: list(microdata_items(document, base)),
+            DataKind.RDFA: list(rdfa_items(document, base)),
+        }
+        found = [item for each in items.values() for item in each if not item.problem]
+        self._take(DataKind.METADATA, _metadata(told, found, title.text if title else ""))
+        for kind, each in items.items():
+            self._take_items(kind, each)
+        shared = (DataRow(DataKind.OPEN_GRAPH, name=name, value=told[name]) for name in told)
+        self._take(
+            DataKind.OPEN_GRAPH,
+            (row for row in shared if row.name.startswith(("og:", "article:", "twitter:"))),
+        )
+        core = document.dublin_core().items()
+        self._take(
+            DataKind.DUBLIN_CORE,
+            (DataRow(DataKind.DUBLIN_CORE, name=name, value=value) for name, value in core),
+        )
+        self._take(DataKind.FEED, _feeds(document, links.target_of))
+        self._take_contacts(_linked_contacts(document))
+        self._take(DataKind.TABLE, map(_table, document.find_all("table")))
+        self._take(DataKind.IMAGE, _images(document, links.target_of))
+
+    def read_text(self, text: PageText, language: str) -> None:
+        """Read the text of the same page; language: its code, as its letters say."""
+        length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
+        stated = DataRow(DataKind.METADATA, name="language", value=language)
+        self._take(DataKind.METADATA, [length, *([stated] if language else [])])
+        self._take_contacts(_contacts_in(f"{text.text}\n{text.around}"))
+
+    def _take_items(self, kind: DataKind, items: Iterable[FoundItem]) -> None:
+        problems = [item.problem for item in items if item.problem]
+        self._take(kind, (_item_row(kind, item) for item in items if not item.problem))
+        for problem in problems[:MOST_PROBLEMS]:
+            self._say(kind, problem)
+
+    def _take_contacts(self, contacts: Iterable[DataRow]) -> None:
+        """Each address and number once, the first place counts."""
+        rows: dict[DataKind, list[DataRow]] = {DataKind.EMAIL: [], DataKind.PHONE: []}
+        for row in contacts:
+            if (row.kind, row.value) not in self._seen:
+                self._seen.add((row.kind, row.value))
+                rows[row.kind].append(row)
+        for kind, found in rows.items():
+            self._take(kind, found)
+
+    def _take(self, kind: DataKind, rows: Iterable[DataRow]) -> None:
+        """Keep the rows of a kind as far as the limits go, and say where they end."""
+        for number, row in enumerate(map(_bounded, rows)):
+            length = sum(map(len, (row.type, row.name, row.value)))
+            if number >= MOST_ROWS or self._characters + length > MOST_CHARACTERS:
+                self._say(kind, f"Only the first {number:,} are kept.")
+                return
+            self._characters += length
+            self.rows.append(row)
+
+    def _say(self, kind: DataKind, problem: str) -> None:
+        self.rows.append(_bounded(DataRow(DataKind.PROBLEM, type=kind, value=problem)))
+
+
+def _bounded(row: DataRow) -> DataRow:
+    """The row with texts that a database can keep."""
+    kind, name, value = row.type[:MOST_NAME], row.name[:MOST_NAME], row.value[:MOST_VALUE]
+    is_cut = (kind, name, value) != (row.type, row.name, row.value)
+    kind, name, value = map(_plain, (kind, name, value))
+    return row._replace(type=kind, name=name, value=value, is_cut=is_cut)
+
+
+def _plain(text: str) -> str:
+    """Without what UTF-8 does not have: JSON can write halves of characters."""
+    return text.encode(errors="replace").decode().replace("\0", "")
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "")[: 4 * MOST_VALUE].split())
+
+
+def _item_row(kind: DataKind, item: FoundItem) -> DataRow:
+    try:
+        value = json.dumps(item.value, ensure_ascii=False)
+    except RecursionError:
+        return DataRow(kind, item.type, _line(item.name), "", is_cut=True)
+    return DataRow(kind, item.type, _line(item.name), value)
+
+
+def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
+    """What `meta` elements say, by name in small letters; the first word counts."""
+    told: dict[str, str] = {}
+    for meta in document.find_all("meta")[:MOST_METAS]:
+        name = attribute(meta, "property") or attribute(meta, "name") or attribute(meta, "itemprop")
+        content = _line(attribute(meta, "content"))
+        if name and content:
+            told.setdefault(name.strip().lower(), content)
+    return told
+
+
+def _metadata(told: Mapping[str, str], items: Iterable[FoundItem], title: str) -> Iterator[DataRow]:
+    said = {"title": _line(title)}
+    for name, metas in META.items():
+        said[name] = next((told[meta] for meta in metas if meta in told), "")
+    for name, of_item in IN_ITEMS.items():
+        said[name] = said[name] or next(filter(None, (_said(one, of_item) for one in items)), "")
+    return (
+        DataRow(DataKind.METADATA, name=name, value=value) for name, value in said.items() if value
+    )
+
+
+def _said(item: FoundItem, name: str) -> str:
+    """A property of an item as text: of a person or several their names."""
+    found = item.value.get(name) or item.value.get(f"https://schema.org/{name}")
+    found = found or item.value.get(f"http://schema.org/{name}")
+    values = found if isinstance(found, list) else [found]
+    names = (value.get("name") if isinstance(value, dict) else value for value in values)
+    return ", ".join(islice((_line(text) for text in names if isinstance(text, str)), 20))
+
+
+def _feeds(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
+    for link in document.find_all("link"):
+        kind, relations = attribute(link, "type").lower(), attribute(link, "rel").lower().split()
+        media = kind.partition(";")[0].strip()
+        if ("alternate" in relations and media in FEEDS) or "feed" in relations:
+            address = target_of(attribute(link, "href"))
+            if address:
+                yield DataRow(DataKind.FEED, media, _line(attribute(link, "title")), address)
+
+
+def _linked_contacts(document: turbohtml.Document) -> Iterator[DataRow]:
+    """Of links that begin with `mailto:` and `tel:`."""
+    for link in document.select(CONTACT_LINKS)[:MOST_CONTACT_LINKS]:
+        scheme, _, rest = attribute(link, "href")[: 2 * MOST_NAME].partition(":")
+        for span in CONTACTS.find(f"{scheme.lower()}:{rest.partition('?')[0]}"):
+            yield from _contact(span.text, span.url, "link")
+
+
+def _contacts_in(text: str) -> Iterator[DataRow]:
+    for span in CONTACTS.find(text, unique=True):
+        yield from _contact(span.text, span.url, "text")
+
+
+def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
+    """url: of the scheme `mailto` or `tel`; others are none."""
+    scheme, _, rest = url.partition(":")
+    if scheme == "mailto":
+        yield DataRow(DataKind.EMAIL, place, value=rest.partition("?")[0].lower())
+    elif scheme == "tel":
+        yield DataRow(DataKind.PHONE, place, name=_line(written), value=rest.partition(";")[0])
+
+
+def _table(table: turbohtml.Element) -> DataRow:
+    """Its caption and size: its own rows, without those of tables in it."""
+    caption, rows, columns = "", 0, 0
+    for part in _children(table):
+        if part.tag == "caption":
+            caption = caption or _line(text_of(part))
+        for row in [part] if part.tag == "tr" else _children(part):
+            if row.tag == "tr":
+                cells = sum(child.tag in ("td", "th") for child in _children(row))
+                rows, columns = rows + 1, max(columns, cells)
+    return DataRow(DataKind.TABLE, name=caption, width=columns, height=rows)
+
+
+def _children(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
+    return (child for child in element.children if isinstance(child, turbohtml.Element))
+
+
+def _images(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
+    """Each address with each text once."""
+    seen: set[tuple[str, str]] = set()
+    for image in document.find_all("img"):
+        source = attribute(image, "src").strip()
+        address = source if source.startswith("data:") else target_of(source) if source else ""
+        text = _line(attribute(image, "alt"))
+        kind = "described" if text else "decorative" if "alt" in image.attrs else "no text"
+        if address and (address, kind + text) not in seen:
+            seen.add((address, kind + text))
+            address = address.partition(",")[0] if address.startswith("data:") else address
+            size = _pixels(image, "width"), _pixels(image, "height")
+            yield DataRow(DataKind.IMAGE, kind, text, address, *size)
+
+
+def _pixels(image: turbohtml.Element, name: str) -> int:
+    written = attribute(image, name).strip()[:10].removesuffix("px")
+    is_number = written.isascii() and written.isdigit()
+    return int(written) if is_number and int(written) <= MOST_PIXELS else 0

@@ -1,0 +1,179 @@
+"""Items that a page describes for programs: JSON-LD, microdata and RDFa, within limits.
+
+JSON-LD: https://www.w3.org/TR/json-ld11/, microdata: section 5 of the HTML Standard, RDFa:
+https://www.w3.org/TR/rdfa-core/.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+import turbohtml
+
+from crawling.web.documents.markup import attribute
+
+#: of a block of JSON-LD, in characters; read, it takes 28 bytes of memory a character
+MOST_BLOCK = 256 * 1024
+#: Characters of all blocks of a page, and of all properties. Each property has the text of all
+#: elements in it, which may be properties, too: a page of 500 KB would have 88 MB of them.
+MOST_TEXT = 2 * 1024 * 1024
+#: what a property takes beside its text
+EACH = 50
+#: attributes of RDFa with addresses that names are written out with
+PREFIXES = ("prefix", "vocab")
+#: items within items
+MOST_LEVELS = 32
+#: what an object may have that is no item itself
+CONTEXT = ("@context", "@graph")
+
+Item = turbohtml.MicrodataItem | turbohtml.RdfaItem
+
+
+class FoundItem(NamedTuple):
+    """An item, or why there is none."""
+
+    #: as it is written; several with a blank between them
+    type: str = ""
+    name: str = ""
+    #: with `@type`, `@id` and its properties, as JSON-LD has them
+    value: Any = None
+    problem: str = ""
+
+
+def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
+    """The items of all blocks; those of a `@graph` one by one."""
+    left = MOST_TEXT
+    for script in document.find_all("script"):
+        if not attribute(script, "type").strip().lower().startswith("application/ld+json"):
+            continue
+        text = script.text
+        if len(text) > min(MOST_BLOCK, left):
+            yield FoundItem(problem=f"A block of {len(text):,} characters was not read: too long.")
+            continue
+        left -= len(text)
+        try:
+            read = json.loads(text, parse_constant=_no_json)
+        except RecursionError:
+            yield FoundItem(problem="A block was not read: it is nested too deeply.")
+        except ValueError as error:
+            yield FoundItem(problem=f"A block is no JSON: {error}.")
+        else:
+            yield from _json_items(read)
+
+
+def _no_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _json_items(read: Any) -> Iterator[FoundItem]:
+    """A block is an item, a list of items, or an object with a graph of them."""
+    for item in read if isinstance(read, list) else [read]:
+        if not isinstance(item, dict):
+            yield FoundItem(problem="A block has a value that is no object.")
+            continue
+        graph = item.get("@graph")
+        items = graph if isinstance(graph, list) else [graph] if isinstance(graph, dict) else []
+        yield from (_json_item(one) for one in items if isinstance(one, dict))
+        if not items or any(name not in CONTEXT for name in item):
+            yield _json_item({name: item[name] for name in item if name != "@graph"})
+
+
+def _json_item(item: dict[str, Any]) -> FoundItem:
+    kind = item.get("@type", "")
+    kinds = [one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str)]
+    return FoundItem(" ".join(kinds), _first_text(item, ("name", "headline", "title")), item)
+
+
+def _first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
+    texts = (item.get(name) for name in names)
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
+    """Items that are no property of another; base: what relative URLs start from."""
+    if not document.select_one("[itemscope]"):
+        return
+    # items that refer to items that refer to others would be read times without end
+    chained = document.select("[itemref][itemprop]")
+    for element in chained:
+        del element.attrs["itemref"]
+    if chained:
+        yield FoundItem(problem="References of items that are properties were not followed.")
+    # an element that several items refer to counts with each
+    references = sum(len(_words(one, "itemref")) for one in document.select("[itemref]"))
+    size = (1 + references) * _size(document, ("itemprop",), _longest(document, base))
+    yield from _read(size, lambda: document.microdata(base))
+
+
+def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
+    """Items that are no property of another; base: what relative URLs start from."""
+    if not document.select_one("[typeof]"):
+        return
+    size = _size(document, ("property", "typeof"), _longest(document, base))
+    yield from _read(size, lambda: document.rdfa(base))
+
+
+def _longest(document: turbohtml.Document, base: str) -> int:
+    """How long an address may be that a name or a value is joined to, at the most."""
+    stated = [attribute(one, name) for name in PREFIXES for one in document.select(f"[{name}]")]
+    return max(
+        map(len, (base, *stated, *(attribute(one, "href") for one in document.find_all("base"))))
+    )
+
+
+def _words(element: turbohtml.Element, name: str) -> list[str]:
+    return attribute(element, name).split()
+
+
+def _size(document: turbohtml.Document, names: tuple[str, ...], longest: int) -> int:
+    """At most how many characters the values of attributes of these names have, or more than
+    MOST_TEXT; longest: what may stand before each name or value.
+    """
+    size = 0
+    for name in names:
+        for element in document.select(f"[{name}]"):
+            size += len(_words(element, name)) * (EACH + longest + len(element.text))
+            if size > MOST_TEXT:
+                return size
+    return size
+
+
+def _read(size: int, reader: Callable[[], list[Any]]) -> Iterator[FoundItem]:
+    """The items, unless their texts would take too much memory."""
+    if size > MOST_TEXT:
+        yield FoundItem(problem="Items were not read: they and what is in them are too long.")
+        return
+    try:
+        for item in reader():
+            value = _plain(item, MOST_LEVELS)
+            yield FoundItem(value["@type"], _name_of(item), value)
+    except RecursionError:
+        yield FoundItem(problem="Items were not read: they are nested too deeply.")
+
+
+def _plain(item: Item, levels: int) -> dict[str, Any]:
+    """Raises RecursionError beyond so many levels."""
+    if not levels:
+        raise RecursionError
+    if isinstance(item, turbohtml.MicrodataItem):
+        kind, subject = item.type or "", item.id
+    else:
+        kind, subject = " ".join(item.type), item.resource
+    plain: dict[str, Any] = {"@type": kind}
+    if subject:
+        plain["@id"] = subject
+    for name, values in item.properties.items():
+        read = [one if isinstance(one, str) else _plain(one, levels - 1) for one in values]
+        plain[name] = read[0] if len(read) == 1 else read
+    return plain
+
+
+def _name_of(item: Item) -> str:
+    """Its first property that is called a name; in RDFa the name of a property is an address."""
+    for name, values in item.properties.items():
+        last = name.rpartition("/")[2].rpartition("#")[2]
+        if last in ("name", "headline", "title") and values and isinstance(values[0], str):
+            return values[0]
+    return ""

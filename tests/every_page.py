@@ -26,6 +26,7 @@ from crawling.housekeeping.deletion import delete_crawl
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
+from crawling.links.second_reading import read_again
 from crawling.models import (
     ArchiveFile,
     ArchiveImport,
@@ -91,6 +92,11 @@ ASKED = {
         "?show=drawing&q=elsewhere",
         "?q=nothing+like+it",
     ],
+    "crawls/<int:pk>/structured-data/": [
+        "?kind=metadata&name=title",
+        "?kind=image",
+        "?page=http://a.test/",
+    ],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
     "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],
@@ -138,6 +144,7 @@ def furnish(site, *, by: User) -> dict[str, object]:
     site.pages["/a"] = "<title>Book A</title>second"
     second = work_off(start_run(crawl, by=by))
     catch_up(second.pk)
+    read_again(second.pk)
     compute(open_graph(second).pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)

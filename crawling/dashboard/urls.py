@@ -6,6 +6,7 @@ from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.crawls.import_views import imports
 from crawling.dashboard.graph import views as graph_views
+from crawling.dashboard.links import structured_views
 from crawling.dashboard.links import views as link_views
 from crawling.dashboard.orders import (
     blocklist_views,
@@ -145,6 +146,12 @@ urlpatterns = [
         r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
         pages.extracted_file,
         name="extracted-file",
+    ),
+    path("<int:pk>/structured-data/", structured_views.show, name="structured-data"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/structured-data\.(?P<kind>csv|jsonl|parquet)$",
+        structured_views.file,
+        name="structured-data-file",
     ),
     path("<int:pk>/traps/", pages.judge, name="judge"),
     path("<int:pk>/schedule/", schedule_views.schedule, name="schedule"),

@@ -23,6 +23,7 @@ from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, replays, search, waits
 from crawling.dashboard.inspect.api import history
 from crawling.dashboard.links.api import links
+from crawling.dashboard.links.structured_api import structured
 from crawling.dashboard.orders.api_rules import blocklist, scoping
 from crawling.dashboard.orders.api_schedules import all_schedules, schedules
 from crawling.dashboard.orders.api_seed_sources import seed_sources
@@ -163,6 +164,7 @@ api.add_router("/crawls", watches, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])
+api.add_router("/crawls", structured, tags=["results"])
 api.add_router("/crawls", graph, tags=["results"])
 api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])

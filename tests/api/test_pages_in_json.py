@@ -83,6 +83,10 @@ SHOWN = {
     "list_graph_components get_host_drawing",
     "crawls/^(?P<pk>[0-9]{1,18})/graph\\.(?P<kind>csv|jsonl|parquet|graphml)$": "list_graph_pages "
     "list_graph_hosts",
+    "crawls/<int:pk>/structured-data/": "list_structured_data list_structured_kinds",
+    "crawls/^(?P<pk>[0-9]{1,18})/structured-data\\.(?P<kind>csv|jsonl|parquet)$": (
+        "list_structured_data"
+    ),
     "crawls/<int:pk>/link-changes/": "list_link_changes",
     "crawls/^(?P<pk>[0-9]{1,18})/link-changes\\.(?P<kind>csv|jsonl)$": "list_link_changes",
     "crawls/<int:pk>/checkpoints/": "list_crawl_checkpoints",

@@ -115,7 +115,7 @@ class LinkCheckOut(Schema):
 
 
 class DatasetOut(Schema):
-    name: str = Field(description="links, texts or search")
+    name: str = Field(description="links, texts, structured data or search")
     behind: int = Field(
         description=f"pages of the run that are not in it yet; {MOST_BEHIND:,}: so many or more"
     )

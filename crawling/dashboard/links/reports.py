@@ -116,10 +116,10 @@ def list_links(
     page: only its references; target: only its back links; host: only links to it. Raises BadOrder
     for what is no address or no key.
     """
-    page_id, position = _key(after)
+    page_id, position = key_of(after)
     asked = {
-        "page": _canonical("page", page),
-        "target": _canonical("target", target),
+        "page": canonical_or_empty("page", page),
+        "target": canonical_or_empty("target", target),
         "host": host.lower(),
     }
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
@@ -132,7 +132,7 @@ def list_links(
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
 
 
-def _key(after: str) -> tuple[int, int]:
+def key_of(after: str) -> tuple[int, int]:
     try:
         page_id, position = map(int, after.split("-")) if after else (-1, -1)
     except ValueError as error:
@@ -140,7 +140,7 @@ def _key(after: str) -> tuple[int, int]:
     return page_id, position
 
 
-def _canonical(name: str, text: str) -> str:
+def canonical_or_empty(name: str, text: str) -> str:
     try:
         return read_address(text.partition("#")[0]).url if text else ""
     except BadUrl as error:

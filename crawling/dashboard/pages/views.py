@@ -23,6 +23,7 @@ from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_doc
 from crawling.crawls.traps import approve_trap, ban_trap
 from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
 from crawling.dashboard.graph.ranked_lists import ranks_of_page
+from crawling.dashboard.links.structured_data import structured_of_page
 from crawling.dashboard.pages.downloads import (
     WARC,
     extracted_rows_file,
@@ -136,6 +137,7 @@ def page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
         "original": original_of(found),
         "weight": weight_of(found),
         "ranks": ranks_of_page(found),
+        "structured": structured_of_page(found),
     }
     try:
         header, head = head_of(found)

@@ -15,7 +15,13 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows
-from crawling.dashboard.management import check_site, copies, crawl_verbs, link_graph
+from crawling.dashboard.management import (
+    check_site,
+    copies,
+    crawl_verbs,
+    link_graph,
+    structured_data,
+)
 from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
 from crawling.dashboard.management.capacity_plan import (
     add_plan_arguments,
@@ -58,6 +64,7 @@ EPILOG = """examples:
   ./crawl clone NAME --name COPY
   ./crawl graph NAME --compute --sort in_links
   ./crawl copies NAME --against OTHER
+  ./crawl structured-data NAME --kind json-ld
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
   ./crawl mirror NAME --output books
@@ -164,6 +171,9 @@ class Command(BaseCommand):
         clone.add_argument("--name", help="default: the name of the original and a number")
         link_graph.add_graph_arguments(add("graph", link_graph.WORDS, self._graph))
         copies.add_copies_arguments(add("copies", copies.WORDS, self._copies))
+        structured_data.add_structured_arguments(
+            add("structured-data", structured_data.WORDS, self._structured_data)
+        )
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
@@ -235,6 +245,9 @@ class Command(BaseCommand):
 
     def _copies(self, options: dict[str, Any]) -> None:
         copies.show_copies(options, self.stdout)
+
+    def _structured_data(self, options: dict[str, Any]) -> None:
+        structured_data.show_structured(options, self.stdout)
 
     def _add(self, options: dict[str, Any]) -> None:
         self.stdout.write(add_to_crawl(options["crawl"], options))

@@ -35,6 +35,7 @@ UNDER = {
     "watches": "Pages",
     "link-changes": "Runs",
     "copies": "Pages",
+    "structured-data": "Pages",
     "graph": "Links",
     "site-tree": "Pages",
 }

@@ -1,0 +1,83 @@
+"""The structured data of a run as a page and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from crawling.dashboard.base.requests import wanted_run
+from crawling.dashboard.links.structured_data import (
+    NAMED,
+    DataFilter,
+    count_facets,
+    count_kinds,
+    list_structured,
+    structured_file,
+)
+from crawling.errors import BadOrder
+from crawling.links.parts import MOST_BEHIND, pages_behind
+from crawling.links.query import LinkSearchTookTooLong
+from crawling.models import Run
+from crawling.web.structured_rows import DataKind
+from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
+from serving.list_choices import choices_of
+from serving.requests import asked_text
+
+#: why a crawl that was never started has nothing here
+NEVER_STARTED = "it has no structured data"
+ROWS = 50
+ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
+#: of filters
+LONGEST = 5000
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """The rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
+    run, wanted = wanted_run(request, pk, NEVER_STARTED), _filter(request)
+    here: dict[str, Any] = {
+        "crawl": run.crawl,
+        "run": run,
+        "wanted": wanted,
+        "kind": DataKind(wanted.kind) if wanted.kind else None,
+        "is_named": wanted.kind in NAMED,
+        "behind": pages_behind(run, "read"),
+        "most_behind": MOST_BEHIND,
+        "after": asked_text(request.GET, "after", most=LONGEST),
+        "endings": ENDINGS,
+    }
+    try:
+        here |= _found(request, run, wanted)
+    except (BadOrder, LinkSearchTookTooLong) as trouble:
+        here["trouble"] = str(trouble)
+    return render(request, "crawling/structured_data.html", here)
+
+
+def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[str, Any]:
+    most, after = choices_of(request).most(ROWS), asked_text(request.GET, "after", most=LONGEST)
+    rows, following = list_structured(run, wanted, after=after, most=most)
+    return {
+        "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
+        "facets": count_facets(run, wanted) if wanted.kind else [],
+        "rows": [(DataKind(row.kind), row) for row in rows],
+        "following": following,
+    }
+
+
+@authenticated(needs="crawling.view_crawljob")
+def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+    """All rows, filtered as their list is; `?kind=` is that of the rows."""
+    run = wanted_run(request, pk, NEVER_STARTED)
+    stem = f"crawl-{pk}-run-{run.number}-structured-data"
+    return send(structured_file(run, stem, kind, _filter(request)))
+
+
+def _filter(request: HttpRequest) -> DataFilter:
+    """What is asked for; a kind that there is not counts as not given."""
+    kind = request.GET.get("kind", "")
+    texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
+    return DataFilter(kind if kind in list(DataKind) else "", **texts)

@@ -82,6 +82,7 @@ SINGLE = {
     "retention",
     "schedule",
     "search",
+    "structured-data",
     "url-history",
     "wacz",
     "warc",

@@ -83,7 +83,7 @@ SHOWN = {
     "list_graph_components get_host_drawing",
     "crawls/^(?P<pk>[0-9]{1,18})/graph\\.(?P<kind>csv|jsonl|parquet|graphml)$": "list_graph_pages "
     "list_graph_hosts",
-    "crawls/<int:pk>/structured-data/": "list_structured_data list_structured_kinds",
+    "crawls/<int:pk>/structured-data/": "list_structured_data get_structured_data_kinds",
     "crawls/^(?P<pk>[0-9]{1,18})/structured-data\\.(?P<kind>csv|jsonl|parquet)$": (
         "list_structured_data"
     ),

@@ -111,7 +111,7 @@ def list_structured_data(
     summary="Count the structured data of a run by kind",
 )
 @may_view
-def list_structured_kinds(
+def get_structured_data_kinds(
     request: AuthenticatedRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,

@@ -5,9 +5,11 @@ It reads and writes files of one directory and nothing else, and loads no extens
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,26 +81,57 @@ SELECT *, split_part(split_part(target, '://', 2), '/', 1) AS target_host FROM g
 ORDER BY element, page_id, position
 """
 ROW_GROUP = 40_000
+#: that read, of which none is in use, each with its files; the one used last is the last. Opening
+#: and closing one takes longer than most questions
+_IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
+os.register_at_fork(after_in_child=_IDLE.clear)
 
 
 @contextmanager
 def engine(*, reads: Sequence[str] = (), writes: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB, which may read these files and write into this directory."""
-    with duckdb.connect(
+    """DuckDB, which may read these files and write into this directory.
+
+    The connection is the caller's own. One that only reads is of an engine that stays open for the
+    next question to the same files, unless this one ends with an error.
+    """
+    if writes:
+        with _opened(reads, writes) as connection:
+            yield connection
+        return
+    files = tuple(reads)
+    opened = _idle(files) or _opened(files)
+    with opened.cursor() as connection:
+        yield connection
+    _IDLE.append((files, opened))
+
+
+def _idle(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
+    """An engine that may read these files; no other thread has it."""
+    for one in tuple(_IDLE):
+        if one[0] == files:
+            with suppress(ValueError):  # another thread has taken it
+                _IDLE.remove(one)
+                return one[1]
+    return None
+
+
+def _opened(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(
         config={
             "threads": 1,
             "memory_limit": MEMORY,
+            "enable_external_file_cache": False,  # the system's is as quick
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
             "temp_directory": "",
         }
-    ) as connection:
-        connection.execute("SET allowed_paths = $1", [list(reads)])
-        connection.execute("SET allowed_directories = $1", [[writes] if writes else []])
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        yield connection
+    )
+    connection.execute("SET allowed_paths = $1", [list(reads)])
+    connection.execute("SET allowed_directories = $1", [[writes] if writes else []])
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
 
 
 def put_part(name: str, rows: Sequence[LinkRow]) -> int:

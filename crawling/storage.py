@@ -95,11 +95,12 @@ class DirectoryStorage:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._inside = os.path.join(os.path.realpath(root), "")
 
     def path(self, name: str) -> Path:
         """Where a file is. Raises ArchiveTrouble if that is outside the directory."""
         place = self._root / name
-        if not NAME.fullmatch(name) or not place.resolve().is_relative_to(self._root.resolve()):
+        if not NAME.fullmatch(name) or not os.path.realpath(place).startswith(self._inside):
             raise ArchiveTrouble(f"{name} would be outside ARCHIVE_DIR; it is not touched.")
         return place
 

@@ -43,8 +43,13 @@ class LinkSearchTookTooLong(CrawlError):
 def parts_of(run: Run) -> list[str]:
     """The paths of the parts of a run that are on this machine."""
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False, links__gt=0)
-    names = parts.order_by("pk").values_list("name", flat=True)
-    return [str(storage().path(name)) for name in names if storage().size(name) is not None]
+    return _stored(parts.order_by("pk").values_list("name", flat=True))
+
+
+def _stored(names: Iterable[str]) -> list[str]:
+    """The paths of those that are on this machine."""
+    place = storage().path
+    return [str(path) for path in map(place, names) if path.exists()]
 
 
 def ask(
@@ -121,8 +126,7 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 
 def _findings_of(run: Run) -> list[str]:
     parts = LinksPart.objects.filter(run=run, written_at__isnull=False).order_by("pk")
-    names = [part.findings_name for part in parts]
-    return [str(storage().path(name)) for name in names if storage().size(name) is not None]
+    return _stored(part.findings_name for part in parts)
 
 
 @contextmanager

@@ -54,12 +54,13 @@ def failed_urls(run: Run, after: int) -> QuerySet[Url]:
 
 
 def find_broken(run: Run, after: str, most: int) -> Found:
-    failed = list(failed_urls(run, _number(after))[: most + 1])
+    rows = failed_urls(run, _number(after)).values_list("pk", "url", "status")
+    failed = list(rows[: most + 1])
     problems = [
-        LinkProblem(ProblemKind.BROKEN, url.url, explain(url.status or 0), url.status or 0)
-        for url in failed[:most]
+        LinkProblem(ProblemKind.BROKEN, url, explain(status or 0), status or 0)
+        for _, url, status in failed[:most]
     ]
-    return problems, str(failed[most - 1].pk) if len(failed) > most else None
+    return problems, str(failed[most - 1][0]) if len(failed) > most else None
 
 
 def find_insecure(run: Run, after: str, most: int, kind: ProblemKind) -> Found:

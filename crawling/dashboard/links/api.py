@@ -296,6 +296,6 @@ def list_link_changes(
 def _page(run: Run, items: list[Any], following: str | int | None) -> dict[str, Any]:
     return {
         "behind": pages_behind(run),
-        "items": [asdict(item) for item in items],
+        "items": items,
         "next": following,
     }

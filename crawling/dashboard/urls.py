@@ -15,7 +15,13 @@ from crawling.dashboard.orders import (
     scope_views,
     seed_views,
 )
-from crawling.dashboard.pages import duplicate_views, export_views, watch_views, withdrawal_views
+from crawling.dashboard.pages import (
+    duplicate_views,
+    export_views,
+    extraction_views,
+    watch_views,
+    withdrawal_views,
+)
 from crawling.dashboard.pages import page_cache as page_cache_views
 from crawling.dashboard.pages import views as pages
 from crawling.dashboard.pages.replay import replay
@@ -141,10 +147,10 @@ urlpatterns = [
     path("<int:pk>/charts/", chart_views.charts, name="charts"),
     path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),
-    path("<int:pk>/extracted/", pages.extracted, name="extracted"),
+    path("<int:pk>/extracted/", extraction_views.extracted, name="extracted"),
     re_path(
         r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$",
-        pages.extracted_file,
+        extraction_views.extracted_file,
         name="extracted-file",
     ),
     path("<int:pk>/structured-data/", structured_views.show, name="structured-data"),

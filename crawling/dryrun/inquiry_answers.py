@@ -11,6 +11,7 @@ from django.db import connections
 
 from allocation.errors import AllocationError
 from crawling.dryrun.inquiries import settle, take_up
+from crawling.dryrun.rule_previews import answer_preview
 from crawling.dryrun.run_comparison import answer_comparison
 from crawling.dryrun.seed_fetches import run_test_fetch
 from crawling.dryrun.seed_names import look_up_names
@@ -94,6 +95,10 @@ def _passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_passages(question)
 
 
+def _rules(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return answer_preview(question)
+
+
 ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
@@ -103,4 +108,5 @@ ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]
     InquiryKind.COPIES: _copies,
     InquiryKind.TEXT_COPIES: _text_copies,
     InquiryKind.PASSAGES: _passages,
+    InquiryKind.RULES: _rules,
 }

@@ -5,7 +5,7 @@ To be called by a background job or a command: their readers parse foreign docum
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from crawling.archive.reader import content_of, open_record_of
@@ -13,6 +13,8 @@ from crawling.archive.unpacker import MOST_AROUND, decoded_stream
 from crawling.models import Page, Run
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.documents.extraction import extract
+from crawling.web.documents.tree import parse_html
 from crawling.web.http_caching import read_head
 
 
@@ -28,6 +30,14 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
     finally:
         body.close()
         record.payload.close()
+
+
+def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What extraction rules, CSS selectors by name, match on a stored HTML page, as the crawl would
+    extract it. Raises ArchiveTrouble.
+    """
+    with stored_document(run, page) as source:
+        return extract(parse_html(source.body, source.charset).document, rules)
 
 
 def _stored(page: Page) -> Page:

@@ -9,7 +9,7 @@ from crawling.models.access import (
 )
 from crawling.models.alerts import Delivery, Listener, Notice
 from crawling.models.archive import ArchiveFile, Checkpoint, DiskSample, MinuteTotal
-from crawling.models.datasets import LinkGraph, LinksPart, RunExport
+from crawling.models.datasets import Extraction, LinkGraph, LinksPart, RunExport
 from crawling.models.deleted import DeletedItem, DeletedKind
 from crawling.models.experiments import (
     Experiment,
@@ -64,6 +64,7 @@ __all__ = [
     "ExperimentRequest",
     "ExperimentState",
     "ExtractedRow",
+    "Extraction",
     "Host",
     "HostQueue",
     "HotPage",

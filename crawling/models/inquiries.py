@@ -17,7 +17,8 @@ class InquiryKind(models.TextChoices):
 
     The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
     URL, the differences of two large runs, the addresses of names in seeds, clusters of copies in
-    runs, the pages with passages of a text, or what two texts share.
+    runs, the pages with passages of a text, what two texts share, or what extraction rules match
+    on stored pages.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
@@ -28,6 +29,7 @@ class InquiryKind(models.TextChoices):
     COPIES = "copies", "search for copies"
     TEXT_COPIES = "text_copies", "search for copies of a text"
     PASSAGES = "passages", "comparison of passages"
+    RULES = "rules", "preview of extraction rules"
 
 
 class Inquiry(models.Model):

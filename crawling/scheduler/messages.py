@@ -20,6 +20,7 @@ from rq.job import JobStatus
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.exports.rows import JOBS, longest
+from crawling.idle.extraction_rows import open_extractions
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
@@ -30,6 +31,7 @@ from crawling.rq_jobs import (
     CHECKPOINT,
     EXPERIMENT,
     EXPERIMENT_SHIFTS,
+    EXTRACTION,
     FORGETTING,
     IMPORT,
     INQUIRY,
@@ -180,6 +182,7 @@ def resend_background() -> None:
         (EXPERIMENT, Experiment.objects.filter(state=ExperimentState.RUNNING, seen_at__lt=late)),
         (INQUIRY, Inquiry.objects.filter(began_at=None, ended_at=None, asked_at__lt=late)),
         (LINK_GRAPH, lost_graphs().filter(asked_at__lt=late)),
+        (EXTRACTION, open_extractions()),
         (
             CHECKPOINT,
             Checkpoint.objects.filter(

@@ -53,6 +53,7 @@ QUOTING = (
     InquiryKind.COPIES,
     InquiryKind.TEXT_COPIES,
     InquiryKind.PASSAGES,
+    InquiryKind.RULES,
 )
 
 

@@ -31,6 +31,7 @@ from crawling.dashboard.orders.api_templates import keeping, templates
 from crawling.dashboard.pages.api_documents import documents
 from crawling.dashboard.pages.api_downloads import downloads
 from crawling.dashboard.pages.api_exports import exports
+from crawling.dashboard.pages.api_extraction import extraction
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
 from crawling.dashboard.pages.api_watches import watches
@@ -165,6 +166,7 @@ api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])
 api.add_router("/crawls", structured, tags=["results"])
+api.add_router("/crawls", extraction, tags=["results"])
 api.add_router("/crawls", graph, tags=["results"])
 api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])

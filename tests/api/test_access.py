@@ -203,6 +203,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         "/api/v1/pages": "?q=manual",
         "/api/v1/search": "?q=manual",
         "/api/v1/crawls/{crawl_id}/changes": "?against=1",
+        "/api/v1/crawls/{crawl_id}/extractions/previews": "?rules=name%20%3D%20h1",
         "/api/v1/crawls/{crawl_id}/link-changes": "?against=1",
     }.get(path, "")
     asked = permission(method, path)
@@ -230,7 +231,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 50
+    assert len(bodies) == 51
     assert programs["operator"]("POST", "crawls", bodies["post /api/v1/crawls"])[0] == 201
     assert programs["operator"]("POST", "experiments", bodies["post /api/v1/experiments"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/v1/banker/check"])

@@ -117,6 +117,7 @@ PARAMETERS = {
     "process",
     "q",
     "reason",
+    "rules",
     "run",
     "since",
     "slow_seconds",

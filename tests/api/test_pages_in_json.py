@@ -107,7 +107,7 @@ SHOWN = {
     "crawls/<int:pk>/charts/": "list_crawl_minutes",
     "crawls/<int:pk>/charts.csv": "list_crawl_minutes",
     "crawls/<int:pk>/evidence.zip": "export_crawl_diagnosis",
-    "crawls/<int:pk>/extracted/": "list_extracted_rows",
+    "crawls/<int:pk>/extracted/": "list_extracted_rows get_rule_preview list_extractions",
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": "list_extracted_rows",
     "crawls/<int:pk>/schedule/": "get_crawl_schedule",
     "hosts/": "list_hosts",

@@ -1,4 +1,4 @@
-"""What a run has fetched and what not: extracted rows, decisions on possible traps, stored pages as
+"""What a run has fetched and what not: decisions on possible traps, stored pages as
 they were (without anything that could act in the reader's browser), the archive's files, downloads,
 two runs or two texts side by side, and what is missing, by reason.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -21,13 +21,11 @@ from crawling.archive.reader import content_of, original_of, packed_pieces
 from crawling.archive.selection import referring_runs
 from crawling.archive.viewer import document_of, head_of, snapshot_of, whole_document_of
 from crawling.crawls.traps import approve_trap, ban_trap
-from crawling.dashboard.base.requests import asked_number, asked_run, back, wanted_page, wanted_run
+from crawling.dashboard.base.requests import asked_number, back, wanted_page, wanted_run
 from crawling.dashboard.graph.ranked_lists import ranks_of_page
 from crawling.dashboard.links.structured_data import structured_of_page
 from crawling.dashboard.pages.downloads import (
     WARC,
-    extracted_rows_file,
-    list_extracted,
     page_file,
     rows_file,
     warc_file,
@@ -60,7 +58,6 @@ from serving.downloads import Download, row_file, send
 from serving.list_choices import choices_of
 from serving.requests import asked_text, render_live
 
-ROWS_EXTRACTED = 200
 #: no script, no form, no request to anywhere, an origin of its own: the page's author is not
 #: trusted
 SAFE = (
@@ -78,29 +75,6 @@ RUNS = 50
 #: why a crawl that was never started has nothing here
 HAS_LEFT_NOTHING_OUT = "it has left nothing out"
 ROWS_NOT_FETCHED = 100
-
-
-@authenticated(needs="crawling.view_crawljob")
-def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """List what was taken out of a run's pages, after the row `?after=`."""
-    job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    after = asked_number(request, "after")
-    rows, following = (
-        list_extracted(run, after=after or 0, limit=ROWS_EXTRACTED) if run else ([], None)
-    )
-    return render(
-        request,
-        "crawling/extracted.html",
-        {"crawl": job, "run": run, "rows": rows, "following": following, "after": after},
-    )
-
-
-@authenticated(needs="crawling.view_crawljob")
-def extracted_file(request: AuthenticatedRequest, pk: int, kind: str) -> StreamingHttpResponse:
-    """All that was taken out of a run's pages, as a file."""
-    run = wanted_run(request, pk, "nothing was taken out of its pages yet")
-    return send(extracted_rows_file(run, kind))
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))

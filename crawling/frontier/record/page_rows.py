@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.bulk_insert import copy_in
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import ArchiveLocation, UrlOutcome
-from crawling.models import ExtractedRow, Shift
+from crawling.models import ExtractedRow, Page, Shift
 
 CAPACITY = 50_000
 
@@ -51,6 +51,25 @@ def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
             for url, name, value in rows
         ],
     )
+
+
+def replace_extracted(run_id: int, extracted: Mapping[int, Sequence[tuple[str, str]]]) -> int:
+    """Let pages, by their ids, have these rows, (name, value), instead of those that they have;
+    those that were withdrawn meanwhile have none. Returns how many rows there are.
+
+    The caller's transaction is to be short. Raises Run.DoesNotExist if the run was deleted.
+    """
+    with locked_run(run_id):
+        stored = Page.objects.filter(run=run_id, pk__in=list(extracted))
+        present = list(stored.values_list("pk", flat=True))
+        ExtractedRow.objects.filter(run=run_id, url__in=present).delete()
+        rows = [
+            {"run_id": run_id, "url_id": page, "name": name, "value": as_text(value)}
+            for page in present
+            for name, value in extracted[page]
+        ]
+        copy_in(ExtractedRow, rows)
+    return len(rows)
 
 
 def page_row(

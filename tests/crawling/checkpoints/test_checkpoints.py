@@ -36,6 +36,7 @@ LEFT_BEHIND = {
     "crawling_archivefile",
     "crawling_archiveimport",
     "crawling_linkspart",  # made anew of the archive
+    "crawling_extraction",  # its rows go along
     "crawling_linkgraph",  # computed anew of that
     "crawling_runprocess",
     "crawling_logline",

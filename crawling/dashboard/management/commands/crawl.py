@@ -19,6 +19,7 @@ from crawling.dashboard.management import (
     check_site,
     copies,
     crawl_verbs,
+    extraction,
     link_graph,
     structured_data,
 )
@@ -171,6 +172,7 @@ class Command(BaseCommand):
         clone.add_argument("--name", help="default: the name of the original and a number")
         link_graph.add_graph_arguments(add("graph", link_graph.WORDS, self._graph))
         copies.add_copies_arguments(add("copies", copies.WORDS, self._copies))
+        extraction.add_extraction_arguments(add("extract", extraction.WORDS, self._extract))
         structured_data.add_structured_arguments(
             add("structured-data", structured_data.WORDS, self._structured_data)
         )
@@ -245,6 +247,9 @@ class Command(BaseCommand):
 
     def _copies(self, options: dict[str, Any]) -> None:
         copies.show_copies(options, self.stdout)
+
+    def _extract(self, options: dict[str, Any]) -> None:
+        extraction.extract(options, self.stdout)
 
     def _structured_data(self, options: dict[str, Any]) -> None:
         structured_data.show_structured(options, self.stdout)

@@ -1,0 +1,160 @@
+"""`/api/v1/crawls/{id}/extract…`: rules tried on stored pages, and a run that is read again."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's
+# decorator.
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.http import HttpResponse
+from ninja import Body, Query, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.dashboard.base.api_parameters import (
+    TEXT,
+    CrawlId,
+    Cursor,
+    Limit,
+    RunNumber,
+    may_change,
+    may_view,
+)
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.requests import get_crawl, get_run
+from crawling.dryrun.rule_previews import ask_preview, checked_rules, preview_in, read_rules
+from crawling.errors import ComparisonFailure
+from crawling.idle.extraction_rows import ask_extraction
+from crawling.models import Extraction
+from crawling.orders.sections.reading import MAX_RULES
+from serving.access import AuthenticatedRequest
+from serving.paging import page_of
+
+extraction = Router()
+Rules = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=5000,
+        pattern=TEXT,
+        description="rules, one a line: a name, =, and a CSS selector, like price = span.price",
+    ),
+]
+
+
+class RuleMatchesOut(Schema):
+    name: str = Field(description="of the rule")
+    count: int
+    values: list[str] = Field(description="the beginnings of the first five")
+
+
+class PageMatchesOut(Schema):
+    id: int
+    url: str
+    rules: list[RuleMatchesOut]
+    trouble: str = Field(description="why it could not be read; empty: it was")
+
+
+class RulePreviewOut(Schema):
+    pages: list[PageMatchesOut] = Field(description="the latest, twenty at most")
+    counts: dict[str, int] = Field(description="values on all these pages, by rule")
+
+
+class ExtractionIn(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"rules": {"price": "span.price"}}]}
+    )
+
+    rules: Annotated[dict[str, str], Field(min_length=1, max_length=MAX_RULES)] = Field(
+        description="CSS selectors by name; `::attr(NAME)` behind one extracts an attribute"
+    )
+
+
+class ExtractionOut(Schema):
+    id: int
+    run: int = Field(description="its number")
+    state: str = Field(description="waiting, working, extracted or failed")
+    rules: dict[str, str]
+    pages: int = Field(description="whose rows were replaced")
+    unreadable: int = Field(description="pages that kept their rows")
+    rows: int
+    asked_at: datetime
+    ended_at: datetime | None
+    trouble: str = Field(description="why it was given up")
+
+
+class ExtractionPage(Schema):
+    items: list[ExtractionOut]
+    next: int | None
+
+
+FACTS = ("state", "rules", "pages", "unreadable", "rows", "asked_at", "ended_at", "trouble")
+
+
+@extraction.get(
+    "/{crawl_id}/extractions/previews",
+    response={200: RulePreviewOut, 202: InquiryOut},
+    summary="What extraction rules match on stored pages",
+)
+@may_view
+def get_rule_preview(
+    request: AuthenticatedRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    rules: Rules,
+    run: RunNumber = None,
+) -> Status:
+    """Nothing is fetched or stored. A background job reads the pages; until it is done the answer
+    is 202 with `Retry-After`.
+    """
+    inquiry = ask_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
+    found = preview_in(inquiry)
+    if found is not None:
+        return Status(200, asdict(found))
+    if inquiry.why_failed:
+        raise ComparisonFailure(inquiry.why_failed)
+    response["Retry-After"] = RETRY_AFTER
+    return Status(202, {"state": inquiry.state, "result": request.get_full_path()})
+
+
+@extraction.get(
+    "/{crawl_id}/extractions",
+    response=ExtractionPage,
+    summary="Runs of the crawl that were read again for extraction rules",
+)
+@may_view
+def list_extractions(
+    request: AuthenticatedRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """And how far each has come, in the order in which they were asked for."""
+    rows = Extraction.objects.filter(run__crawl=get_crawl(crawl_id), run__removal_asked_at=None)
+    rows = rows.filter(pk__gt=cursor or 0).select_related("run").order_by("pk")
+    found, following = page_of(rows, limit)
+    return {"items": [_facts(one) for one in found], "next": following}
+
+
+@extraction.post(
+    "/{crawl_id}/extractions",
+    response={202: ExtractionOut},
+    summary="Extract again from a run's stored pages",
+)
+@may_change
+def create_extraction(
+    request: AuthenticatedRequest,
+    crawl_id: CrawlId,
+    body: Annotated[ExtractionIn, Body()],
+    run: RunNumber = None,
+) -> Status:
+    """Nothing is fetched. A background job replaces the rows of each page; the crawl's order, and
+    the rules of its further runs, stay as they are.
+    """
+    rules = checked_rules(body.rules)
+    return Status(202, _facts(ask_extraction(get_run(crawl_id, run), rules, by=request.user)))
+
+
+def _facts(one: Extraction) -> dict[str, Any]:
+    return {
+        "id": one.pk,
+        "run": one.run.number,
+        **{name: getattr(one, name) for name in FACTS},
+    }

@@ -1,0 +1,131 @@
+"""Extract again: a run's stored pages are read for other extraction rules, and their extracted rows
+are replaced, page by page, without fetching.
+
+A background job does it with a grant of memory that comes after all others; the scheduler queues it
+again until the last page is read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from allocation.errors import AllocationError
+from crawling.errors import ArchiveTrouble, WrongState
+from crawling.frontier.record.page_rows import replace_extracted
+from crawling.idle.extraction_rows import open_extractions
+from crawling.idle.second_readings import MEMORY_MIB, WAIT_SECONDS, IdleTurn
+from crawling.links.stored_documents import extracted_again
+from crawling.models import Extraction, Page, Run
+from crawling.process.priority import behind_shifts
+from crawling.rq_jobs import EXTRACTION
+from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+from crawling.web.documents.html import TYPES
+
+logger = logging.getLogger(__name__)
+
+#: pages whose rows are replaced in one transaction
+SLICE = 20
+#: a job that was killed so often at the same pages is not begun again
+MOST_ATTEMPTS = 3
+BROKEN_OFF = (
+    f"It was broken off {MOST_ATTEMPTS} times at the same pages. The rows of the pages before them "
+    "are replaced."
+)
+DELETED = "The run was deleted."
+
+
+def extract_when_idle(extraction_id: int) -> str:
+    """What RQ runs; returns what became of it. After a kill it continues where it was."""
+    with EXTRACTION.alone(extraction_id) as is_alone:
+        rows = open_extractions().select_related("run__crawl")
+        extraction = rows.filter(pk=extraction_id).first()
+        if not is_alone or extraction is None:
+            return "another worker has it, or it is over"
+        reference = f"extraction-{extraction_id}"
+        finish_moment(reference)  # of a job that was killed
+        try:
+            with (
+                behind_shifts(),
+                held_units(
+                    {"memory": MEMORY_MIB},
+                    label=f"extraction {extraction_id}",
+                    reference=reference,
+                    wait_seconds=WAIT_SECONDS,
+                    priority=IDLE,
+                ) as (units, lost),
+            ):
+                return _extract(extraction, IdleTurn(units, lost))
+        except (NoUnits, AllocationError) as error:
+            return str(error)
+
+
+def extract_now(extraction: Extraction) -> None:
+    """The same in this process and without a grant, for a command. Raises WrongState if a
+    background job is at it.
+    """
+    with EXTRACTION.alone(extraction.pk) as is_alone:
+        if not is_alone:
+            raise WrongState("A background job is at it; see the page of extracted rows.")
+        while pages := _pages(extraction):
+            _take(extraction, pages)
+        _end(extraction)
+
+
+def _extract(extraction: Extraction, turn: IdleTurn) -> str:
+    if extraction.attempts >= MOST_ATTEMPTS:
+        _end(extraction, trouble=BROKEN_OFF)
+        return BROKEN_OFF
+    row = Extraction.objects.filter(pk=extraction.pk)
+    row.update(attempts=F("attempts") + 1)
+    row.filter(began_at=None).update(began_at=Now())
+    while pages := _pages(extraction):
+        try:
+            _take(extraction, pages)
+        except Run.DoesNotExist:
+            return DELETED
+        if not turn.goes_on():
+            return "others wait"
+    _end(extraction)
+    return "all pages are read"
+
+
+def _pages(extraction: Extraction) -> list[Page]:
+    pages = Page.objects.filter(
+        run=extraction.run_id,
+        pk__gt=extraction.after,
+        status=200,
+        bytes__gt=0,
+        content_type__in=TYPES,
+    )
+    return list(pages.select_related("url", "archive_file", "run").order_by("pk")[:SLICE])
+
+
+def _take(extraction: Extraction, pages: Sequence[Page]) -> None:
+    """Replace the rows of some pages; those that cannot be read keep theirs."""
+    extracted: dict[int, list[tuple[str, str]]] = {}
+    for page in pages:
+        try:
+            extracted[page.pk] = extracted_again(extraction.run, page, extraction.rules)
+        except ArchiveTrouble as trouble:
+            facts = {"page": page.pk, "why": str(trouble)}
+            logger.warning("a page cannot be read again", extra=facts)
+    with transaction.atomic():
+        rows = replace_extracted(extraction.run_id, extracted)
+        Extraction.objects.filter(pk=extraction.pk).update(
+            after=pages[-1].pk,
+            attempts=0,
+            pages=F("pages") + len(extracted),
+            unreadable=F("unreadable") + len(pages) - len(extracted),
+            rows=F("rows") + rows,
+        )
+    extraction.after = pages[-1].pk
+
+
+def _end(extraction: Extraction, *, trouble: str = "") -> None:
+    row = Extraction.objects.filter(pk=extraction.pk, ended_at=None)
+    row.update(ended_at=Now(), trouble=trouble)

@@ -115,6 +115,7 @@ TEMPLATES = [
                 "allocation.alarms.alarm",
                 "crawlsite.preferences.preferences",
             ],
+            "builtins": ["crawlsite.templatetags.page_tags"],
         },
     },
 ]

@@ -1,0 +1,81 @@
+"""Tags of every template: no page has to load them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.http import HttpRequest
+from django.template import defaulttags
+from django.template.base import FilterExpression, Parser, Token
+from django.template.context import Context
+from django.urls import get_script_prefix, get_urlconf, reverse
+from django.utils import timezone
+from django.utils.html import conditional_escape, escape
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+#: addresses that are kept: those of a hundred long lists
+ADDRESSES = 10_000
+
+
+@register.simple_tag
+def time_ago(at: datetime | None) -> SafeString | str:
+    """A moment, as long ago, exact on hover and for programs; None is a dash."""
+    if not at:
+        return "–"
+    local = timezone.localtime(at)
+    # no more than letters, digits and signs of a time zone
+    return mark_safe(  # noqa: S308
+        f'<time datetime="{local.isoformat()}"\n  title="{local:%Y-%m-%d %H:%M:%S} '
+        f'{escape(local.tzname())}">{naturaltime(at)}</time>'
+    )
+
+
+@register.tag
+def url(parser: Parser, token: Token) -> defaulttags.URLNode:
+    """Django's, which looks each address up once: a list has several in each of its rows."""
+    node = defaulttags.url(parser, token)
+    return _UrlNode(node.view_name, node.args, node.kwargs, node.asvar)
+
+
+class _UrlNode(defaulttags.URLNode):
+    view_name: FilterExpression
+
+    def render(self, context: Context) -> str:
+        arguments = [argument.resolve(context) for argument in self.args]
+        named = {name: value.resolve(context) for name, value in self.kwargs.items()}
+        # Values of other types may be equal and have other addresses: 1, 1.0 and True.
+        if self.asvar or any(type(one) not in (int, str) for one in (*arguments, *named.values())):
+            return str(super().render(context))
+        address = _address(
+            (get_urlconf() or settings.ROOT_URLCONF, get_script_prefix()),
+            _application(getattr(context, "request", None)),
+            self.view_name.resolve(context),
+            tuple(arguments),
+            tuple(named.items()),
+        )
+        return str(conditional_escape(address)) if context.autoescape else address
+
+
+def _application(request: HttpRequest | None) -> str | None:
+    match = getattr(request, "resolver_match", None)
+    return getattr(request, "current_app", getattr(match, "namespace", None))
+
+
+@lru_cache(ADDRESSES)
+def _address(
+    _of: tuple[str, str],
+    application: str | None,
+    view: str,
+    arguments: tuple[Any, ...],
+    named: tuple[tuple[str, Any], ...],
+) -> str:
+    """The address of a view in a configuration of addresses behind a prefix. Raises
+    NoReverseMatch.
+    """
+    return reverse(view, args=arguments, kwargs=dict(named), current_app=application)

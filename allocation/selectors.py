@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count, Min, Q, QuerySet, Window
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import RowNumber
 
 from allocation.errors import UnknownPool
@@ -199,7 +200,9 @@ def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
 
 def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
     """Those of these processes that wait, each pool's in turn; without reasons, which cost more."""
-    waiting = Request.objects.filter(process__in=set(process_ids), state=RequestState.WAITING)
+    # hundreds of ids: as one value, for Django takes as long over each as PostgreSQL over its row
+    wanted = RawSQL("SELECT unnest(%s::bigint[])", [list(set(process_ids))])
+    waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
     return list(waiting.order_by("pool", "turn", "seq").values_list("process_id", flat=True))
 
 

@@ -62,13 +62,14 @@ class CrawlListRow(NamedTuple):
     is_now: bool
 
     @property
-    def parameters(self) -> str:
-        """The settings that are not as usual, in few words."""
+    def settings(self) -> str:
+        """Those that decide most, in few words."""
         crawl = self.crawl
         depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
         workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
         return ", ".join(
             [
+                f"{crawl.scope} scope",
                 crawl.visit_order.replace("_", " "),
                 f"{crawl.delay_seconds:g} s delay",
                 *depth,

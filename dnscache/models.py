@@ -97,6 +97,7 @@ class DnsEntry(models.Model):
         indexes = [
             models.Index(F("weight").desc(), name="dns_heaviest_first"),
             models.Index("registrable", name="dns_by_registrable"),
+            models.Index("name", condition=~Q(status="ok"), name="dns_without_address"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -31,10 +31,19 @@ MOST_NUMBERED = 10_000
 
 
 class BoundedCount(int):
-    """A count that was broken off."""
+    """A count that was broken off; told with a plus behind it."""
 
     def __str__(self) -> str:
-        return f"{int(self):,}+"
+        return f"{self:,}"
+
+    def __format__(self, how: str) -> str:
+        return f"{int(self):{how}}+"
+
+
+def bounded_count(rows: QuerySet[M]) -> int:
+    """How many rows there are; a BoundedCount if more than MOST_NUMBERED."""
+    counted = rows.order_by()[: MOST_NUMBERED + 1].count()
+    return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
 
 
 class BoundedPaginator(Paginator):
@@ -44,5 +53,4 @@ class BoundedPaginator(Paginator):
     def count(self) -> int:
         rows = self.object_list
         assert isinstance(rows, QuerySet)
-        counted = rows.order_by()[: MOST_NUMBERED + 1].count()
-        return counted if counted <= MOST_NUMBERED else BoundedCount(MOST_NUMBERED)
+        return bounded_count(rows)

@@ -74,6 +74,15 @@ class RobotsFile(models.Model):
     fetched_at = models.DateTimeField()
     expires_at = models.DateTimeField()
 
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["origin"],
+                condition=Q(status__lt=0) | Q(status__gte=500),
+                name="robots_unavailable",
+            )
+        ]
+
     def __str__(self) -> str:
         return self.origin
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import CharField, Count, Func, Q, QuerySet, Value
+from django.db.models import CharField, Func, Q, QuerySet, Value
 
 from crawling.models import BlocklistEntry, Host, RobotsFile
 from crawling.scope.blocklist import BlocklistKind
 from dnscache.models import DnsEntry
+from serving.paging import bounded_count
 from serving.requests import asked_text
 
 LONGEST = 260
@@ -56,10 +57,9 @@ class HostFilter:
 
 
 def host_counts(wanted: HostFilter) -> dict[str, int]:
-    """How many hosts of each state, "" for all, its text finds; in one query."""
-    sums = {state: Count("pk", filter=condition(state)) for state in STATES}
-    counts = replace(wanted, state="", after="").found().aggregate(every=Count("*"), **sums)
-    return {"": counts.pop("every"), **counts}
+    """How many hosts of each state, "" for all, its text finds; a BoundedCount if very many."""
+    every = replace(wanted, after="")
+    return {state: bounded_count(replace(every, state=state).found()) for state in WORDS}
 
 
 def condition(state: str) -> Q:

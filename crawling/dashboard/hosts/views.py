@@ -41,7 +41,7 @@ def hosts(request: AuthenticatedRequest) -> HttpResponse:
     wanted = HostFilter.read(request.GET)
     rows, following = list_hosts(wanted)
     counts = host_counts(wanted)
-    tabs = [(state, words, counts[state]) for state, words in WORDS.items()]
+    tabs = [(state, words, f"{counts[state]:,}") for state, words in WORDS.items()]
     return render(
         request,
         "hosts/hosts.html",

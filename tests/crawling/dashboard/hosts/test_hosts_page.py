@@ -84,6 +84,16 @@ def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_num
     assert queries <= 14
 
 
+def test_very_many_hosts_are_counted_no_further(viewer, monkeypatch):
+    Host.objects.bulk_create(Host(name=f"h{n}.test", due_at=timezone.now()) for n in range(12))
+    monkeypatch.setattr("serving.paging.MOST_NUMBERED", 11)
+
+    tabs = soup(viewer.get(HOSTS, {"q": "h"})).select(".tabs .count")
+    assert [tab.text for tab in tabs] == ["11+", "0", "0", "0"]
+    tabs = soup(viewer.get(HOSTS, {"q": "h1"})).select(".tabs .count")
+    assert [tab.text for tab in tabs] == ["3", "0", "0", "0"]
+
+
 def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(
     make_site, crawl_to_the_end, viewer, monkeypatch
 ):

@@ -46,7 +46,7 @@ def _parts(run: Run) -> dict[str, str]:
     facts = facts_of(run, waits[0] if waits else None)
     lines = log_before(run, LogFilter(), most=LINES).lines
     queues = first_hosts(run, HOSTS)
-    hosts = [asdict(row) for row in host_rows(run, queues)]
+    hosts = [vars(row) for row in host_rows(run, queues)]  # fields that need no copy
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")

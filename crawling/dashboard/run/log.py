@@ -33,6 +33,8 @@ SETTLED_AFTER = timedelta(seconds=10)
 WORKER = re.compile("(Shift (?:began|ended) on )([0-9a-f]{32})")
 #: of the 32 digits
 SHOWN = 8
+#: Django looks the labels of a field's choices up anew for each row
+LABELS = {level.value: level.label for level in Level}
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
@@ -107,10 +109,7 @@ def _first_id(run: Run, moment: datetime) -> int:
 
 
 class LogRow(NamedTuple):
-    """A line as a page writes it.
-
-    Its words are ready: a thousand lines by the filters of templates take a fifth of a second.
-    """
+    """A line with the words of a page."""
 
     pk: str
     level: str
@@ -142,7 +141,7 @@ def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
 def _row(line: LogLine, at: datetime) -> LogRow:
     return LogRow(
         pk=str(line.pk),
-        level=Level(line.level).label,
+        level=LABELS[line.level],
         is_marked=line.level > Level.INFO,
         iso=at.isoformat(),
         full=f"{at:%Y-%m-%d %H:%M:%S %Z}",
@@ -258,7 +257,7 @@ def row_of(line: LogLine) -> dict[str, Any]:
     return {
         "id": line.pk,
         "at": line.at,
-        "level": line.get_level_display(),
+        "level": LABELS[line.level],
         "message": line.message,
         "url": line.url,
     }
@@ -268,7 +267,7 @@ def as_text(lines: Iterable[LogLine]) -> Iterator[str]:
     """One line each, whatever breaks a message has."""
     return (
         " ".join(
-            f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {line.get_level_display()} {line.message} "
+            f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {LABELS[line.level]} {line.message} "
             f"{line.url}".split()
         )
         + "\n"

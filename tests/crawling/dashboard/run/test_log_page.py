@@ -64,6 +64,15 @@ def pk(number):
     return LogLine.objects.get(message=f"line {number}").pk
 
 
+def test_words_of_strangers_stay_words(run, viewer, address):
+    write(run.pk, "Broken: <b>line 10</b>", level=Level.ERROR, url="http://a.test/<i>'\"&amp;")
+
+    last = soup(viewer.get(address)).select("#lines li")[-1]
+    assert last.find(["b", "i"]) is None
+    assert "error Broken: <b>line 10</b>" in " ".join(last.get_text().split())
+    assert last.select_one(".url").text == "http://a.test/<i>'\"&amp;"
+
+
 @pytest.mark.parametrize("route", ["crawling:log", "crawling:crawl"])
 def test_the_name_of_a_worker_is_short_on_pages_with_all_of_it_on_hover(run, viewer, route):
     worker = "0123456789abcdef" * 2

@@ -74,6 +74,7 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	@$(BIN)/python -m benchmarks.dnscache.model 20000
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
+	@test -e .local/test/replaywebpage || STATE_DIR=.local/test $(MAKE) -s replay
 	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check

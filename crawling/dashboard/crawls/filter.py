@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
-from django.db.models import F, FilteredRelation, Q, Value
+from django.db.models import F, FilteredRelation, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Upper
 
@@ -106,17 +106,10 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
 
     waiting: the runs that wait.
     """
-    crawls = CrawlJob.objects.annotate(
+    crawls: Any = narrowed(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
-    ).annotate(latest=F("last__pk"))
-    if wanted.search:
-        crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
-    if wanted.tag:
-        crawls = crawls.filter(tags__contains=[wanted.tag])
-    if wanted.owner:
-        crawls = crawls.filter(created_by__username=wanted.owner)
-    if wanted.team:
-        crawls = crawls.filter(team=wanted.team)
+    )
+    crawls = crawls.annotate(latest=F("last__pk"))
     if wanted.span:
         crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":
@@ -128,6 +121,20 @@ def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
         if wanted.state
         else crawls
     )
+
+
+def narrowed(wanted: CrawlFilter) -> QuerySet[CrawlJob]:
+    """The crawls that search and tag, owner and team leave: what needs no look at their runs."""
+    crawls: Any = CrawlJob.objects.all()
+    if wanted.search:
+        crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
+    if wanted.tag:
+        crawls = crawls.filter(tags__contains=[wanted.tag])
+    if wanted.owner:
+        crawls = crawls.filter(created_by__username=wanted.owner)
+    if wanted.team:
+        crawls = crawls.filter(team=wanted.team)
+    return cast("QuerySet[CrawlJob]", crawls)
 
 
 def _holds(text: str) -> Q:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 
-from crawling.dashboard.crawls.filter import STATES, CrawlFilter, any_of, found_crawls
+from crawling.dashboard.crawls.filter import (
+    STATES,
+    CrawlFilter,
+    any_of,
+    found_crawls,
+    narrowed,
+)
 from crawling.models import CrawlJob, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 
@@ -36,6 +42,8 @@ def found_counts(
 ) -> tuple[dict[str, CrawlCount | None], CrawlCount]:
     """How many crawls search, tag and span leave, by state and in all."""
     if wanted.narrows:
+        if not wanted.span and _are_many(wanted):  # seen before the run of each is looked up
+            return dict.fromkeys(STATES), CrawlCount(MOST_COUNTED, is_more=True)
         counts = _narrowed_counts(wanted, waiting)
         found = CrawlCount.of(sum(counts.values()))
         if found.is_more:
@@ -49,6 +57,11 @@ def found_counts(
 
 def found_count(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlCount:
     return CrawlCount.of(found_crawls(wanted, waiting).order_by()[: MOST_COUNTED + 1].count())
+
+
+def _are_many(wanted: CrawlFilter) -> bool:
+    some = narrowed(wanted).order_by().values("pk")[: MOST_COUNTED + 1]
+    return some.count() > MOST_COUNTED
 
 
 def _narrowed_counts(wanted: CrawlFilter, waiting: Mapping[int, str]) -> dict[str, int]:

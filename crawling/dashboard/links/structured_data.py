@@ -14,6 +14,8 @@ from serving.downloads import Download, row_file
 
 #: kinds of which a row has one property, by its name; others are told apart by their types
 NAMED = (DataKind.METADATA, DataKind.OPEN_GRAPH, DataKind.DUBLIN_CORE)
+#: kinds of which a row has a width and a height
+SIZED = (DataKind.TABLE, DataKind.IMAGE)
 #: facets of a kind, the most frequent first
 MOST_FACETS = 50
 PARQUET = "application/vnd.apache.parquet"

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from crawling.dashboard.base.requests import wanted_run
 from crawling.dashboard.links.structured_data import (
     NAMED,
+    SIZED,
     DataFilter,
     count_facets,
     count_kinds,
@@ -45,6 +46,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "kind": DataKind(wanted.kind) if wanted.kind else None,
         "is_named": wanted.kind in NAMED,
+        "has_sizes": wanted.kind in ("", *SIZED),
         "behind": pages_behind(run, "read"),
         "most_behind": MOST_BEHIND,
         "after": asked_text(request.GET, "after", most=LONGEST),

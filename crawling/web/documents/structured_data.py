@@ -221,7 +221,7 @@ def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
     if scheme == "mailto":
         yield DataRow(DataKind.EMAIL, place, value=rest.partition("?")[0].lower())
     elif scheme == "tel":
-        yield DataRow(DataKind.PHONE, place, name=_line(written), value=rest.partition(";")[0])
+        yield DataRow(DataKind.PHONE, place, name=_line(written), value=rest)
 
 
 def _table(table: turbohtml.Element) -> DataRow:

@@ -156,6 +156,24 @@ def test_a_withdrawn_page_is_in_no_list_and_later_in_no_file(site, run, path, vi
     assert asked(kind="json-ld")["items"]
 
 
+def test_a_withdrawn_page_without_links_leaves_the_files(make_site, crawl_to_the_end):
+    site = make_site({"/": f"<title>S</title>{SECRET}"})
+    run = crawl_to_the_end(f"{site.url}/")
+    catch_up(run.pk)
+    read_when_idle(run.pk)
+    files = list((settings.ARCHIVE_DIR / f"links{run.pk}").glob("*.parquet"))
+    assert [SECRET in str(rows(file)) for file in sorted(files)] == [False, True, True]
+
+    one = withdraw(
+        run.crawl, run, kind="page", text=f"{site.url}/", reason="asked", by=None, at_once=True
+    )
+    remove_records(one.pk)
+    read_when_idle(run.pk)
+
+    files = (settings.ARCHIVE_DIR / f"links{run.pk}").glob("*.parquet")
+    assert not any(SECRET in str(rows(file)) for file in files)
+
+
 def rows(file):
     return duckdb.sql(f"SELECT * FROM '{file}'").fetchall()
 

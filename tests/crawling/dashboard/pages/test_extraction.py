@@ -8,12 +8,20 @@ import django_rq
 import pytest
 from django.core.management import call_command
 
+from crawling.frontier.record.page_rows import replace_extracted
 from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.idle import extractions
 from crawling.idle.extraction_rows import ask_extraction, open_extractions
 from crawling.idle.extractions import MOST_ATTEMPTS, extract_when_idle
 from crawling.idle.second_readings import IdleTurn
-from crawling.models import ArchiveFile, ExtractedRow, Extraction, Inquiry, Page
+from crawling.models import (
+    ArchiveFile,
+    ExtractedRow,
+    Extraction,
+    Inquiry,
+    Page,
+    WithdrawnPage,
+)
 from crawling.rq_jobs import BACKGROUND
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import undo, withdraw
@@ -162,6 +170,8 @@ def test_a_withdrawn_page_gets_no_rows_and_no_preview(site, run, background):
     background.fetch_job(background.job_ids[0]).perform()
     one = withdraw(run.crawl, run, kind="page", text=f"{site.url}/2", reason="asked", by=None)
     assert not Inquiry.objects.exists()
+    gone = WithdrawnPage.objects.get().url_id
+    assert replace_extracted(run.pk, {gone: [("read", "meanwhile")]}) == 0
 
     extract_when_idle(ask_extraction(run, RULES, by=None).pk)
 

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from crawling.web.documents.html_text import text_of
 from crawling.web.documents.structured_data import (
     MOST_CHARACTERS,
+    MOST_METAS,
     MOST_ROWS,
     MOST_VALUE,
     StructuredDataReader,
 )
+from crawling.web.documents.structured_items import MOST_LEVELS
 from crawling.web.structured_rows import DataKind
 
 LD = '<script type="application/ld+json">{}</script>'
@@ -152,6 +154,30 @@ def test_long_values_are_cut_and_more_rows_than_are_kept_are_told():
     assert problems(rows) == [("image", f"Only the first {MOST_ROWS} are kept.")]
 
 
+def test_items_within_items_are_read_to_a_depth():
+    item = "<div itemscope itemprop=a>"
+    shallow, deep = (rows_of("<div itemscope>" + item * levels) for levels in (MOST_LEVELS - 1, 40))
+
+    assert len(told(shallow, DataKind.MICRODATA)) == 1
+    assert told(deep, DataKind.MICRODATA) == []
+    assert problems(deep) == [("microdata", "Items were not read: they are nested too deeply.")]
+
+
+def test_only_the_first_metadata_elements_are_looked_at():
+    author, other = "<meta name=author content=Ann>", "<meta name=x content=y>"
+
+    assert "author" in values(rows_of(other * (MOST_METAS - 1) + author), DataKind.METADATA)
+    assert "author" not in values(rows_of(other * MOST_METAS + author), DataKind.METADATA)
+
+
+def test_half_a_character_and_nul_in_json_can_be_kept():
+    rows = rows_of(LD.format(r'{"@type": "\ud800", "name": "a\u0000b"}'))
+
+    (item,) = told(rows, DataKind.JSON_LD)
+    assert (item.type, item.name) == ("?", "ab")
+    assert json.loads(item.value) == {"@type": "?", "name": "a\0b"}
+
+
 NESTED = "<div itemscope>" + "<div itemprop=b>text text" * 40_000
 #: each item refers to two that refer to two
 CHAIN = "<div itemscope itemref='i0 j0'></div>" + "".join(
@@ -159,12 +185,13 @@ CHAIN = "<div itemscope itemref='i0 j0'></div>" + "".join(
     for number in range(40)
     for one in "ij"
 )
-LONG_PREFIX = f'<div prefix="p: http://x/{"y" * 300_000}" typeof=a>' + "<p property=p:x>b" * 9_000
-LONG_BASE = (
-    f'<base href="http://x/{"y" * 300_000}/"><div itemscope>' + "<img itemprop=x src=b>" * 99
+LONG = "y" * 300_000
+LONG_PREFIX = f'<div prefix="p: http://x/{LONG}" typeof=a>' + "".join(
+    f"<p property=p:{number}>b" for number in range(900)
 )
+LONG_BASE = f'<base href="http://x/{LONG}/"><div itemscope>' + "<img itemprop=x src=b>" * 900
 HOSTILE = {
-    "a megabyte of items": LD.format("[" + ",".join(['{"a":1}'] * 31_000) + "]") * 5,
+    "a megabyte of items": LD.format("[" + ",".join(['{"a":1}'] * 31_000) + "]") * 8,
     "4 MB of nested JSON": LD.format('{"a":[' * 700_000),
     "deep JSON": LD.format('{"a":' * 900 + "1" + "}" * 900),
     "5,000 levels": "<div itemscope>" + "<div itemscope itemprop=a>" * 5_000,
@@ -197,7 +224,7 @@ def test_a_hostile_page_takes_little_time_and_memory(html):
 
 PIECES = (
     *("<div itemscope>", " itemprop=a", "<meta name=og:x content=", "mailto:", "<img src="),
-    *("<table>", "<tr>", LD, '{"@type": "\\ud800"}', "\ud7ff", "@graph", "[[[", *"<>=\"'/ \0"),
+    *("<table>", "<tr>", LD, "\ud7ff", "@graph", "[[[", *"<>=\"'/ \0"),
 )
 
 

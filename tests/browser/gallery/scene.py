@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,14 +12,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from crawling.crawls.creation import start_run
+from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.idle.second_readings import read_when_idle
 from crawling.installation import set_identity
+from crawling.link_graph.computation import compute
+from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
-from crawling.models import CrawlJob, MinuteTotal, Page, Run, RunCount
+from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
+from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.preresolver.slots import is_any_taken
 from crawling.runs.steering import pause, stop
@@ -28,9 +35,10 @@ from tests.browser.house import MOST, make_crawl
 from tests.every_page import furnish_others
 from tests.nameserver import NameServer
 from tests.servers import Reply, Request, serve_site
-from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
+from tests.stack import BACKGROUND, SCHEDULER, WORKER, running_stack, wait_until
 
 PORT = 8010
+AHEAD = ["resolve_ahead", "--skip-checks"]
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 TOPICS = (
     "Installing", "Configuration", "Queries", "Indexes", "Transactions", "Backup", "Replication",
@@ -40,7 +48,7 @@ PARTS = ("guide", "reference", "tutorial", "news")
 WORDS = (
     "table", "index", "row", "page", "query", "plan", "lock", "server", "client", "value", "column",
     "backup", "log", "file", "user", "role", "schema", "view", "trigger", "function", "cursor",
-    "buffer", "cache", "thread", "process", "signal", "socket", "memory", "disk",
+    "buffer", "cache", "thread", "process", "signal", "socket", "memory", "book",
 )  # fmt: skip
 #: chapters of a site that go wrong, by number
 BROKEN = {7: 404, 11: 500, 13: 410, 17: 301, 19: 403}
@@ -137,10 +145,10 @@ def serving_town(names: NameServer) -> Iterator[dict[str, TownSite]]:
 
 @contextmanager
 def working(names: NameServer, tmp_path: Path) -> Iterator[None]:
-    """A scheduler, two workers and a pre-resolver."""
+    """A scheduler, workers and a pre-resolver."""
     server = "{}:{}".format(*names.address)
     with running_stack(tmp_path, DNS_SERVERS=server) as stack:
-        for command in (SCHEDULER, WORKER, WORKER, ["resolve_ahead", "--skip-checks"]):
+        for command in (SCHEDULER, WORKER, WORKER, BACKGROUND, AHEAD):
             stack.start(command)
         wait_until(is_any_taken)
         yield
@@ -255,13 +263,15 @@ def fill_minutes() -> None:
 
 
 def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
-    """Let the links of the crawl's runs be known, the latest read again, its certificate end soon,
-    and some of its pages be withdrawn.
+    """Let the links of the crawl's runs be known, the latest read again and its link graph
+    computed, its certificate end soon, and some of its pages be withdrawn.
     """
     for run in crawl.runs.all():
         catch_up(run.pk)
     latest = crawl.runs.get(is_latest=True)
     read_again(latest.pk)
+    read_when_idle(latest.pk)
+    compute(open_graph(latest).pk)
     # as of a site that has HTTPS on another port, too
     latest.queues.update(certificate_ends_at=timezone.now() + timedelta(days=9, hours=5))
     for kind, text, reason, at_once in (
@@ -273,6 +283,21 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         )
         if at_once:
             remove_records(withdrawal.pk)
+
+
+def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
+    """Let the pages of copies have their answers; returns the question with a text's id."""
+    old = crawl.runs.get(number=1).pages.get(url__url=page.url.url)
+    paragraphs = re.findall("<p>(.*?)</p>", site.page(8)[2])
+    text = ask_text("\n".join(["Of our own.", *paragraphs[:3]]), page.run, by=by)
+    viewer, place = Client(), f"/crawls/{crawl.pk}/copies/"
+    viewer.force_login(by)
+    for asked in (place, f"{place}passages/{old.pk}/{page.pk}/"):
+        assert viewer.get(asked).status_code == 200
+    kinds = (InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.PASSAGES)
+    asked_for = Inquiry.objects.filter(kind__in=kinds)
+    wait_until(lambda: not asked_for.filter(ended_at=None).exists())
+    return text.pk
 
 
 def values_of(
@@ -288,6 +313,7 @@ def values_of(
     )
     check_and_withdraw(manual, by=by)
     values = furnish_others(manual, crawls["draft"], by)
+    values["text"] = ask_copies(manual, sites["manual"], new, by=by)
     return (
         values
         | {name: crawl.pk for name, crawl in crawls.items()}

@@ -271,7 +271,6 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
     latest = crawl.runs.get(is_latest=True)
     read_again(latest.pk)
     read_when_idle(latest.pk)
-    compute(open_graph(latest).pk)
     # as of a site that has HTTPS on another port, too
     latest.queues.update(certificate_ends_at=timezone.now() + timedelta(days=9, hours=5))
     for kind, text, reason, at_once in (
@@ -283,6 +282,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         )
         if at_once:
             remove_records(withdrawal.pk)
+    compute(open_graph(latest).pk)  # a withdrawal forgets it
 
 
 def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:

@@ -75,7 +75,7 @@ def test_rules_are_tried_on_stored_pages_and_change_nothing(site, run, backgroun
     assert (rows(run), len(site.log)) == (OLD, asked)
 
 
-NO_RULES = ("", "x", "price = [", "= b", "a = ::attr(", "x" * 200 + " = b")
+NO_RULES = ("", " \n ", "x", "price = [", "= b", "a = ::attr(", "x" * 200 + " = b")
 
 
 def test_rules_that_are_none_are_refused_with_a_remedy(run, background):

@@ -84,7 +84,8 @@ ROW_GROUP = 40_000
 #: that read, of which none is in use, each with its files; the one used last is the last. Opening
 #: and closing one takes longer than most questions
 _IDLE: deque[tuple[tuple[str, ...], duckdb.DuckDBPyConnection]] = deque(maxlen=2)
-os.register_at_fork(after_in_child=_IDLE.clear)
+# closed by its own process: a child that closes an engine of its parent crashes
+os.register_at_fork(before=_IDLE.clear)
 
 
 @contextmanager

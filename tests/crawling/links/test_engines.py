@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import duckdb
 import numpy as np
 import pytest
@@ -56,3 +58,15 @@ def test_a_file_that_is_replaced_is_read_anew(parts):
     for number in (7, 8):
         put_query(name, "FROM given", {"number": np.array([number])})
         assert rows_in(name, ["number"]) == [(number,)]
+
+
+def test_a_forked_process_asks_an_engine_of_its_own(parts):
+    with engine(reads=parts[:1]) as connection:
+        number_in(connection, parts[0])
+
+    child = os.fork()
+    if not child:
+        with engine(reads=parts[:1]) as connection:
+            os._exit(number_in(connection, parts[0]) + 7)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -17,11 +17,11 @@ from crawling.copies.near import TooManyNearCopies, near_pairs
 from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
 from crawling.dryrun.inquiry_answers import answer_inquiry
-from crawling.idle.second_readings import read_when_idle
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
 
 WORDS = (
     "apples pears plums cherries grow in the old orchard behind the house where a keeper walks "
@@ -133,7 +133,7 @@ def test_pages_with_passages_of_a_text_are_found_by_simhash_and_by_the_index(sit
     assert find_pages(quoting, run) == []
 
     catch_up(run.pk)
-    read_when_idle(run.pk)
+    read_to_the_end(run)
 
     (page,) = find_pages(quoting, run)
     assert page.url == f"{site.url}/other"

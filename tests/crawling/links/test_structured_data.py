@@ -20,6 +20,7 @@ from crawling.models import LinksPart, Page
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
 
 SECRET = "secret@example.org"
 HOME = """<title>Home</title><a href=/lamp>l</a><a href=/secret>s</a>
@@ -60,7 +61,7 @@ def test_page_json_files_and_command_tell_the_same(
     site, run, path, viewer, asked, tmp_path, capsys
 ):
     assert asked()["behind"] == 3
-    assert read_when_idle(run.pk) == "all pages are read"
+    read_to_the_end(run)
 
     (row,) = asked(kind="json-ld")["items"]
     assert (row["page"], row["type"], row["name"]) == (f"{site.url}/lamp", "Product", "Lamp")
@@ -87,7 +88,7 @@ def test_page_json_files_and_command_tell_the_same(
 
 
 def test_files_have_what_the_list_has_and_no_formulas(run, path, viewer):
-    read_when_idle(run.pk)
+    read_to_the_end(run)
 
     lines = csv.DictReader(io.StringIO(body(viewer.get(f"{path}.csv?kind=open-graph")).decode()))
     assert [(row["name"], row["value"]) for row in lines] == [("og:title", "'=1+1")]
@@ -101,7 +102,7 @@ def body(answer):
 
 
 def test_each_row_of_a_long_list_comes_once(run, asked):
-    read_when_idle(run.pk)
+    read_to_the_end(run)
     every, after = [], ""
     while after is not None:
         found = asked(limit=2, cursor=after)
@@ -118,7 +119,7 @@ def test_a_reading_that_was_broken_off_continues_without_doubles(run, monkeypatc
     first = rows_in(part.structured_name, STRUCTURED)
     monkeypatch.undo()
 
-    assert read_when_idle(run.pk) == "all pages are read"
+    read_to_the_end(run)
 
     rows = rows_in(part.structured_name, STRUCTURED)
     assert set(first) < set(rows)
@@ -126,20 +127,20 @@ def test_a_reading_that_was_broken_off_continues_without_doubles(run, monkeypatc
 
 
 def test_a_part_without_structured_data_is_read_anew(run, asked):
-    read_when_idle(run.pk)
+    read_to_the_end(run)
     part = LinksPart.objects.get(run=run)
     before = asked(limit=200)["items"]
     (settings.ARCHIVE_DIR / part.structured_name).unlink()
     LinksPart.objects.update(read_at=None, indexed_at=None)
     assert asked()["items"] == []
 
-    read_when_idle(run.pk)
+    read_to_the_end(run)
 
     assert asked(limit=200)["items"] == before
 
 
 def test_a_withdrawn_page_is_in_no_list_and_later_in_no_file(site, run, path, viewer, asked):
-    read_when_idle(run.pk)
+    read_to_the_end(run)
     assert SECRET in str(asked(kind="email"))
     address = f"{site.url}/secret"
 
@@ -150,7 +151,7 @@ def test_a_withdrawn_page_is_in_no_list_and_later_in_no_file(site, run, path, vi
     assert asked(page=address)["items"] == []
     assert not any(b"secret" in file for file in files)
     remove_records(one.pk)
-    read_when_idle(run.pk)
+    read_to_the_end(run)
     folder = settings.ARCHIVE_DIR / f"links{run.pk}"
     assert not any(SECRET in str(rows(file)) for file in folder.glob("*.structured.parquet"))
     assert asked(kind="json-ld")["items"]
@@ -160,7 +161,7 @@ def test_a_withdrawn_page_without_links_leaves_the_files(make_site, crawl_to_the
     site = make_site({"/": f"<title>S</title>{SECRET}"})
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    read_when_idle(run.pk)
+    read_to_the_end(run)
     files = list((settings.ARCHIVE_DIR / f"links{run.pk}").glob("*.parquet"))
     assert [SECRET in str(rows(file)) for file in sorted(files)] == [False, True, True]
 
@@ -168,7 +169,7 @@ def test_a_withdrawn_page_without_links_leaves_the_files(make_site, crawl_to_the
         run.crawl, run, kind="page", text=f"{site.url}/", reason="asked", by=None, at_once=True
     )
     remove_records(one.pk)
-    read_when_idle(run.pk)
+    read_to_the_end(run)
 
     files = (settings.ARCHIVE_DIR / f"links{run.pk}").glob("*.parquet")
     assert not any(SECRET in str(rows(file)) for file in files)
@@ -179,7 +180,7 @@ def rows(file):
 
 
 def test_a_deleted_run_leaves_no_structured_data(run):
-    read_when_idle(run.pk)
+    read_to_the_end(run)
 
     remove_run(run, by=None, for_good=True)
     remove_rows(seconds=60)

@@ -10,7 +10,6 @@ from django.core.management import CommandError, call_command
 from crawling.crawls.creation import start_run
 from crawling.housekeeping.deletion import restore_run
 from crawling.housekeeping.run_removal import remove_rows, remove_run
-from crawling.idle.second_readings import read_when_idle
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import clear
 from crawling.links.progress import abandoned_parts, dataset_states
@@ -21,6 +20,7 @@ from crawling.search.search import SearchFilter, search_texts
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
+from tests.crawling.reading import read_to_the_end
 
 FILLER = "The keeper of the orchard walks between the rows every morning and looks at them. " * 4
 GERMAN = "Der Gärtner geht jeden Morgen durch den Garten und sieht nach seinen Bäumen. " * 4
@@ -53,7 +53,7 @@ ALL = SearchFilter()
 
 def index(run):
     catch_up(run.pk)
-    assert read_when_idle(run.pk) == "all pages are read"
+    read_to_the_end(run)
 
 
 def paths(site, text, wanted=ALL):
@@ -126,7 +126,7 @@ def test_the_text_of_a_withdrawn_page_leaves_the_files(site, run):
     segments = {file.stem for file in index_folder().glob("*.store")}
 
     remove_records(withdrawal.pk)
-    assert read_when_idle(run.pk) == "all pages are read"
+    read_to_the_end(run)
 
     withdrawal.refresh_from_db()
     assert (withdrawal.finished_at is not None, withdrawal.trouble) == (True, "")

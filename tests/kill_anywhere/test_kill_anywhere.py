@@ -52,6 +52,7 @@ def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list
             stage.kill("scheduler", chance)
 
 
+@pytest.mark.timeout(400)  # 20 s alone, and more than 100 among others on a slow machine
 def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_valkey(
     prepared, short_place
 ):

@@ -167,6 +167,7 @@ def test_viewers_who_come_at_once_wait_for_one_rendering(shared, transactional_d
     assert rendered == ["/"]
 
 
+@pytest.mark.timeout(400)  # other tests write nearly always on a slow machine
 def test_nothing_is_rendered_anew_while_nothing_is_written(transactional_db, monkeypatch, rendered):
     make_roles()
     create_pool(name="default", classes=CLASSES)

@@ -86,7 +86,7 @@ def main_pages(values: dict) -> dict[str, str]:
         "crawl": f"/crawls/{values['library']}/",
         "frontier": f"/crawls/{values['library']}/frontier/",
         "health": "/health/",
-        "resources": f"/resources/{Pool.objects.get().pk}/",
+        "resources": f"/resources/{Pool.objects.get(name='default').pk}/",
     }
 
 
@@ -114,7 +114,7 @@ def test_take_the_pictures(browse, chromium, town, user_of, watch):
     full = [
         composer.strip(pages, one, name_of(one)) for one in [*addresses(values), *others, NO_PAGE]
     ]
-    pool = Pool.objects.get().pk
+    pool = Pool.objects.get(name="default").pk
     for address, act in (
         ("/crawls/new/", fill_in_a_private_seed),
         (f"/resources/{pool}/limits/capacity/", preview_capacities),

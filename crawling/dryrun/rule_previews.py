@@ -16,11 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 from crawling.dryrun.inquiries import ask_once
 from crawling.dryrun.run_comparison import moment_of
 from crawling.errors import ArchiveTrouble, BadOrder
-from crawling.links.stored_documents import extracted_again
-from crawling.models import Inquiry, InquiryKind, Page, Run
+from crawling.links.stored_documents import extracted_again, html_pages
+from crawling.models import Inquiry, InquiryKind, Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
-from crawling.web.documents.html import TYPES
 
 #: the latest pages are read, for so long at the most: a user waits
 MOST_PAGES = 20
@@ -109,8 +108,7 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def preview(run: Run, rules: Mapping[str, str]) -> RulePreview:
     """What the rules match on the latest pages. It reads foreign documents."""
-    found = Page.objects.filter(run=run, status=200, bytes__gt=0, content_type__in=TYPES)
-    found = found.select_related("url", "archive_file", "run").order_by("-fetched_at", "-url_id")
+    found = html_pages(run).order_by("-fetched_at", "-url_id")
     pages: list[PageMatches] = []
     counts = dict.fromkeys(rules, 0)
     until = time.monotonic() + MOST_SECONDS

@@ -19,12 +19,11 @@ from crawling.errors import ArchiveTrouble, WrongState
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.idle.extraction_rows import open_extractions
 from crawling.idle.second_readings import MEMORY_MIB, WAIT_SECONDS, IdleTurn
-from crawling.links.stored_documents import extracted_again
+from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import EXTRACTION
 from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
-from crawling.web.documents.html import TYPES
 
 logger = logging.getLogger(__name__)
 
@@ -66,13 +65,16 @@ def extract_when_idle(extraction_id: int) -> str:
 
 def extract_now(extraction: Extraction) -> None:
     """The same in this process and without a grant, for a command. Raises WrongState if a
-    background job is at it.
+    background job is at it, or the run was deleted meanwhile.
     """
     with EXTRACTION.alone(extraction.pk) as is_alone:
         if not is_alone:
             raise WrongState("A background job is at it; see the page of extracted rows.")
-        while pages := _pages(extraction):
-            _take(extraction, pages)
+        try:
+            while pages := _pages(extraction):
+                _take(extraction, pages)
+        except Run.DoesNotExist as error:
+            raise WrongState(DELETED) from error
         _end(extraction)
 
 
@@ -95,14 +97,8 @@ def _extract(extraction: Extraction, turn: IdleTurn) -> str:
 
 
 def _pages(extraction: Extraction) -> list[Page]:
-    pages = Page.objects.filter(
-        run=extraction.run_id,
-        pk__gt=extraction.after,
-        status=200,
-        bytes__gt=0,
-        content_type__in=TYPES,
-    )
-    return list(pages.select_related("url", "archive_file", "run").order_by("pk")[:SLICE])
+    following = html_pages(extraction.run).filter(pk__gt=extraction.after)
+    return list(following.order_by("pk")[:SLICE])
 
 
 def _take(extraction: Extraction, pages: Sequence[Page]) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from django.db.models import QuerySet
+
 from crawling.archive.reader import content_of, open_record_of
 from crawling.archive.unpacker import MOST_AROUND, decoded_stream
 from crawling.models import Page, Run
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.documents.extraction import extract
+from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
 from crawling.web.http_caching import read_head
 
@@ -30,6 +33,12 @@ def stored_document(run: Run, page: Page) -> Iterator[DocumentSource]:
     finally:
         body.close()
         record.payload.close()
+
+
+def html_pages(run: Run) -> QuerySet[Page]:
+    """The pages of a run that rules can be tried on, with their URLs and archive files."""
+    found = Page.objects.filter(run=run, status=200, bytes__gt=0, content_type__in=TYPES)
+    return found.select_related("url", "archive_file", "run")
 
 
 def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ from crawling.dashboard.graph.ranked_lists import (
     list_hosts,
     list_pages,
 )
+from crawling.dashboard.management.run_exports import write_rows
 from crawling.link_graph.graphs import open_graph
 from crawling.models import LinkGraph, Run
 
@@ -109,10 +110,4 @@ def _export(graph: LinkGraph, options: dict[str, Any]) -> str:
     if shown not in SHOWN:
         raise CommandError("--export: only pages and hosts are exported; give --show one of them")
     pieces = graph_file("graph", graph, shown, kind, RankFilter(options["text"])).pieces
-    try:
-        with path.open("wb") as file:
-            for piece in pieces:
-                file.write(piece.encode() if isinstance(piece, str) else piece)
-    except OSError as error:
-        raise CommandError(f"--export: {error.strerror}: {path}") from error
-    return f"{path}: {path.stat().st_size:,} bytes"
+    return write_rows(path, pieces)

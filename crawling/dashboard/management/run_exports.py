@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -64,11 +64,24 @@ def _said(state: ExportState, row: RunExport, place: Path, *, as_json: bool) -> 
 
 
 def _write_file(row: RunExport, place: Path) -> None:
-    """It appears as a whole or not at all. Raises OSError."""
+    write_whole(place, read(row, 0, row.bytes))
+
+
+def write_rows(place: Path, pieces: Iterable[bytes | str]) -> str:
+    """Write what `--export` asks for and return what to print. Raises CommandError."""
+    try:
+        write_whole(place, (one.encode() if isinstance(one, str) else one for one in pieces))
+    except OSError as error:
+        raise CommandError(f"--export: {error.strerror}: {place}") from error
+    return f"{place}: {place.stat().st_size:,} bytes"
+
+
+def write_whole(place: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file, which appears as a whole or not at all. Raises OSError."""
     unfinished = place.with_name(place.name + ".unfinished")
     try:
         with unfinished.open("wb") as file:
-            file.writelines(read(row, 0, row.bytes))
+            file.writelines(pieces)
             os.fsync(file.fileno())
         unfinished.rename(place)
     finally:

@@ -19,6 +19,7 @@ from crawling.dashboard.links.structured_data import (
     list_structured,
     structured_file,
 )
+from crawling.dashboard.management.run_exports import write_rows
 from crawling.models import Run
 from crawling.web.structured_rows import DataKind
 
@@ -75,10 +76,4 @@ def _export(run: Run, path: Path, wanted: DataFilter) -> str:
     if kind not in ENDINGS:
         raise CommandError(f"--export: the file must end with {', '.join(ENDINGS)}: {path}")
     pieces = structured_file(run, path.stem, kind, wanted).pieces
-    try:
-        with path.open("wb") as file:
-            for piece in pieces:
-                file.write(piece.encode() if isinstance(piece, str) else piece)
-    except OSError as error:
-        raise CommandError(f"--export: {error.strerror}: {path}") from error
-    return f"{path}: {path.stat().st_size:,} bytes"
+    return write_rows(path, pieces)

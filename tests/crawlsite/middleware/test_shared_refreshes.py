@@ -200,8 +200,17 @@ def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site
 
     assert len(live) > 8
     for place in live:
-        his, hers = (client.get(place, headers=REFRESH).content for client in (one, other))
-        # a second may have passed
-        assert re.sub(rb"\d", b"", his) == re.sub(rb"\d", b"", hers), place
+        his, hers = _refreshed_at_once(place, one, other)
+        assert his == hers, place
         assert b"a-certain-one" not in his
         assert b"csrfmiddlewaretoken" not in his
+
+
+def _refreshed_at_once(place: str, *viewers: Client) -> list[bytes]:
+    """What each sees of a page but its digits, of five attempts the first without difference:
+    between two renderings "a second ago" may become "2 seconds ago", and a chart gain a row."""
+    for _ in range(5):
+        seen = [re.sub(rb"\d", b"", one.get(place, headers=REFRESH).content) for one in viewers]
+        if seen[0] == seen[1]:
+            break
+    return seen

@@ -48,14 +48,19 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 # The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
 test quick drill: export PYTHONDONTWRITEBYTECODE =
 
+# A failure under load is not yet a fault: what failed among four at once runs once more, alone, and must pass there.
+PYTEST = $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest
+
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+	@$(PYTEST) -n 4 --dist worksteal $(ARGS) || { test $$? = 1 \
+	  && echo >&2 'crawlsite: the tests that failed run once more, one after the other; the first that fails again ends the run' \
+	  && $(PYTEST) --last-failed --last-failed-no-failures none --exitfirst -rA $(ARGS); }
 
 # These folders would be left out anyhow; it takes long enough to read them.
 UNREAD = $(addprefix --ignore=tests/,api browser crawlsite kill_anywhere mutants races webs)
 
 quick: setup ## the tests of rules, services and pages, without processes, browser or crawls: a minute and a half; ARGS as for test
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(UNREAD) $(ARGS)
+	@$(PYTEST) -n 2 --dist worksteal -m "not slow" $(UNREAD) $(ARGS)
 
 bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
@@ -75,7 +80,7 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@test -e .local/test/replaywebpage || STATE_DIR=.local/test $(MAKE) -s replay
-	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)
+	@DRILL=1 $(PYTEST) -m drill $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
 	$(BIN)/ruff format --check .
@@ -93,6 +98,6 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 	  --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in; done
 
 screenshots: setup browser ## renew the pictures in docs/screenshots
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/gallery/screenshots.py
+	@$(PYTEST) -q tests/browser/gallery/screenshots.py
 
 .PHONY: help setup run replay password browser test quick bench drill lint check lock screenshots

@@ -101,15 +101,19 @@ def without_sums(wanted: CrawlFilter) -> CrawlFilter:
     )
 
 
-def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
+def found_crawls(
+    wanted: CrawlFilter, waiting: Collection[int], among: Collection[int] | None = None
+) -> Any:
     """The crawls that search, tag and state leave, each with `latest`, its latest run's id.
 
-    waiting: the runs that wait.
+    waiting: the runs that wait; among: the ids of what is found, if they have been read.
     """
     crawls: Any = narrowed(wanted).annotate(
         last=FilteredRelation("runs", condition=Q(runs__is_latest=True))
     )
     crawls = crawls.annotate(latest=F("last__pk"))
+    if among is not None:
+        return crawls.filter(pk__in=any_of(among))
     if wanted.span:
         crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":

@@ -17,7 +17,7 @@ from crawling.dashboard.crawls.filter import (
     found_crawls,
     without_sums,
 )
-from crawling.dashboard.crawls.state_counts import CrawlCount, found_count, found_counts
+from crawling.dashboard.crawls.state_counts import CrawlCount, found_counts, found_ids
 from crawling.frontier.run_counts import SETTLED
 from crawling.models import CrawlJob, HostQueue, RunState, Url, UrlState
 from crawling.runs.wait_reason import waiting_runs
@@ -67,14 +67,12 @@ def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
     """Find a page of crawls in a fixed number of queries."""
     waiting = waiting_runs()
     states, found = found_counts(wanted, waiting)
-    if not wanted.state:
-        matching = found
-    elif wanted.state in states:
-        matching = states[wanted.state] or found_count(wanted, waiting)
-    else:
-        matching = CrawlCount(0)
+    among: list[int] | None = None
+    matching = states.get(wanted.state, CrawlCount(0)) if wanted.state else found
+    if matching is None:
+        matching, among = found_ids(wanted, waiting)
     sums = matching.number <= MOST_SUMMED
-    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most)
+    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, most, among)
     return Listing(
         crawls=crawls,
         following=following,
@@ -83,18 +81,21 @@ def list_crawls(wanted: CrawlFilter, *, most: int = CRAWLS_PER_PAGE) -> Listing:
         matching=matching,
         sums=sums,
         any_at_all=bool(found.number) or CrawlJob.objects.exists(),
-        totals=_totals(wanted, waiting) if sums and matching.number > 1 else None,
+        totals=_totals(wanted, waiting, among) if sums and matching.number > 1 else None,
     )
 
 
 def page_of(
-    wanted: CrawlFilter, waiting: Collection[int], most: int
+    wanted: CrawlFilter,
+    waiting: Collection[int],
+    most: int,
+    among: Collection[int] | None = None,
 ) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
     """So many of the crawls wanted, and the id to go on after; None at the end.
 
-    waiting: the runs that wait.
+    waiting: the runs that wait; among: all ids that are found, if they have been read.
     """
-    rows = _sorted(found_crawls(wanted, waiting), wanted.sort)
+    rows = _sorted(found_crawls(wanted, waiting, among), wanted.sort)
     # Their ids first: the sorted rows are then narrow, whatever the length of the lists of seeds.
     ids, following = cut(_first_ids(_parts(rows, wanted), most + 1), most, int)
     shown = CrawlJob.objects.in_bulk(ids)
@@ -131,8 +132,10 @@ def _parts(rows: QuerySet[Any], wanted: CrawlFilter) -> Iterator[QuerySet[Any]]:
     yield rows
 
 
-def _totals(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlTotals:
-    found = found_crawls(wanted, waiting).order_by()
+def _totals(
+    wanted: CrawlFilter, waiting: Collection[int], among: Collection[int] | None
+) -> CrawlTotals:
+    found = found_crawls(wanted, waiting, among).order_by()
     names = {*COUNTED.values(), *SETTLED}
     sums = found.aggregate(**{name: Sum(f"last__total__{name}", default=0) for name in names})
     in_process = Url.objects.filter(

@@ -55,8 +55,12 @@ def found_counts(
     return states, CrawlCount(sum(count.number for count in states.values() if count))
 
 
-def found_count(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlCount:
-    return CrawlCount.of(found_crawls(wanted, waiting).order_by()[: MOST_COUNTED + 1].count())
+def found_ids(wanted: CrawlFilter, waiting: Collection[int]) -> tuple[CrawlCount, list[int] | None]:
+    """How many crawls are found, and their ids, or None if there are too many of them."""
+    found = found_crawls(wanted, waiting).order_by().values_list("pk", flat=True)
+    ids = list(found[: MOST_COUNTED + 1])
+    count = CrawlCount.of(len(ids))
+    return count, None if count.is_more else ids
 
 
 def _are_many(wanted: CrawlFilter) -> bool:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from crawling.crawls.creation import clone_crawl, create_crawl, start_run
@@ -114,6 +116,22 @@ def test_all_crawls_are_counted_by_state_up_to_a_bound_and_drafts_only_below_it(
     assert tabs == ["all 4+", "draft", "finished 4+"]
     assert told == {"draft": None, "finished": 4}
     assert len(of_drafts.select("table.crawls tbody tr")) == 10
+
+
+@pytest.mark.parametrize("sort", ["-made", "name", "-fetched"])
+def test_few_drafts_among_many_crawls_are_looked_for_once(rows, monkeypatch, sort):
+    monkeypatch.setattr("crawling.dashboard.crawls.state_counts.MOST_COUNTED", 4)
+    crawls = rows(8)
+    Run.objects.bulk_create(
+        Run(crawl=crawl, number=1, state="finished") for crawl in (crawls[1], crawls[2])
+    )
+
+    with CaptureQueriesContext(connection) as queries:
+        drafts = list_crawls(CrawlFilter(state="draft", sort=sort))
+
+    assert drafts.matching == CrawlCount(3)
+    assert {crawl.name for crawl, _ in drafts.crawls} == {"crawl 004", "crawl 005", "crawl 007"}
+    assert sum("EXCEPT SELECT crawl_id" in query["sql"] for query in queries) == 1
 
 
 def test_too_many_to_add_up_are_not_sorted_by_counts_and_the_page_says_so(

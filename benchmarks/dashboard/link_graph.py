@@ -108,8 +108,10 @@ def _compute(run: Any) -> None:
         print(f"{wall:.0f} s, {here:.0f} s of the processor, {peak / 1024:.0f} MB more", flush=True)
         os._exit(0)
     os.waitpid(pid, 0)
+    graph.refresh_from_db()
+    assert not graph.trouble, graph.trouble
     computed = computed_graph(run)
-    assert computed is not None, open_graph(run).trouble
+    assert computed is not None
     print(f"{computed.pages:,} pages, {computed.links:,} links, {computed.hosts:,} hosts")
     for table in TABLES:
         print(f"{(storage().size(computed.file(table)) or 0) / 2**20:8.1f} MB  {table}")

@@ -36,7 +36,8 @@ def compute(graph_id: int) -> None:
         trouble = NO_MEMORY
     except (CrawlError, OSError, duckdb.Error) as error:
         trouble = str(error)
-        logger.warning("a link graph cannot be computed", extra={"run": graph.run_id})
+        said = {"run": graph.run_id, "error": trouble}
+        logger.warning("a link graph cannot be computed", extra=said)
     if not end_graph(graph, counts, trouble=trouble) or trouble:
         delete_files(graph.name)
 

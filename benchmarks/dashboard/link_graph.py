@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.database import set_up_django
 
-PAGES_OF_A_PART = 20_000
+LINKS_OF_A_PART = 200_000
 #: a few pages have most links: a target is the page of this power of a number below 1
 SKEW = 3
 
@@ -35,8 +35,9 @@ def fill_graph(run_id: int, links: int) -> None:
     ids, fingerprints, urls = (np.array(column) for column in zip(*rows, strict=True))
     chance, of_a_page = np.random.default_rng(1), links // len(ids)
     shuffled = chance.permutation(len(ids))
-    for at in range(0, len(ids), PAGES_OF_A_PART):
-        sources = np.repeat(np.arange(at, min(at + PAGES_OF_A_PART, len(ids))), of_a_page)
+    pages_of_a_part = LINKS_OF_A_PART // of_a_page
+    for at in range(0, len(ids), pages_of_a_part):
+        sources = np.repeat(np.arange(at, min(at + pages_of_a_part, len(ids))), of_a_page)
         targets = shuffled[(len(ids) * chance.random(len(sources)) ** SKEW).astype(np.int64)]
         given = {
             "page_id": ids[sources],

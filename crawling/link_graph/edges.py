@@ -21,6 +21,8 @@ from crawling.models import Page, Run
 LEADING = "element IN ('a', 'area', 'iframe', 'frame', '')"
 #: pages are read so many at a time, and their links as many at a time; a page more may go beyond
 SLICE, SLICE_LINKS = 20_000, 500_000
+#: that a page counts for at least, so that a slice has at most SLICE pages
+LEAST_LINKS = SLICE_LINKS // SLICE
 #: links of a run that are read; of more the arrays would need several GB
 MOST_LINKS = 60_000_000
 #: further hosts count as one, whose name is empty
@@ -133,8 +135,8 @@ def _pages(run: Run) -> np.ndarray:
 
 
 def _slices(pages: np.ndarray) -> Iterator[dict[str, int]]:
-    """The first and the last id of pages that have about SLICE_LINKS links together."""
-    numbers = np.cumsum(pages[:, 2]) // SLICE_LINKS
+    """The first and the last id of pages, SLICE at most, with about SLICE_LINKS links together."""
+    numbers = np.cumsum(np.maximum(pages[:, 2], LEAST_LINKS)) // SLICE_LINKS
     starts = np.unique(numbers, return_index=True)[1]
     for some in np.split(pages[:, 0], starts[1:]):
         if len(some):

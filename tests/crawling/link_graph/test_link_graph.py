@@ -11,6 +11,7 @@ from itertools import product
 
 import django_rq
 import duckdb
+import numpy as np
 import pytest
 from django.conf import settings
 from django.core.management import call_command
@@ -25,7 +26,7 @@ from crawling.dashboard.graph.ranked_lists import (
 )
 from crawling.errors import BadOrder
 from crawling.housekeeping.deletion import delete_crawl
-from crawling.link_graph import computation, graphs
+from crawling.link_graph import computation, edges, graphs
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import ask_graph, computed_graph, open_graph
 from crawling.link_graph.tables import TABLES
@@ -330,3 +331,16 @@ def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end
 
     (row,) = list_pages(computed_graph(run), RankSort.PAGERANK, RankFilter(), most=10)[0]
     assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)
+
+
+@pytest.mark.parametrize("links", [0, 10, 100, 600_000])
+def test_a_slice_has_few_pages_and_few_links(links):
+    pages = np.array([(number, 0, links) for number in range(50_000)])
+
+    slices = list(edges._slices(pages))
+
+    covered = [page for some in slices for page in range(some["first"], some["last"] + 1)]
+    longest = max(some["last"] - some["first"] + 1 for some in slices)
+    assert covered == list(range(50_000))
+    assert longest <= edges.SLICE
+    assert longest == 1 or longest * links <= edges.SLICE_LINKS + links

@@ -39,6 +39,7 @@ KEPT = 1_000
 MOST_LINES, MOST_LINE_LENGTH = 200, 500
 #: of the diff in a message, and URLs in its sentence
 MOST_TOLD, URLS_TOLD = 2_000, 5
+REST_TOLD = "… The rest of the diff is on the page of the watch."
 NUMBER = re2.compile(r"\d+(?:[.,:/-]\d+)*")
 ALERTS = {
     PageEvent.CHANGED: AlertEvent.PAGE_CHANGED,
@@ -197,12 +198,13 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
         some = list(group)
         more = f", and {len(some) - URLS_TOLD:,} more" if len(some) > URLS_TOLD else ""
         urls = [masked_url(event.url) for event in some]
+        told = [event for event in some if event.diff or event.note]
         diffs = "\n\n".join(
-            f"{masked_url(event.url)}\n{event.diff_text}" for event in some if event.diff
+            f"{masked_url(event.url)}\n{event.diff_text or event.note}" for event in told
         )
         facts: dict[str, Any] = {"watch": watch.pk, "urls": urls}
         if diffs:
-            facts["diff"] = diffs[:MOST_TOLD]
+            facts["diff"] = _whole_lines(diffs)
         notify_listeners(
             run,
             ALERTS[PageEvent(kind)],
@@ -210,6 +212,13 @@ def _tell(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
             more=facts,
             page=WATCHES_PAGE.format(watch.crawl_id),
         )
+
+
+def _whole_lines(diffs: str) -> str:
+    """The beginning of diffs that are too long for a message, and that there is more of them."""
+    if len(diffs) <= MOST_TOLD:
+        return diffs
+    return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"
 
 
 def _kind(event: WatchEvent) -> str:

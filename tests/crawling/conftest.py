@@ -19,6 +19,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rq_jobs import SHIFTS
 from crawling.scheduler.duties import start_due_crawls
 from crawling.worker.jobs import run_shift
+from tests.crawling.alerts.mailserver import serve_mail
 
 CLASSES = [
     NewClass("worker", "worker", "RQ workers", 4),
@@ -131,3 +132,13 @@ def worker(queue):
     worker.register_birth()
     yield worker
     worker.register_death()
+
+
+@pytest.fixture
+def mail_server(settings):
+    """pytest-django keeps mail in memory; here it goes out by SMTP."""
+    with serve_mail() as server:
+        settings.EMAIL_BACKEND = "crawlsite.mail_backend.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = server.server_address
+        settings.PUBLIC_URL = "https://crawls.example.org"
+        yield server

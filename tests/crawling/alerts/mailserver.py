@@ -11,7 +11,8 @@ from email.message import EmailMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps the letters it takes; it refuses recipients in `refused` for good.
+    """Keeps the letters it takes; it refuses recipients in `refused` for good, and those in
+    `greylisted` for now.
 
     `extensions` are what it says that it can do besides, and where it `is_endless` it never comes
     to the end of them."""
@@ -22,6 +23,7 @@ class MailServer(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Talk)
         self.letters: list[tuple[str, list[str], EmailMessage]] = []
         self.refused: set[str] = set()
+        self.greylisted: set[str] = set()
         self.extensions: list[str] = []
         self.is_endless = False
 
@@ -46,6 +48,8 @@ class _Talk(socketserver.StreamRequestHandler):
                     self.say("250 go on")
                 case "RCPT" if _mailbox(rest) in self.server.refused:
                     self.say("550 No such mailbox here")
+                case "RCPT" if _mailbox(rest) in self.server.greylisted:
+                    self.say("451 Try again later")
                 case "RCPT":
                     recipients.append(_mailbox(rest))
                     self.say("250 go on")

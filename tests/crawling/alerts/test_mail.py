@@ -15,23 +15,12 @@ from crawling.alerts.wording import WAITS
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
-from tests.crawling.alerts.mailserver import serve_mail
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.slow
 
 SEED = "http://127.0.0.1:8900/"
 WISH = {"name": "On call", "url": "MAILTO:ops@example.org ", "events": ["started", "unsafe"]}
-
-
-@pytest.fixture
-def mail_server(settings):
-    """pytest-django keeps mail in memory; here it goes out by SMTP."""
-    with serve_mail() as server:
-        settings.EMAIL_BACKEND = "crawlsite.mail_backend.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = server.server_address
-        settings.PUBLIC_URL = "https://crawls.example.org"
-        yield server
 
 
 @pytest.fixture

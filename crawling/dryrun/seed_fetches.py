@@ -119,11 +119,13 @@ def fetch_seeds(
     units: Mapping[str, int],
     lost: threading.Event,
     *,
-    with_document: Callable[[DocumentSource], None] = lambda source: None,
+    asking: Mapping[str, str] | None = None,
+    with_answer: Callable[[Fetched], None] | None = None,
 ) -> list[SeedTestFetch]:
     """Fetch the first seeds within the units, as polite as the order is.
 
-    with_document: called with each document that came, before it is closed.
+    asking: headers that ask for less than the whole document. with_answer: called with each answer
+    of success or redirect, before it is closed, whose document is not read for its links then.
     """
     at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
@@ -140,7 +142,7 @@ def fetch_seeds(
     )
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
     known = known_robots({address.origin for address in addresses})
-    rounds = _TestFetchRound(order, resolutions, known, rate, lost, with_document)
+    rounds = _TestFetchRound(order, resolutions, known, rate, lost, asking, with_answer)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
         found = {fetch.url: fetch for fetches in done for fetch in fetches}
@@ -160,10 +162,11 @@ class _TestFetchRound:
         robots: Mapping[str, tuple[int, bytes]],
         bandwidth: Bandwidth,
         lost: threading.Event,
-        with_document: Callable[[DocumentSource], None],
+        asking: Mapping[str, str] | None,
+        with_answer: Callable[[Fetched], None] | None,
     ) -> None:
         who = identity()
-        self._lost, self._with_document = lost, with_document
+        self._lost, self._asking, self._with_answer = lost, asking, with_answer
         self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
         self._ends_at = time.monotonic() + LONGEST_SECONDS
         policy = RequestPolicy(
@@ -235,7 +238,7 @@ class _TestFetchRound:
         clock.delay_changed()
         if not clock.wait():
             return too_late(fetch, clock)
-        fetched = self._context.get_document(address, dial)
+        fetched = self._context.get_document(address, dial, asking=self._asking)
         clock.rest()
         with closing(fetched):
             return self._told(fetch, address, fetched)
@@ -306,10 +309,12 @@ class _TestFetchRound:
         )
         if not succeeded(fetched.status):
             return fetch
-        source = DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
-        self._with_document(source)
+        if self._with_answer:
+            self._with_answer(fetched)
+            return fetch
         if reader_of(fetched.content_type) is None:
             return fetch
+        source = DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
         document = read_document(source)
         fetch = replace(fetch, title=document.title[:MOST_TITLE])
         verdicts = tuple(

@@ -11,7 +11,7 @@ from crawling.models.jobs import CrawlJob
 
 class SeedSourceKind(models.TextChoices):
     FOLDER = "folder", "folder"
-    FEED = "feed", "JSON feed"
+    FEED = "feed", "feed"
 
 
 class SeedSource(models.Model):
@@ -30,6 +30,12 @@ class SeedSource(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     next_at = models.DateTimeField(default=timezone.now, db_index=True)
     read_at = models.DateTimeField(null=True)
+    etag = models.TextField(
+        blank=True,
+        default="",
+        help_text="of a feed as it was read; the next reading asks whether it has changed",
+    )
+    last_modified = models.DateTimeField(null=True, help_text="the same, as the server states it")
     added = models.PositiveBigIntegerField(default=0, help_text="seeds, by all readings")
     note = models.TextField(
         blank=True, default="", help_text="what was wrong with the latest reading, a sentence"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import connections
 from django.db.models import F
@@ -17,22 +17,15 @@ from django.utils import timezone
 
 from allocation.errors import AllocationError
 from crawling.crawls.added_seeds import add_to_seeds
-from crawling.crawls.fetching_section import fetching_of
-from crawling.dryrun.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
-from crawling.orders.order import read_order
 from crawling.orders.seeds import in_short
 from crawling.rq_jobs import SEED_SOURCE
-from crawling.runs.held_units import finish_moment, held_units
+from crawling.seed_sources.feed_fetch import fetch_feed
 from crawling.seed_sources.seed_files import SeedsUnreadable, put_away, waiting_files
 from crawling.seed_sources.sources import folder_of
-from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.json_feed import BadFeed, entries
-from crawling.web.statuses import succeeded
+from crawling.web.documents.json_feed import BadFeed
 
-#: for the grant of a fetch
-WAIT_SECONDS = 20.0
 #: addresses of one document; those behind them are not tried
 MOST_REFUSED = 100
 
@@ -51,6 +44,17 @@ class SourceSeeds:
     def sentences(self) -> list[str]:
         more = f"{self.untried:,} more were not tried: too many were refused"
         return [*self.refused, *([more] if self.untried else [])]
+
+
+class SourceReading(NamedTuple):
+    """What a source has given: how many seeds, what was refused, and by what the next reading asks
+    whether there is anything else.
+    """
+
+    added: int = 0
+    refused: Sequence[str] = ()
+    etag: str = ""
+    last_modified: datetime | None = None
 
 
 def due_sources() -> list[int]:
@@ -73,24 +77,27 @@ def read_source(source_id: int) -> None:
     if source is None or source.next_at > timezone.now():
         return
     read = _read_folder if source.kind == SeedSourceKind.FOLDER else _read_feed
-    added, trouble = 0, ""
+    found, trouble = SourceReading(etag=source.etag, last_modified=source.last_modified), ""
     try:
-        added, refused = read(source)
-        trouble = f"{len(refused):,} refused: {in_short(refused)}" if refused else ""
+        found = read(source)
+        if found.refused:
+            trouble = f"{len(found.refused):,} refused: {in_short(found.refused)}"
     except (CrawlError, AllocationError) as error:
         trouble = str(error)
     now = timezone.now()
     SeedSource.objects.filter(pk=source.pk).update(
         read_at=now,
         next_at=now + timedelta(minutes=source.minutes),
-        added=F("added") + added,
+        added=F("added") + found.added,
+        etag=found.etag,
+        last_modified=found.last_modified,
         note=trouble[:2000],
     )
 
 
-def _read_folder(source: SeedSource) -> tuple[int, list[str]]:
+def _read_folder(source: SeedSource) -> SourceReading:
     """How many seeds all waiting files have added, and what was refused."""
-    added, refused = 0, []
+    added, refused = 0, list[str]()
     for file in waiting_files(folder_of(source.crawl)):
         additions = SourceSeeds()
         try:
@@ -103,53 +110,20 @@ def _read_folder(source: SeedSource) -> tuple[int, list[str]]:
             put_away(file, additions.sentences)
         except SeedsUnreadable as error:
             refused.append(str(error))
-    return added, refused
+    return SourceReading(added, refused)
 
 
-def _read_feed(source: SeedSource) -> tuple[int, list[str]]:
-    """The same of a feed, which is fetched like any document, with a grant.
-
-    Raises SeedsUnreadable, NoUnits.
-    """
-    crawl = source.crawl
-    # Of the crawl's order only what is no secret: the feed may be another's.
-    fields = {
-        "name": f"feed of {crawl.pk}",
-        "seeds": [source.url],
-        "proxy": fetching_of(crawl).proxy,
-        "delay_seconds": crawl.delay_seconds,
-    }
-    order, mistakes = read_order(fields)
-    if order is None:
-        raise SeedsUnreadable("; ".join(f"{name} {told}" for name, told in mistakes.items()))
-    found: list[list[str] | BadFeed] = []
-    wanted = {"fetch_slots": 1, "dns_slots": 1, "memory": MIB_EACH, "bandwidth": KIB_PER_SECOND}
-    reference = f"seeds-{source.pk}"
-    finish_moment(reference)  # of a job that was killed
-    label = f"seed feed {source.pk}"
-    moment = held_units(wanted, label=label, reference=reference, wait_seconds=WAIT_SECONDS)
-    with moment as (units, lost):
-        take = partial(_take, found)
-        fetched = fetch_seeds(order, units, lost, with_document=take)[0]
-    if not succeeded(fetched.status):
-        raise SeedsUnreadable(fetched.note or f"{fetched.sentence.rstrip('.')}.")
-    if fetched.final_url and fetched.final_url != source.url:
-        raise SeedsUnreadable(
-            f"It leads to {fetched.final_url}; make that the address of the feed."
-        )
-    entries_found = found[0] if found else []
-    if isinstance(entries_found, BadFeed):
-        raise SeedsUnreadable(f"No seeds: {entries_found}.")
+def _read_feed(source: SeedSource) -> SourceReading:
+    """The same of a feed; nothing of one that has not changed. Raises SeedsUnreadable, NoUnits."""
+    answer = fetch_feed(source)
+    if answer is None:
+        return SourceReading(etag=source.etag, last_modified=source.last_modified)
     additions = SourceSeeds()
-    _add(source, entries_found, additions)
-    return additions.added, additions.sentences
-
-
-def _take(found: list[list[str] | BadFeed], document: DocumentSource) -> None:
-    try:
-        found.append(entries(document))
-    except BadFeed as error:  # of a redirect nothing else is expected
-        found.append(error)
+    _add(source, answer.entries, additions)
+    if additions.sentences:
+        # It is asked for whole again: what was refused may be in order at the next reading.
+        return SourceReading(additions.added, additions.sentences)
+    return SourceReading(additions.added, [], answer.etag, answer.last_modified)
 
 
 def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> None:

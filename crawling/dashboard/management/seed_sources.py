@@ -16,7 +16,7 @@ Options = dict[str, Any]
 def add_seed_source_arguments(parser: ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--folder", action="store_true", help="read the files put into its folder")
-    what.add_argument("--feed", metavar="URL", help="read this JSON Feed")
+    what.add_argument("--feed", metavar="URL", help="read this feed (RSS, Atom, JSON Feed)")
     what.add_argument("--remove", type=int, metavar="SOURCE", help="remove this source")
     parser.add_argument(
         "--minutes", type=int, default=60, help="from one reading to the next (default: 60)"

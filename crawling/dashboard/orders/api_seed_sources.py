@@ -26,12 +26,12 @@ class SeedSourceIn(Schema):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"kind": "feed", "url": "https://example.org/feed.json", "minutes": 60}]
+            "examples": [{"kind": "feed", "url": "https://example.org/feed.xml", "minutes": 60}]
         },
     )
     kind: Kind
     url: Annotated[str, Field(max_length=MAX_URL_LENGTH)] = Field(
-        "", description="of a JSON Feed; empty for the folder"
+        "", description="of a feed: RSS, Atom or JSON Feed; empty for the folder"
     )
     minutes: Annotated[int, Field(ge=1, le=LONGEST, strict=True)] = Field(
         60, description="from one reading to the next; at least 5 for a feed"

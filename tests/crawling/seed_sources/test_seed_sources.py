@@ -126,7 +126,10 @@ def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(order, site, poo
     ("answer", "sentence"),
     [
         ((404, {}, "gone"), "404 Not Found."),
-        ((200, {"Content-Type": "text/html"}, "<p>hello"), "No seeds: the document is no JSON."),
+        (
+            (200, {"Content-Type": "text/html"}, "<p>hello"),
+            "No seeds: the document is neither RSS nor Atom nor a JSON Feed.",
+        ),
         ((301, {"Location": "/moved.json"}, ""), "make that the address of the feed"),
     ],
 )

@@ -14,6 +14,10 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # what was printed is read no further, as by `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except BadSetting as error:
         sys.exit(f"crawlsite: {error}")
     except OperationalError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+from django.db import OperationalError, connection
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -17,6 +18,9 @@ POLL_SECONDS = 0.5
 SAY_SECONDS = 30.0
 #: a run that should have ended by its limit of time gets so long to do it
 LATE_SECONDS = 60.0
+#: a database that is started again answers long before
+OUTAGE_SECONDS = 60.0
+NO_DATABASE = "The database does not answer; it is asked again."
 COLUMNS = (
     SpinnerColumn(),
     TextColumn("{task.description}", markup=False),
@@ -32,7 +36,8 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
     """Return the crawl once its run has ended or is paused, and False, or, where that is late by
     its limit of time, True. No total is invented: an open frontier has none.
 
-    Ctrl-C ends the following, not the crawl.
+    Ctrl-C ends the following, not the crawl. Raises OperationalError once the database has not
+    answered for OUTAGE_SECONDS.
     """
     view = crawl_view(crawl)
     until = time.monotonic() + crawl.max_seconds + LATE_SECONDS if crawl.max_seconds else math.inf
@@ -48,14 +53,27 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
                 why = f"{view.state}: {view.reason}"
                 progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=why)
                 say(why)
-                time.sleep(POLL_SECONDS)  # it reads rows, which any process may have written
-                view = crawl_view(crawl)
+                view = _next_view(crawl, say)
         except KeyboardInterrupt:
             progress.console.print(
                 f"The crawl continues; `./crawl show {crawl.pk}` prints its state."
             )
             return view, False
     return view, time.monotonic() >= until
+
+
+def _next_view(crawl: CrawlJob, say: _ProgressLine) -> CrawlView:
+    """The crawl half a second later, or as soon as a database that was started again answers."""
+    until = time.monotonic() + OUTAGE_SECONDS
+    while True:
+        time.sleep(POLL_SECONDS)  # it reads rows, which any process may have written
+        try:
+            return crawl_view(crawl)
+        except OperationalError:
+            connection.close()
+            if time.monotonic() > until:
+                raise
+        say(NO_DATABASE)
 
 
 class _ProgressLine:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from datetime import timedelta
 from io import StringIO
@@ -12,10 +15,12 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from allocation.services import finish_process
 from crawling.crawls.creation import create_crawl, start_run
+from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.management import follow_run
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
@@ -162,6 +167,50 @@ def test_who_follows_a_crawl_is_told_why_nothing_moves(order, monkeypatch, capsy
     follow_run.follow(crawl, show=True)
 
     assert "Resting: 127.0.0.1:8900 may be fetched from in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("patience", [60, -1])
+def test_a_crawl_is_followed_beyond_a_restart_of_the_database(
+    order, transactional_db, monkeypatch, patience
+):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="resting"))
+    start_run(crawl)
+    looks = []
+
+    def look(crawl):
+        looks.append(crawl)
+        if len(looks) == 2:
+            with connection.cursor() as own:
+                own.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        if len(looks) == 4:
+            steering.abort(crawl)
+        return crawl_view(crawl)
+
+    monkeypatch.setattr(follow_run, "crawl_view", look)
+    monkeypatch.setattr(follow_run, "OUTAGE_SECONDS", patience)
+
+    if patience > 0:
+        assert follow_run.follow(crawl, show=False)[0].state == "stopped"
+        assert len(looks) == 4
+    else:
+        with pytest.raises(OperationalError):
+            follow_run.follow(crawl, show=False)
+
+
+def test_a_list_may_be_read_in_part():
+    """As by `head`: the pipe is closed before the first line is printed."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "help"],
+        cwd=settings.BASE_DIR,
+        stdout=writes,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writes)
+
+    assert (answer.returncode, answer.stderr) == (1, "")
 
 
 def test_a_site_is_checked_with_an_exit_status_for_ci(make_site, workers, tmp_path, capsys):

@@ -14,6 +14,7 @@ from django.test import Client
 
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
+from crawlsite.env import BASE_DIR
 from crawlsite.management.commands.api import ask
 from crawlsite.middleware.content_policy import STRICT
 from tests.crawling.conftest import CLASSES
@@ -164,3 +165,33 @@ def test_whatever_else_is_answered_has_the_policy_too(values, boss, address):
     client.force_login(boss)
 
     assert client.get(address)["Content-Security-Policy"] == STRICT
+
+
+#: a number that is no row's and too large for most columns, and a text that no column takes
+NONSENSE = ("9999999999999", "zzz'\"\0é")
+READS = re.compile(
+    r"""(?:GET\.get(?:list)?\(|asked_\w+\([\w.]+, |query\.get\(|_words\(query, )"(\w+)"""
+)
+
+
+def parameters_that_pages_read():
+    folders = ("allocation", "crawling", "crawlsite", "dnscache", "serving")
+    sources = (path for folder in folders for path in (BASE_DIR / folder).rglob("*.py"))
+    read = {name for path in sources for name in READS.findall(path.read_text())}
+    return read | {"since", "until", "target"}
+
+
+def test_no_page_fails_at_nonsense_in_its_address(values, boss):
+    client, found = Client(raise_request_exception=False), []
+    client.force_login(boss)
+    # for a run that is not there each page says this alone
+    names = parameters_that_pages_read() - {"run"}
+
+    for address in addresses(values, asked=False):
+        for nonsense in NONSENSE:
+            status = client.get(address, dict.fromkeys(names, nonsense)).status_code
+            if status >= 500:
+                found.append(f"{status} from {address} at {nonsense!r}")
+
+    assert {"after", "against", "other", "q", "sort"} <= names
+    assert not found, "\n".join(found)

@@ -18,6 +18,7 @@ from allocation.wording import whole_number
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import row_file, send
 from serving.paging import page_of
+from serving.requests import asked_text
 
 SHOWN = 100
 #: rows of a file
@@ -54,7 +55,7 @@ class Activity:
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity(request: AuthenticatedRequest) -> HttpResponse:
     """Show a page of the log."""
-    rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
+    rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
     if before := whole_number(request.GET.get("before", "")):
         rows = rows.filter(pk__lt=before)
     found, following = page_of(rows, SHOWN)
@@ -64,8 +65,8 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
         "users": User.objects.filter(Exists(LogEntry.objects.filter(user=OuterRef("pk")))).order_by(
             "username"
         ),
-        "asked_user": request.GET.get("user", ""),
-        "text": request.GET.get("q", ""),
+        "asked_user": asked_text(request.GET, "user"),
+        "text": asked_text(request.GET, "q"),
         "query": _query(request),
     }
     return render(request, "administration/activity.html", facts)
@@ -74,7 +75,7 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="admin.view_logentry", methods=("GET", "HEAD"))
 def activity_file(request: AuthenticatedRequest) -> StreamingHttpResponse:
     """The same as CSV, the latest first."""
-    rows = activities(request.GET.get("q", ""), request.GET.get("user", ""))
+    rows = activities(asked_text(request.GET, "q"), asked_text(request.GET, "user"))
     return send(row_file("activity", "csv", _all(rows)))
 
 

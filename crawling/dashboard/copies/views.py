@@ -22,7 +22,7 @@ from crawling.dashboard.copies.asked import (
     shared_in,
     text_inquiry,
 )
-from crawling.errors import BadOrder, InquiriesBusy, NotFound
+from crawling.errors import BadOrder, InquiriesBusy, NotFound, UnknownCrawl, UnknownRun
 from crawling.models import Inquiry, Page, Run
 from serving.access import AuthenticatedRequest, authenticated
 from serving.list_choices import choices_of
@@ -55,7 +55,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         trouble = inquiry.why_failed
         if here["found"] and here["found"].count > skip + most:
             here["following"] = skip + most
-    except (NotFound, InquiriesBusy) as error:
+    except (NotFound, UnknownRun, InquiriesBusy) as error:
         trouble = str(error)
     return render_live(
         request, "crawling/copies.html", "crawling/_copies.html", here | {"trouble": trouble}
@@ -75,11 +75,14 @@ def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
 
 
 def _against(request: AuthenticatedRequest, run: Run) -> Run | None:
-    """The run that is asked for besides; None: none is. Raises NotFound."""
+    """The run that is asked for besides; None: none is. Raises NotFound, UnknownRun."""
     other, number = asked_text(request.GET, "other"), asked_number(request, "against")
     if not other and number is None:
         return None
-    crawl = find_crawl(other) if other else run.crawl
+    try:
+        crawl = find_crawl(other) if other else run.crawl
+    except UnknownCrawl as error:
+        raise NotFound(f"There is no crawl “{other}”: enter its name or number.") from error
     against = get_run(crawl.pk, number)
     return None if against.pk == run.pk else against
 

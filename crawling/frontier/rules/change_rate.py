@@ -121,4 +121,4 @@ def _certainty(x: Floats) -> Floats:
 
 
 def _sum(page: NDArray[np.int64], values: Floats, pages: int) -> Floats:
-    return np.bincount(page, weights=values, minlength=pages)
+    return np.bincount(page, weights=values, minlength=pages).astype(np.float64, copy=False)

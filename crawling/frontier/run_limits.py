@@ -12,10 +12,22 @@ from django.utils import timezone
 
 from crawling.frontier.exclusion import exclude
 from crawling.frontier.types import Candidate
-from crawling.models import HostQueue, Run, RunTotal, Url, UrlState
+from crawling.models import HostQueue, Run, RunState, RunTotal, Url, UrlState
 from crawling.scope.filters import Rule
 from crawling.scope.scope import domain_of
 from crawling.web.statuses import FetchStatus
+
+#: rules by which a limit kept URLs out
+BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
+
+
+def is_complete(run: Run) -> bool:
+    """Whether it has found all that it could: a page that it does not know is linked no more."""
+    return (
+        run.state == RunState.FINISHED
+        and not run.queues.filter(queued__gt=0).exists()
+        and not run.verdict_counts.filter(rule__in=BUDGETS).exists()
+    )
 
 
 def pages_left(run: Run) -> int | None:

@@ -11,16 +11,15 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 
-from crawling.models import Page, Run, RunState, Url, WithdrawnPage
+from crawling.frontier.run_limits import is_complete
+from crawling.models import Page, Run, Url, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.scope.filters import Rule
 from crawling.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.web.addresses import fingerprint, signed
 
 #: earlier runs that are looked at
 MOST_RUNS = 10
 GONE_STATUSES = frozenset({404, 410})
-BUDGETS = (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET)
 COLUMNS = ("url__url", "pk", "status", "digest", "fingerprint", "final_url")
 
 
@@ -109,18 +108,9 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
     for run in runs:
         answers = _answers(rule, [run]) | answers
         passed.append(run)
-        if _is_complete(run):
+        if is_complete(run):
             break
     return answers, passed
-
-
-def _is_complete(run: Run) -> bool:
-    """Whether it has found all that it could: a page that it does not know is linked no more."""
-    return (
-        run.state == RunState.FINISHED
-        and not run.queues.filter(queued__gt=0).exists()
-        and not run.verdict_counts.filter(rule__in=BUDGETS).exists()
-    )
 
 
 def _answers(
@@ -145,7 +135,7 @@ def _answers(
 
 def _gone(run: Run, now: dict[str, Answer], before: dict[str, Answer]) -> Iterator[StateChange]:
     missing = [url for url in before if url not in now]
-    here = _known([run], missing) if _is_complete(run) else set(missing)
+    here = _known([run], missing) if is_complete(run) else set(missing)
     for url, old in sorted(before.items()):
         new = now.get(url)
         if old.is_there and (url not in here if new is None else not new.is_there):

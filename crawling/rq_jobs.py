@@ -134,6 +134,7 @@ LINK_GRAPH = RowJob("link-graph", "crawling.link_graph.computation.compute", sec
 
 #: of a crawl, by its id
 WATCHES = RowJob("watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60)
+REVISITS = RowJob("revisits", "crawling.revisits.planner.plan_revisits", seconds=60 * 60)
 SEED_SOURCE = RowJob("seed-source", "crawling.seed_sources.reading.read_due", seconds=15 * 60)
 WITHDRAWAL = RowJob(
     "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60

@@ -4,7 +4,7 @@ one try at a URL, from the fetch through the archive to the rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -136,6 +136,8 @@ class UrlOutcome:
     refusals: Sequence[Refusal] = ()
     captured: CapturedExchange | None = None
     page_links: PageLinks | None = None
+    #: when other URLs were changed last, as the page states
+    modified: Mapping[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunState
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import ExtractedRow, HotPage, Page, RunCount, RunStatusCount, RunTotal
+from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
 from crawling.models.schedules import OrderTemplate, SavedView, Schedule, ScheduledStart
 from crawling.models.seed_sources import SeedSource, SeedSourceKind
@@ -83,7 +84,9 @@ __all__ = [
     "OrderTemplate",
     "Page",
     "PageEvent",
+    "PlannedRevisit",
     "Reranking",
+    "RevisitPlan",
     "RobotsException",
     "RobotsFile",
     "Run",

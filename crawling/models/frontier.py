@@ -222,6 +222,9 @@ class Url(models.Model):
         db_default=0,
         help_text="sitemap indexes in a row that led here when it was found",
     )
+    modified_at = models.DateTimeField(
+        null=True, help_text="when it was changed last, as a sitemap states"
+    )
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(
         Shift, models.SET_NULL, null=True, db_index=False, db_constraint=False, related_name="urls"

@@ -173,6 +173,11 @@ class CrawlJob(models.Model):
                 name="crawls_that_reuse_pages",
             ),
             models.Index(
+                fields=["id"],
+                condition=Q(reuse__visits_a_day__gt=0),
+                name="crawls_with_revisit_plans",
+            ),
+            models.Index(
                 fields=["removal_asked_at"],
                 condition=Q(removal_asked_at__isnull=False),
                 name="crawls_to_be_removed",

@@ -100,6 +100,7 @@ def conclude(
             document.charset,
             collected(document, target.url if target else ""),
         ),
+        modified=document.modified,
     )
 
 

@@ -26,6 +26,7 @@ from crawling.links.parts import collected_parts, lost_parts
 from crawling.links.progress import abandoned_parts, unread_runs
 from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
 from crawling.models.experiments import Experiment, ExperimentState
+from crawling.revisits.plans import crawls_to_plan
 from crawling.rq_jobs import (
     BACKGROUND,
     CHECKPOINT,
@@ -37,6 +38,7 @@ from crawling.rq_jobs import (
     INQUIRY,
     LINK_GRAPH,
     LINKS,
+    REVISITS,
     RUN_SHIFT,
     SECOND_READING,
     SEED_SOURCE,
@@ -219,6 +221,8 @@ def resend_background() -> None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
     for crawl in due_crawls():
         WATCHES.enqueue_if_lost(crawl)
+    for crawl in crawls_to_plan():
+        REVISITS.enqueue_if_lost(crawl)
     for source in due_sources():
         SEED_SOURCE.enqueue_if_lost(source)
     for withdrawal in due_withdrawals():

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
-from crawling.frontier.change.reusable_pages import find_fresh, find_steady
+from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
 from crawling.frontier.host_state import jars_of, known_robots, old_robots
 from crawling.frontier.leases import ClaimedUrl, claim_urls
 from crawling.models import Shift
@@ -53,11 +53,13 @@ class HostRefill:
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
         """Look for what need not be fetched: it stays as it was, or another crawl has it."""
         run, reuse = self._shift.process.run, self._crawl.reuse
-        steady = (
-            find_steady(run, [url.id for url in claimed], days=days)
-            if (days := reuse.get("revisit_days"))
-            else {}
-        )
+        ids = [url.id for url in claimed]
+        if reuse.get("visits_a_day"):
+            steady = find_not_due(run, ids)
+        elif days := reuse.get("revisit_days"):
+            steady = find_steady(run, ids, days=days)
+        else:
+            steady = {}
         if seconds := reuse.get("reuse_seconds"):
             left = [url for url in claimed if url.id not in steady]
             self._context.offers.make(find_fresh(run, left, seconds=seconds))

@@ -33,6 +33,7 @@ from crawling.models import (
     WithdrawnPage,
 )
 from crawling.models.deleted import RESTORABLE
+from crawling.revisits.plans import forget_revisits
 from crawling.rq_jobs import WITHDRAWAL
 from crawling.scope.blocklist import BadEntry
 from crawling.scope.url_rules import UrlRule, UrlRuleKind
@@ -141,6 +142,7 @@ def withdraw(
         # comparisons that were answered quote pages; they are made again when they are asked for
         Inquiry.objects.filter(kind__in=QUOTING).delete()
         forget_withdrawn(crawl, rule)
+        forget_revisits(crawl, rule)
         forget_graphs([one.pk for one in runs])
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
         note(by, crawl, f"withdrew {rule.kind} {rule.text}", _changes(facts))

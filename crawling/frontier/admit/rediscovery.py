@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
@@ -11,6 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.types import Candidate
 from crawling.models import UrlState
 from crawling.orders.ranking import Order, Ranking
+from crawling.orders.sections.reuse import MOST_DAYS
 from crawling.web.addresses import fingerprint
 
 #: it is now said to be found on the page from which the way to it is shortest
@@ -42,6 +44,14 @@ ADD_LINKS = """
 UPDATE crawling_url u SET backlinks = coalesce(u.backlinks, 0) + more.n
 FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS more(fingerprint, url, n)
 WHERE u.run_id = %s AND u.fingerprint = more.fingerprint AND u.url = more.url
+"""
+
+#: of two URLs with one fingerprint only that at its own place is noted
+NOTE_MODIFIED = """
+UPDATE crawling_url u SET modified_at = stated.at
+FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[]) AS stated(fingerprint, url, at)
+WHERE u.run_id = %s AND u.fingerprint = stated.fingerprint AND u.url = stated.url
+    AND stated.at BETWEEN clock_timestamp() - make_interval(days => %s) AND clock_timestamp()
 """
 
 WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
@@ -105,3 +115,13 @@ def add_links(run_id: int, links: Mapping[str, int]) -> None:
     counts = [links[url] for url in marks.values()]
     with connection.cursor() as cursor:
         cursor.execute(ADD_LINKS, [list(marks), list(marks.values()), counts, run_id])
+
+
+def note_modified(cursor: CursorWrapper, run_id: int, stated: Mapping[str, datetime]) -> None:
+    """Note when URLs of the run were changed last, as a sitemap states; moments that no visit can
+    depend on, because they are to come or long past, are passed over. The caller holds the run's
+    lock.
+    """
+    marks = {fingerprint(url): url for url in stated}
+    moments = [stated[url] for url in marks.values()]
+    cursor.execute(NOTE_MODIFIED, [list(marks), list(marks.values()), moments, run_id, MOST_DAYS])

@@ -84,33 +84,71 @@ WHERE mine.id = ANY(%(urls)s) ORDER BY mine.id, checked.fetched_at DESC
 #: older checks make no wait longer that is bounded anyway
 MOST_CHECKS = 20
 
+#: what is planned for URLs of a run
+PLANNED = """
+SELECT mine.id, mine.modified_at, planned.next_at, planned.visited_at, planned.wait_days
+FROM crawling_url mine JOIN crawling_plannedrevisit planned
+    ON planned.crawl_id = %(crawl)s AND planned.fingerprint = mine.fingerprint
+    AND planned.url = mine.url
+WHERE mine.id = ANY(%(urls)s)
+"""
+#: a plan's times are rounded
+SAME_VISIT = timedelta(milliseconds=1)
+
 
 def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
     """Pages that stay as they were, by the id of the run's URL: their servers need not be asked for
     now. days: the longest wait.
     """
+    checks, documents = _checks(run, url_ids, most=MOST_CHECKS)
+    now, most = timezone.now(), timedelta(days=days)
+    steady = [url_id for url_id, some in checks.items() if due_again(some, most) > now]
+    return _stored({url_id: documents[url_id] for url_id in steady})
+
+
+def find_not_due(run: Run, url_ids: Collection[int]) -> dict[int, Page]:
+    """Pages whose next visit is planned for later, by the id of the run's URL; but none that was
+    changed since its latest visit, as a sitemap of the run states.
+    """
+    checks, documents = _checks(run, url_ids, most=1)
+    now, waiting = timezone.now(), []
+    with connection.cursor() as cursor:
+        cursor.execute(PLANNED, {"crawl": run.crawl_id, "urls": list(checks)})
+        for url_id, modified_at, next_at, visited_at, wait_days in cursor.fetchall():
+            (latest,) = checks[url_id]
+            if modified_at and modified_at > latest.at:
+                continue
+            # a visit that no plan has considered yet
+            is_later = latest.at > visited_at + SAME_VISIT
+            if (latest.at + timedelta(days=wait_days) if is_later else next_at) > now:
+                waiting.append(url_id)
+    return _stored({url_id: documents[url_id] for url_id in waiting})
+
+
+def _checks(
+    run: Run, url_ids: Collection[int], *, most: int
+) -> tuple[dict[int, list[RevisitCheck]], dict[int, int]]:
+    """The latest checks of each URL in earlier runs, and the page that has its document."""
+    checks, documents = defaultdict[int, list[RevisitCheck]](list), dict[int, int]()
     if run.number == 1 or not url_ids:
-        return {}
+        return checks, documents
     values: dict[str, Any] = {
         "crawl": run.crawl_id,
         "number": run.number,
         "urls": list(url_ids),
-        "most": MOST_CHECKS,
+        "most": most,
     }
-    checks, latest = defaultdict[int, list[RevisitCheck]](list), dict[int, int]()
     with connection.cursor() as cursor:
         cursor.execute(CHECKS, values)
         for url_id, at, digest, page in cursor.fetchall():
             checks[url_id].append(RevisitCheck(at, bytes(digest)))
-            latest.setdefault(url_id, page)
-    now = timezone.now()
-    steady = {
-        url_id: page
-        for url_id, page in latest.items()
-        if due_again(checks[url_id], timedelta(days=days)) > now
-    }
-    pages = Page.objects.select_related("url", "archive_file", "run").in_bulk(steady.values())
-    return {url_id: pages[page] for url_id, page in steady.items() if page in pages}
+            documents.setdefault(url_id, page)
+    return checks, documents
+
+
+def _stored(wanted: Mapping[int, int]) -> dict[int, Page]:
+    pages = Page.objects.select_related("url", "archive_file", "run").in_bulk(wanted.values())
+    return {url_id: pages[page] for url_id, page in wanted.items() if page in pages}
 
 
 def count_wanted(pages: Mapping[str, bool], now: datetime) -> None:

@@ -20,6 +20,7 @@ from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
 from crawling.frontier.admit.quarantine import catch
+from crawling.frontier.admit.rediscovery import note_modified
 from crawling.frontier.admit.refusals import keep_refusals
 from crawling.frontier.admit.schedule import add_queues, count_links, schedule_urls, within_budget
 from crawling.frontier.bulk_insert import copy_in
@@ -197,6 +198,8 @@ def record(
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         copies = _write_pages(run.pk, kept, originals, memory.links_part)
         found = _admit_links(cursor, run, kept, settled, numbers)
+        if run.crawl.reuse.get("visits_a_day"):
+            _note_modified(cursor, run, kept)
         held = found.caught + watch_yields(cursor, run, kept, originals, found.known, memory.watch)
         queues = {url: row.queue_id for url, row in settled.items()}
         admitted = FetchCounts(discovered=found.new, quarantined=held, duplicate=copies)
@@ -267,6 +270,12 @@ def _admit_links(
     met = {url: int(counted[url]) for url in known if url in counted}
     return_unspent(run, gains)
     return LinkAdmission(discovered + caught, caught, known, met)
+
+
+def _note_modified(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome]) -> None:
+    for outcome in outcomes:
+        if outcome.modified:
+            note_modified(cursor, run.pk, outcome.modified)
 
 
 def record_all(

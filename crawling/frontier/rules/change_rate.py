@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 
 #: of the logarithm of a rate: 95 % of a normal distribution
 DEVIATIONS = 1.96
+#: of the logarithm's interval; its power is far from what a number holds
+WIDEST = 300.0
 #: Newton's method gains from the left at least a factor of two a step, and at the end squares its
 #: error
 MOST_STEPS = 100
@@ -27,16 +29,15 @@ PRECISE = 1e-12
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits of pages that had been visited before, in any order; arrays of one length.
+    """Visits of pages that had been visited before, in any order; arrays of one length."""
 
-    page: number of the page, from 0. days: since the visit before, above 0. age: days since the
-    last change, as the server states it; NaN: unknown. An age of an unchanged page or one beyond
-    the visit before is ignored.
-    """
-
+    #: its number, from 0
     page: NDArray[np.int64]
+    #: since the visit before, above 0
     days: Floats
     changed: NDArray[np.bool_]
+    #: days since the last change, as the server states; NaN: unknown. That of an unchanged page, or
+    #: beyond the visit before, is ignored
     age: Floats
 
     def __post_init__(self) -> None:
@@ -85,8 +86,11 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
 
     rate = _most_likely(page, days, still, moments)
     information = moments + _sum(page, _certainty(rate[page] * days), pages)
-    factor = np.exp(DEVIATIONS / np.sqrt(information))
-    return ChangeRates(rate, rate / factor, rate * factor)
+    factor = np.exp(np.minimum(DEVIATIONS / np.sqrt(information), WIDEST))
+    # A logarithm is far from normal where few changes were seen. This is close to the limit of a
+    # Poisson count: of 0 it is 4 (exactly 3.7), of 10 it is 18.6 (exactly 18.4).
+    most = (np.sqrt(information + 1) + 1) ** 2 / information
+    return ChangeRates(rate, rate / factor, rate * np.minimum(factor, most))
 
 
 def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats) -> Floats:

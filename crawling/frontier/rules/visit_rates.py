@@ -10,6 +10,8 @@ All rates are a day. Arrays have an element a page.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,6 +64,34 @@ def proportional_rates(changes: Floats, budget: float) -> Floats:
     return changes * (budget / total) if total else np.zeros_like(changes)
 
 
+#: the visits of each page by its changes and the budget, by the names that orders have for them
+POLICIES: Mapping[str, Callable[[Floats, float], Floats]] = {
+    "optimal": lambda changes, budget: optimal_rates(changes, np.ones_like(changes), budget),
+    "uniform": uniform_rates,
+    "proportional": proportional_rates,
+}
+
+
+def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Floats:
+    """The visits of each page by a policy that gives no page fewer than `least`: what the policy
+    would give less has as many, and the rest of the budget is divided anew among the others.
+
+    Of the optimal policy this is the optimum under that condition. If the budget does not suffice
+    for it, all pages have the same.
+    """
+    least = min(least, budget / max(1, len(changes)))
+    rates, left = np.full_like(changes, least), np.arange(len(changes))
+    while len(left):
+        rest = max(0.0, budget - least * (len(changes) - len(left)))
+        shares = POLICIES[policy](changes[left], rest)
+        enough = shares >= least
+        if enough.all():
+            rates[left] = shares
+            break
+        left = left[enough]
+    return rates
+
+
 def freshness(changes: Floats, visits: Floats) -> Floats:
     """The share of the time in which each page is as it was at its last visit."""
     total = changes + visits
@@ -73,6 +103,17 @@ def age(changes: Floats, visits: Floats) -> Floats:
     stale = np.divide(changes, changes + visits, out=np.zeros_like(changes), where=changes > 0)
     with np.errstate(divide="ignore"):
         return np.divide(stale, visits, out=stale, where=stale > 0)
+
+
+def freshness_after(changes: Floats, days: Floats) -> Floats:
+    """How likely each page is as it was so many days ago."""
+    return np.exp(-changes * days)
+
+
+def age_after(changes: Floats, days: Floats) -> Floats:
+    """The mean days since the first change in so many days; 0 of a page that never changes."""
+    changed = -np.expm1(-changes * days)
+    return days - np.divide(changed, changes, out=days.copy(), where=changes > 0)
 
 
 def _check(changes: Floats, weights: Floats, budget: float) -> None:

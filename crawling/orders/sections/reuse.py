@@ -15,6 +15,10 @@ MOST_DAYS = 366
 #: where a payload counts as stored
 Deduplicate = Literal["none", "run", "crawl", "all"]
 DEDUPLICATE: Deduplicate = "crawl"
+#: by what the budget of visits is divided among pages
+VisitPolicy = Literal["optimal", "uniform", "proportional"]
+VISIT_POLICY: VisitPolicy = "optimal"
+MOST_VISITS_A_DAY = 1_000_000_000
 
 
 class ReusePart(BaseModel):
@@ -46,6 +50,35 @@ class ReusePart(BaseModel):
             above="",
         ),
     ] = 0
+    visits_a_day: Annotated[
+        int,
+        Field(ge=0, le=MOST_VISITS_A_DAY),
+        NUMBER,
+        Question(
+            label="Revisits per day",
+            help="Runs request pages of earlier runs again only so many times a day in all, those "
+            "first that it keeps fresh. Empty: no budget.",
+            meaning="requests per day for pages that earlier runs have, divided by how often each "
+            "page changes; revisit_days is then the longest wait; 0: no budget",
+            option="--visits-a-day",
+        ),
+    ] = 0
+    visit_policy: Annotated[
+        VisitPolicy,
+        Question(
+            label="Revisit policy",
+            help="How the revisits per day are divided among pages. Optimal keeps the most pages "
+            "fresh.",
+            meaning="division of visits_a_day among pages: optimal (most pages fresh), uniform "
+            "(all alike) or proportional (to changes)",
+            choices=(
+                ("optimal", "optimal: most pages fresh"),
+                ("uniform", "uniform: all pages alike"),
+                ("proportional", "proportional: by how often a page changes"),
+            ),
+            option="--visit-policy",
+        ),
+    ] = VISIT_POLICY
     deduplicate: Annotated[
         Deduplicate,
         Question(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -139,6 +140,8 @@ class Document:
     written: bytes = b""
     #: what relative links start from, as it states it
     base: str = ""
+    #: when pages that it leads to were changed last, as it states, by URL
+    modified: Mapping[str, datetime] = field(default_factory=dict)
 
 
 Reader = Callable[[DocumentSource], Document]

@@ -1,4 +1,5 @@
-"""Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, and the other languages of each page.
+"""Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, its `lastmod`, and the other
+languages of each page.
 
 They may have 50 MB, so they are read as a stream: only the text of one element is in memory.
 """
@@ -9,17 +10,22 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from xml.parsers import expat
 
-from crawling.web.addresses import MAX_URL_LENGTH
+from crawling.web.addresses import MAX_URL_LENGTH, canonical_address
 from crawling.web.document_stream import MOST_UNPACKED, DocumentStream
 from crawling.web.documents.base import Document, DocumentSource, TruncationReason
 from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, read_markup
-from crawling.web.links import Links
+from crawling.web.links import MOST_LINKS, Links
 
 #: no type is their own: `xml` finds them by their root
 INDEX = "sitemapindex"
 ROOTS = frozenset({"urlset", INDEX})
+#: each has one `loc`
+ENTRIES = frozenset({"url", "sitemap"})
+#: characters of a moment (W3C-DTF)
+LONGEST_MOMENT = 40
 #: what one may have unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -44,7 +50,7 @@ def read(source: DocumentSource) -> Document:
 def read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
     """Read a sitemap that comes in parts; the beginning of one that is broken, as browsers do."""
     links = Links(source.url, charset="UTF-8")
-    stream = _Stream(links)
+    stream = _Stream(links, _Entry(links, f"{canonical_address(source.url).origin}/"))
     head, size = bytearray(), 0
     for chunk in chunks:
         size += len(chunk)
@@ -60,15 +66,63 @@ def read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
         document = _lenient(source, bytes(head), links)
         rest = TruncationReason.SIZE if size > len(head) else None
         return replace(document, unread=document.unread or rest)
-    return Document(charset=stream.charset, links=links.found, unread=stream.unread)
+    return Document(
+        charset=stream.charset,
+        links=links.found,
+        modified=stream.entry.modified,
+        unread=stream.unread,
+    )
+
+
+def read_moment(text: str) -> datetime | None:
+    """A `lastmod`, of a day its beginning in UTC; None for what is none, or less precise."""
+    text = text.strip()
+    if len(text) > LONGEST_MOMENT:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+class _Entry:
+    """What the entry that is being read says, and when pages were changed last by those before.
+
+    site: how the addresses begin of which that counts.
+    """
+
+    def __init__(self, links: Links, site: str) -> None:
+        self.modified: dict[str, datetime] = {}
+        self._links, self._site = links, site
+        self._place = self._moment = ""
+
+    def begin(self) -> None:
+        self._place = self._moment = ""
+
+    def take(self, name: str, text: str) -> None:
+        """The text of one of its elements, `loc` or `lastmod`."""
+        if name == "loc":
+            self._place = text
+            self._links.add(text)
+        else:
+            self._moment = text
+
+    def end(self) -> None:
+        if not (self._place and self._moment) or len(self.modified) >= MOST_LINKS:
+            return
+        target = self._links.target_of(self._place.partition("#")[0])
+        if target.startswith(self._site) and (moment := read_moment(self._moment)):
+            self.modified[target] = moment
 
 
 class _Stream:
     """What is well-formed, up to a limit or the first mistake."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: Links, entry: _Entry) -> None:
         self.charset = "utf-8"
         self.is_broken = False
+        self.entry = entry
         self._links = links
         self._until = time.thread_time() + MOST_SECONDS
         self._text: list[str] | None = None
@@ -110,8 +164,10 @@ class _Stream:
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
+        if name.lower() in ENTRIES:
+            self.entry.begin()
         # A `loc` with a prefix names an image; one with elements within it names nothing.
-        self._text = [] if name.lower() == "loc" else None
+        self._text = [] if name.lower() in ("loc", "lastmod") else None
         self._length = 0
         if name.rpartition(":")[2].lower() == "link":
             self._links.add(attributes.get("href", ""))
@@ -121,11 +177,13 @@ class _Stream:
             self._text.append(data)
             self._length += len(data)
 
-    def _end(self, _name: str) -> None:
+    def _end(self, name: str) -> None:
         self._depth -= 1
         if self._text:
-            self._links.add("".join(self._text))
+            self.entry.take(name.lower(), "".join(self._text))
         self._text = None
+        if name.lower() in ENTRIES:
+            self.entry.end()
 
 
 def _lenient(source: DocumentSource, body: bytes, links: Links) -> Document:

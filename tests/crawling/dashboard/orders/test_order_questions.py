@@ -83,6 +83,8 @@ OTHERWISE = {
     "extract": {"price": "span[class=price]", "picture": "img::attr(src)"},
     "reuse_seconds": 60,
     "revisit_days": 3,
+    "visits_a_day": 500,
+    "visit_policy": "uniform",
     "deduplicate": "all",
 }
 SECRET = {

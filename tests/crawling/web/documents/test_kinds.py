@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from datetime import UTC, datetime
 
 import pytest
 
@@ -64,6 +65,28 @@ def test_a_broken_feed_is_read_as_far_as_it_goes():
 def test_sitemaps_lead_to_pages_in_every_language_and_not_to_pictures():
     assert links(SITEMAP, "text/xml") == ["/1?a=1&b=2", "/de/1"]
     assert links(INDEX, "application/xml") == ["/s1.xml.gz"]
+
+
+def test_sitemaps_state_when_pages_of_their_own_site_were_changed():
+    entries = {
+        "/day": "2026-03-01",
+        "/moment": " 2026-03-01T12:00:00.5+02:00 ",
+        "/year": "2026",
+        "/nonsense": "yesterday",
+        "/far": "0001-01-01T00:00:00+23:59",
+        "/long": "2026-03-01" + " x" * 30,
+        "http://b.test/": "2026-03-01",
+    }
+    body = "<urlset>" + "".join(
+        f"<url><lastmod>{moment}</lastmod><loc>{place}</loc></url><url><loc>/none</loc></url>"
+        for place, moment in entries.items()
+    )
+    source = DocumentSource(DocumentStream.of(f"{body}</urlset>".encode()), URL, "text/xml")
+
+    assert read_document(source).modified == {
+        "http://a.test/day": datetime(2026, 3, 1, tzinfo=UTC),
+        "http://a.test/moment": datetime(2026, 3, 1, 10, 0, 0, 500_000, tzinfo=UTC),
+    }
 
 
 @pytest.mark.parametrize("content_type", ["application/gzip", "application/x-gzip"])

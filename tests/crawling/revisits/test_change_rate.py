@@ -42,7 +42,7 @@ def test_a_page_without_visits_has_the_rate_of_the_prior_and_a_wide_interval():
     found = estimate_rates(visits(), 1, PRIOR)
 
     assert found.rate[0] == pytest.approx(0.1)
-    assert found.low[0] < 0.01 < 1 < found.high[0]
+    assert found.low[0] < 0.01 < 0.9 < found.high[0]
 
 
 def test_a_page_that_never_changed_is_thought_slower_the_longer_it_is_watched():
@@ -146,3 +146,13 @@ def test_true_rates_are_found_from_visits_at_random(is_dated):
     )
     within = (found.low <= changes) & (changes <= found.high)
     assert (within.reshape(3, 500).mean(axis=1) > 0.9).all()
+
+
+def test_limits_of_a_page_that_was_never_seen_changed_are_those_of_a_count_of_none():
+    faint = Prior(0.01, 1e-9)
+
+    found = estimate_rates(visits(*[(1, False)] * 20), 1, faint)
+
+    days = 20.5 + faint.weight / faint.rate  # with the half visit
+    assert 3.7 / days < found.high[0] < 4.1 / days
+    assert 0 < found.low[0] < found.rate[0]

@@ -8,10 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 from benchmarks.crawling.freshness import play, rates_of
 from crawling.frontier.rules.visit_rates import (
+    POLICIES,
     age,
+    age_after,
     freshness,
+    freshness_after,
     optimal_rates,
     proportional_rates,
+    rates_by,
     uniform_rates,
 )
 
@@ -136,3 +140,47 @@ def test_visits_at_one_interval_are_better_than_visits_at_random_and_the_order_s
     evenly = play(changes, optimal, 200, 8, is_even=True).freshness.mean()
 
     assert evenly > at_random > play(changes, uniform, 200, 8).freshness.mean()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(changes=POSITIVE, budget=MAGNITUDES, wanted=MAGNITUDES)
+def test_each_policy_gives_every_page_at_least_what_is_asked_if_the_budget_has_it(
+    policy, changes, budget, wanted
+):
+    visits = rates_by(policy, changes, budget, least=wanted)
+
+    least = min(wanted, budget / len(changes))
+    assert (visits >= least).all()
+    assert visits.sum() == pytest.approx(budget, rel=1e-9)
+
+
+@given(POSITIVE, MAGNITUDES, MAGNITUDES)
+def test_among_such_visits_no_other_gain_more(changes, budget, wanted):
+    visits = rates_by("optimal", changes, budget, least=wanted)
+
+    gain = changes / (changes + visits) ** 2
+    is_free = visits > min(wanted, budget / len(changes)) * (1 + 1e-9)
+    assert np.ptp(np.log(gain[is_free])) < 1e-6 if is_free.any() else True
+    assert not is_free.any() or (gain[~is_free] <= gain[is_free].min() * (1 + 1e-6)).all()
+
+
+def test_pages_that_never_change_are_visited_as_rarely_as_is_asked():
+    never = np.zeros(3)
+
+    for policy in ("optimal", "proportional"):
+        assert rates_by(policy, never, 30.0, least=0.1).tolist() == [0.1] * 3
+    assert rates_by("uniform", never, 30.0, least=0.1).tolist() == [10.0] * 3
+
+
+@given(OFTEN, st.floats(0.001, 100))
+def test_freshness_and_age_after_a_visit_are_those_of_the_first_change(changes, days):
+    since = np.full_like(changes, days)
+    moments = (np.arange(2000) + 0.5) / 2000 * days
+    unseen = np.exp(-np.outer(changes, moments)).mean(axis=1) * days  # of its fresh days
+
+    assert freshness_after(changes, since) == pytest.approx(np.exp(-changes * days))
+    is_slow = changes * days < 100  # else the sum of so few moments is too coarse
+    assert age_after(changes, since)[is_slow] == pytest.approx(
+        (days - unseen)[is_slow], rel=1e-2, abs=1e-6 * days
+    )
+    assert (age_after(changes, since) <= days).all()

@@ -1,0 +1,158 @@
+"""What the stored runs of a crawl say of its pages: when each was asked for, and what it was."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby, pairwise
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+from django.db import connection
+from django.db.models import QuerySet
+
+from crawling.frontier.rules.change_rate import Visits
+from crawling.frontier.run_limits import is_complete
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
+
+#: of a crawl, the latest
+MOST_RUNS = 1000
+#: among which a complete one is sought
+LATEST = 10
+#: of a page, the latest; a change of the rate is noticed the later, the more there are
+MOST_VISITS = 50
+ROWS_AT_A_TIME = 5_000
+
+#: Moments in days since 1970. What was taken over without a visit says only that the page is there,
+#: and only in the latest runs. Sitemaps and feeds are no documents of a plan: they say what is new.
+ANSWERS = """
+SELECT u.fingerprint, u.url, h.name, r.number,
+    p.reused_from IS NULL,
+    p.digest IS NOT NULL AND (p.status = 200 OR p.unchanged_since IS NOT NULL)
+        AND u.url NOT LIKE '%%.xml.gz' AND NOT (p.content_type ILIKE '%%xml%%'
+            AND p.content_type NOT ILIKE '%%xhtml%%' AND p.content_type NOT ILIKE '%%svg%%'),
+    extract(epoch FROM p.fetched_at)::float8 / 86400, p.digest,
+    extract(epoch FROM p.last_modified)::float8 / 86400,
+    extract(epoch FROM p.expires_at)::float8 / 86400,
+    extract(epoch FROM u.modified_at)::float8 / 86400
+FROM crawling_run r JOIN crawling_page p ON p.run_id = r.id JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_hostqueue q ON q.id = u.queue_id JOIN crawling_host h ON h.id = q.host_id
+WHERE r.id = ANY(%(runs)s) AND (p.reused_from IS NULL OR r.number >= %(since)s)
+ORDER BY u.fingerprint, u.url, r.number
+"""
+
+
+class RunAnswer(NamedTuple):
+    """A row of a page in one run."""
+
+    fingerprint: int
+    url: str
+    host: str
+    run: int
+    #: by its server in this run
+    is_visit: bool
+    is_document: bool
+    at: float
+    digest: bytes
+    last_modified: float | None
+    expires: float | None
+    #: as a sitemap of the run states
+    modified: float | None
+
+
+def _floats() -> array[float]:
+    return array("d")
+
+
+def _counts() -> array[int]:
+    return array("q")
+
+
+@dataclass
+class VisitHistory:
+    """Pages in order of their fingerprints, an element each; moments in days since 1970."""
+
+    #: when the last run ended of those that were read
+    ended_at: datetime | None = None
+    fingerprints: array[int] = field(default_factory=_counts)
+    urls: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    #: the latest visit
+    visited: array[float] = field(default_factory=_floats)
+    #: until when its answer counts as fresh; NaN: nothing is said
+    expires: array[float] = field(default_factory=_floats)
+    #: whether it was changed since, as a sitemap states
+    is_outdated: list[bool] = field(default_factory=list)
+    #: the columns of `Visits`, and when they were
+    page: array[int] = field(default_factory=_counts)
+    days: array[float] = field(default_factory=_floats)
+    changed: array[int] = field(default_factory=lambda: array("b"))
+    age: array[float] = field(default_factory=_floats)
+    at: array[float] = field(default_factory=_floats)
+
+    def add(self, visits: Sequence[RunAnswer], modified: float | None) -> None:
+        """Add a page with its visits, the latest last, at least one, and when it was changed last
+        as a sitemap states.
+        """
+        latest, page = visits[-1], len(self.urls)
+        self.fingerprints.append(latest.fingerprint)
+        self.urls.append(latest.url)
+        self.hosts.append(latest.host)
+        self.visited.append(latest.at)
+        self.expires.append(nan if latest.expires is None else latest.expires)
+        self.is_outdated.append(modified is not None and modified > latest.at)
+        for before, visit in pairwise(visits):
+            if visit.at > before.at:
+                self.page.append(page)
+                self.days.append(visit.at - before.at)
+                self.changed.append(visit.digest != before.digest)
+                modified = visit.last_modified
+                self.age.append(nan if modified is None else visit.at - modified)
+                self.at.append(visit.at)
+
+    @property
+    def visits(self) -> Visits:
+        """Those that compared a page with an earlier one."""
+        return Visits(
+            np.array(self.page, np.int64),
+            np.array(self.days, np.float64),
+            np.array(self.changed, np.bool_),
+            np.array(self.age, np.float64),
+        )
+
+
+def ended_runs(crawl: CrawlJob) -> QuerySet[Run]:
+    """The runs of a crawl that have ended, the latest first."""
+    return Run.objects.filter(crawl=crawl, state__in=ENDED_STATES).order_by("-number")
+
+
+def read_history(crawl: CrawlJob) -> VisitHistory:
+    """The pages that the crawl has: those whose latest answer is a document.
+
+    A page that a later complete run did not meet is gone. One that a limit kept out of a run stays.
+    """
+    runs = list(ended_runs(crawl)[:MOST_RUNS])
+    since = next((run.number for run in runs[:LATEST] if is_complete(run)), 0)
+    ended_at = max((run.finished_at for run in runs if run.finished_at), default=None)
+    history, taken = VisitHistory(ended_at), None
+    for answers in _by_page(runs, since):
+        latest = answers[-1]
+        visits = [one for one in answers if one.is_visit and one.is_document]
+        is_there = latest.is_document and latest.run >= since
+        if visits and is_there and latest.fingerprint != taken:
+            history.add(visits[-MOST_VISITS:], latest.modified)
+            taken = latest.fingerprint
+    return history
+
+
+def _by_page(runs: Sequence[Run], since: int) -> Iterator[list[RunAnswer]]:
+    with connection.chunked_cursor() as cursor:
+        cursor.cursor.itersize = ROWS_AT_A_TIME
+        cursor.execute(ANSWERS, {"runs": [run.pk for run in runs], "since": since})
+        rows = (RunAnswer(*row) for row in cursor)
+        for _, answers in groupby(rows, key=lambda row: (row.fingerprint, row.url)):
+            yield list(answers)

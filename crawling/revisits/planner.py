@@ -1,0 +1,208 @@
+"""The background job that plans when the pages of a crawl are visited again, after each run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import connections
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from crawling.frontier.rules.change_rate import Prior, Visits, estimate_rates
+from crawling.frontier.rules.visit_rates import (
+    POLICIES,
+    age,
+    age_after,
+    freshness,
+    freshness_after,
+    rates_by,
+)
+from crawling.frontier.rules.visit_times import free_from, spread
+from crawling.models import CrawlJob, RevisitPlan, Run
+from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
+from crawling.revisits.history import VisitHistory, ended_runs, read_history
+from crawling.revisits.plans import store_plan, withdrawals_of
+from crawling.rq_jobs import REVISITS
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+#: changes a day of a page of which nothing is known, in a crawl of which nothing is known
+USUAL_RATE = 1 / 30
+#: what is known of the crawl's other pages counts as half a change of each
+WEIGHT = 0.5
+#: visits count in the budget for so long, and take at most so much of what is to come
+DAYS_COUNTED, MOST_DAYS_AHEAD = 30.0, 1.0
+#: hosts of which a plan has sums
+MOST_HOSTS = 500
+SECONDS_A_DAY = 86400
+#: the year 9000
+LAST_DAY = 365.25 * 7030
+
+
+class PageFreshness(NamedTuple):
+    """Of each page: how likely it is as it was at its last visit, and the mean days since it is
+    not."""
+
+    freshness: Floats
+    age_days: Floats
+
+
+def plan_revisits(crawl_id: int) -> None:
+    """What RQ runs."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    plan_crawl(crawl_id)
+
+
+def plan_crawl(crawl_id: int) -> None:
+    """Plan the visits of a crawl by its stored runs. Harmless when run twice."""
+    crawl = CrawlJob.objects.filter(pk=crawl_id).first()
+    if crawl is None or not crawl.reuse.get("visits_a_day"):
+        return
+    run = ended_runs(crawl).first()
+    if run is None:
+        return
+    with REVISITS.alone(crawl_id) as is_alone:
+        if is_alone:
+            withdrawals = withdrawals_of(crawl_id)
+            plan = _CrawlPlan(crawl, run, read_history(crawl), timezone.now())
+            is_stored = store_plan(plan.summary(), plan.rows(), withdrawals)
+            facts = {"crawl": crawl_id, "run": run.number, "stored": is_stored}
+            logger.info("revisits were planned", extra=facts)
+
+
+def prior_of(visits: Visits) -> Prior:
+    """What all pages of a crawl together say of one of which nothing else is known.
+
+    It never says more than one unchanged visit after a mean time, or a day, would, so that pages
+    that change far more often than others are soon known.
+    """
+    days = float(visits.days.sum())
+    rate = (int(visits.changed.sum()) + WEIGHT) / (days + WEIGHT / USUAL_RATE)
+    between = days / len(visits.days) if len(visits.days) else 1 / USUAL_RATE
+    return Prior(rate, min(WEIGHT, rate * max(1.0, between)))
+
+
+class _CrawlPlan:
+    """The estimates and the visits that follow from a history; arrays have an element a page."""
+
+    def __init__(self, crawl: CrawlJob, run: Run, history: VisitHistory, now: datetime) -> None:
+        self._crawl, self._run, self._history, self._now = crawl, run, history, now
+        self._budget = int(crawl.reuse["visits_a_day"])
+        self._policy = crawl.reuse.get("visit_policy", VISIT_POLICY)
+        self._longest = float(crawl.reuse.get("revisit_days") or MOST_DAYS)
+        self._visits = history.visits
+        self._visited = np.array(history.visited, np.float64)
+        self._rates = estimate_rates(self._visits, len(self._visited), prior_of(self._visits))
+        self._waits = 1 / self._visits_by(self._policy)
+
+    def _visits_by(self, policy: str) -> Floats:
+        return rates_by(policy, self._rates.rate, self._budget, least=1 / self._longest)
+
+    @property
+    def _today(self) -> float:
+        return self._now.timestamp() / SECONDS_A_DAY
+
+    def _counts(self) -> tuple[Floats, Floats]:
+        """Of each page its visits, and those that found it changed."""
+        page, pages = self._visits.page, len(self._visited)
+        return _sums(page, np.ones(len(page)), pages), _sums(page, self._visits.changed, pages)
+
+    def _next_visits(self) -> Floats:
+        """In days since 1970."""
+        # the second visits of pages that were first met together are at different times
+        phase = np.array(self._history.fingerprints, np.float64) / 2.0**64 + 0.5
+        waits = self._waits * np.where(self._counts()[0] > 0, 1.0, phase)
+        expires = np.minimum(self._history.expires, self._visited + self._longest)
+        visited = np.array(self._history.at, np.float64)
+        start = free_from(visited[visited > self._today - DAYS_COUNTED], self._budget)
+        latest_start = self._today + MOST_DAYS_AHEAD
+        wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
+        wanted = np.where(self._history.is_outdated, self._visited, wanted)
+        return spread(wanted, self._budget, min(start, latest_start))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Of `PlannedRevisit`."""
+        columns = {
+            "fingerprint": self._history.fingerprints,
+            "url": self._history.urls,
+            "host": self._history.hosts,
+            "visits": self._counts()[0].astype(int).tolist(),
+            "changes": self._counts()[1].astype(int).tolist(),
+            "rate": self._rates.rate.tolist(),
+            "low": self._rates.low.tolist(),
+            "high": self._rates.high.tolist(),
+            "wait_days": self._waits.tolist(),
+            "visited_at": map(_moment, self._history.visited),
+            "next_at": map(_moment, self._next_visits().tolist()),
+        }
+        for values in zip(*columns.values(), strict=True):
+            yield {"crawl_id": self._crawl.pk, **dict(zip(columns, values, strict=True))}
+
+    def summary(self) -> RevisitPlan:
+        rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
+        at_end = PageFreshness(freshness_after(rate, since), age_after(rate, since))
+        policies = {
+            name: PageFreshness(freshness(rate, visits), age(rate, visits))
+            for name in POLICIES
+            for visits in [self._visits_by(name)]
+        }
+        return RevisitPlan(
+            crawl=self._crawl,
+            planned_at=self._now,
+            run_number=self._run.number,
+            ended_at=self._history.ended_at,
+            visits_a_day=self._budget,
+            policy=self._policy,
+            pages=len(self._visited),
+            visits=len(self._visits.days),
+            changes=int(self._visits.changed.sum()),
+            at_end=_means(at_end),
+            policies={name: _means(expected) for name, expected in policies.items()},
+            hosts=self._hosts(at_end, policies[self._policy]),
+        )
+
+    def _hosts(self, at_end: PageFreshness, later: PageFreshness) -> list[dict[str, Any]]:
+        """Sums and means of the hosts with the most pages."""
+        names, of = np.unique(np.array(self._history.hosts, np.object_), return_inverse=True)
+        pages = np.bincount(of, minlength=len(names))
+        visits, changes = self._counts()
+        sums = {"visits": visits, "changes": changes, "visits_a_day": 1 / self._waits}
+        means = {
+            "freshness_at_end": at_end.freshness,
+            "age_days_at_end": at_end.age_days,
+            "freshness": later.freshness,
+            "age_days": later.age_days,
+        }
+        columns = {name: _sums(of, values, len(names)) for name, values in sums.items()}
+        for name, values in means.items():
+            columns[name] = _sums(of, values, len(names)) / pages
+        return [
+            {
+                "host": names[i],
+                "pages": int(pages[i]),
+                **{name: float(values[i]) for name, values in columns.items()},
+            }
+            for i in np.argsort(-pages, kind="stable")[:MOST_HOSTS].tolist()
+        ]
+
+
+def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
+    """The sum of the values of each of so many."""
+    return np.bincount(of, values, count).astype(np.float64, copy=False)
+
+
+def _means(expected: PageFreshness) -> dict[str, float]:
+    """Of all pages; 0 of none."""
+    pages = max(1, len(expected.freshness))
+    return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
+
+
+def _moment(days: float) -> datetime:
+    """No later than a database and Python can tell."""
+    return datetime.fromtimestamp(min(days, LAST_DAY) * SECONDS_A_DAY, UTC)

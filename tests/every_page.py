@@ -40,6 +40,7 @@ from crawling.models import (
     Team,
 )
 from crawling.models.inquiries import InquiryKind
+from crawling.revisits.planner import plan_crawl
 from crawling.runs.steering import pause
 from crawlsite.tokens import make_token
 from dnscache import store
@@ -139,13 +140,14 @@ def furnish(site, *, by: User) -> dict[str, object]:
         'href="http://elsewhere.test/">out</a>'
     )
     site.pages["/a"] = "<title>Book A</title>first"
-    crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by)
+    crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by, visits_a_day=10)
     first = work_off(start_run(crawl, by=by))
     site.pages["/a"] = "<title>Book A</title>second"
     second = work_off(start_run(crawl, by=by))
     catch_up(second.pk)
     read_again(second.pk)
     compute(open_graph(second).pk)
+    plan_crawl(crawl.pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)
     start_run(resting, by=by)

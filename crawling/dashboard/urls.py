@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from crawling.dashboard.copies import views as copy_views
 from crawling.dashboard.crawls import views as crawls
 from crawling.dashboard.crawls.import_views import imports
+from crawling.dashboard.freshness import views as freshness_views
 from crawling.dashboard.graph import views as graph_views
 from crawling.dashboard.links import structured_views
 from crawling.dashboard.links import views as link_views
@@ -89,6 +90,7 @@ urlpatterns = [
     ),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
+    path("<int:pk>/freshness/", freshness_views.show, name="freshness"),
     path("<int:pk>/watches/", watch_views.watches, name="watches"),
     path("<int:pk>/watches/<int:number>/", watch_views.change, name="watch"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),

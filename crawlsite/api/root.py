@@ -19,6 +19,7 @@ from crawling.dashboard.crawls.api import crawls, deleted
 from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
 from crawling.dashboard.crawls.api_imports import imports
 from crawling.dashboard.crawls.api_overview import overview, stalls, who
+from crawling.dashboard.freshness.api import freshness
 from crawling.dashboard.graph.api import graph
 from crawling.dashboard.hosts.api import hosts, replays, search, waits
 from crawling.dashboard.inspect.api import history
@@ -162,6 +163,7 @@ api.add_router("/page-cache", cache, tags=["results"])
 api.add_router("/crawls", withdrawals, tags=["results"])
 api.add_router("/crawls", seed_sources, tags=["crawls"])
 api.add_router("/crawls", watches, tags=["results"])
+api.add_router("/crawls", freshness, tags=["results"])
 api.add_router("/crawls", archive, tags=["results"])
 api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])

@@ -20,6 +20,7 @@ from crawling.dashboard.management import (
     copies,
     crawl_verbs,
     extraction,
+    freshness,
     link_graph,
     structured_data,
 )
@@ -187,6 +188,7 @@ class Command(BaseCommand):
         add_watch_arguments(
             add("watch", "watch pages: what changed, is gone or new after each run", self._watch)
         )
+        freshness.add_freshness_arguments(add("freshness", freshness.WORDS, self._freshness))
         add_plan_arguments(add("plan", "calculate what a crawl of a given size needs", self._plan))
         delete = add("delete", "delete a crawl; it can be restored for 24 hours", self._delete)
         delete.add_argument(
@@ -244,6 +246,10 @@ class Command(BaseCommand):
 
     def _graph(self, options: dict[str, Any]) -> None:
         link_graph.show_graph(options, self.stdout)
+
+    def _freshness(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        self.stdout.write(freshness.show_freshness(crawl, options))
 
     def _copies(self, options: dict[str, Any]) -> None:
         copies.show_copies(options, self.stdout)

@@ -33,6 +33,7 @@ UNDER = {
     "mirror": "Pages",
     "withdrawals": "Pages",
     "watches": "Pages",
+    "freshness": "Pages",
     "link-changes": "Runs",
     "copies": "Pages",
     "structured-data": "Pages",

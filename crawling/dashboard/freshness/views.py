@@ -1,0 +1,54 @@
+"""How fresh the pages of a crawl are, as a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from crawling.dashboard.freshness.expected_freshness import (
+    RevisitSort,
+    freshness_of,
+    list_revisits,
+)
+from crawling.errors import BadOrder
+from crawling.models import CrawlJob
+from crawling.timed import SearchTookTooLong
+from serving.access import AuthenticatedRequest, authenticated
+from serving.list_choices import choices_of
+from serving.requests import asked_text
+
+ROWS = 50
+#: hosts that the page shows; JSON has all that the plan has
+HOSTS = 50
+
+
+@authenticated(needs="crawling.view_crawljob")
+def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """What is expected of the crawl and its hosts, and its pages by `?sort=`."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    asked = request.GET.get("sort", "")
+    sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT
+    text, host = (asked_text(request.GET, name, most=300) for name in ("q", "host"))
+    after = asked_text(request.GET, "after", most=100)
+    told = freshness_of(crawl)
+    here: dict[str, Any] = {
+        "crawl": crawl,
+        "told": told,
+        "hosts": told.hosts[:HOSTS],
+        "sorts": RevisitSort.choices,
+        "sort": sort,
+        "text": text,
+        "host": host,
+        "after": after,
+    }
+    try:
+        here["rows"], here["following"] = list_revisits(
+            crawl, sort, text=text, host=host, after=after, most=choices_of(request).most(ROWS)
+        )
+    except BadOrder as error:
+        raise Http404(str(error)) from error
+    except SearchTookTooLong as trouble:
+        here["trouble"] = str(trouble)
+    return render(request, "crawling/freshness.html", here)

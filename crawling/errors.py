@@ -65,6 +65,10 @@ class TooManyWait(CrawlError):
     """So many crawls are queued or wait for resources that no other is started."""
 
 
+class IndexBroken(CrawlError):
+    """The search index cannot be read; it is made anew. Search again in a few minutes."""
+
+
 class InquiriesBusy(CrawlError):
     """Too many questions wait for the background jobs; ask again in a moment."""
 

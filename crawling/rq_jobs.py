@@ -127,6 +127,10 @@ EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idl
 FORGETTING = RowJob(
     "forget-texts", "crawling.search.index.forget_abandoned", seconds=15 * 60, at_front=True
 )
+#: there is one index; its key is 0
+INDEX_REPAIR = RowJob(
+    "repair-index", "crawling.search.index.repair", seconds=15 * 60, at_front=True
+)
 IMPORT = RowJob("import", "crawling.imports.import_jobs.import_asked", seconds=6 * 60 * 60)
 WACZ = RowJob("wacz", "crawling.wacz.packing.write_asked", seconds=6 * 60 * 60)
 MIRROR = RowJob("mirror", "crawling.mirror.packing.write_asked", seconds=6 * 60 * 60)

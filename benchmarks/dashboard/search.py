@@ -33,7 +33,7 @@ def main() -> None:
     from benchmarks.dashboard.load import Size, fill
     from benchmarks.database import empty_database
     from crawling.models import Run
-    from crawling.search.index import index_folder
+    from crawling.search.folder import index_folder
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--pages", type=int, default=100_000)

@@ -18,7 +18,8 @@ from crawling.models import Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import is_background_wanted
 from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units, others_lack
-from crawling.search.index import IndexBusy, IndexWriter, add_parts, writing
+from crawling.search.folder import IndexBusy
+from crawling.search.index import IndexWriter, add_parts, writing
 
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96

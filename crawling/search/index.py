@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import tantivy
 
-from crawling.errors import CrawlError
+from crawling.errors import IndexBroken
 from crawling.links.parquet import TEXTS, rows_in
 from crawling.links.progress import (
     abandoned_parts,
@@ -23,22 +22,12 @@ from crawling.links.progress import (
     parts_unindexed,
 )
 from crawling.models import LinksPart, Run
-from crawling.search.schema import field_of, new_schema, with_analyzers
-from crawling.storage import storage
+from crawling.search.folder import IndexBusy, index_to_write, open_index
+from crawling.search.schema import field_of
 from crawling.web.addresses import read_address
 
-#: its folder; an index with other fields gets another name and is made anew
-FOLDER = "search-1"
 #: of the writer: it holds so much before it writes a segment
 HEAP_BYTES = 64 * 1024 * 1024
-
-
-class IndexBusy(CrawlError):
-    """Another process writes the search index; try again in a moment."""
-
-
-def index_folder() -> Path:
-    return storage().workspace(FOLDER)
 
 
 class IndexWriter:
@@ -94,20 +83,24 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 @contextmanager
 def writing() -> Iterator[IndexWriter]:
-    """Write the index, which is made if there is none. Raises IndexBusy, OSError."""
-    folder = index_folder()
-    is_new = not tantivy.Index.exists(str(folder))
-    index = with_analyzers(tantivy.Index(new_schema(), str(folder)))
-    try:
+    """Write the index, which is made anew if there is none or its files cannot be read.
+
+    Raises IndexBusy, OSError.
+    """
+    with index_to_write() as index:
         writer = index.writer(HEAP_BYTES, 1)
-    except ValueError as error:
-        raise IndexBusy from error
-    if is_new:
-        parts_unindexed(own_parts())
-    try:
-        yield IndexWriter(writer, index.schema)
-    finally:
-        writer.wait_merging_threads()
+        try:
+            yield IndexWriter(writer, index.schema)
+        finally:
+            writer.wait_merging_threads()
+
+
+def repair(_index: int) -> None:
+    """Make the index usable if its files cannot be read: a background job. Safe to repeat; the
+    scheduler then lets other jobs add all texts again.
+    """
+    with suppress(IndexBusy), writing():
+        pass
 
 
 def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> None:
@@ -131,10 +124,13 @@ def forget_abandoned(_first: int) -> None:
 
 def has_pages(pages: Iterable[int]) -> bool:
     """Whether the index has, or may still have in its files, the text of one of these pages."""
-    folder = str(index_folder())
-    if not tantivy.Index.exists(folder):
+    try:
+        index = open_index()
+    except IndexBroken:
+        return True
+    if index is None:
         return False
-    searcher = tantivy.Index.open(folder).searcher()
+    searcher = index.searcher()
     return any(searcher.doc_freq("page", page) for page in pages)
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tantivy
+from redis.exceptions import RedisError
 
-from crawling.search.index import index_folder
-from crawling.search.schema import OTHER, with_analyzers
+from crawling.errors import IndexBroken
+from crawling.rq_jobs import INDEX_REPAIR
+from crawling.search.folder import index_folder, open_index
+from crawling.search.schema import OTHER
 from crawling.web.words import STEMMERS
+
+logger = logging.getLogger(__name__)
 
 #: the most values of one count
 MOST_VALUES = 60_000
@@ -40,25 +46,41 @@ class OpenIndex:
         self._view: IndexView | None = None
 
     def look(self) -> IndexView | None:
-        """None: this machine has no index yet."""
-        folder = index_folder()
+        """None: this machine has no index. Raises IndexBroken; a background job mends it."""
         with self._lock:
-            try:
-                # a commit puts another file in its place
-                meta = (folder / "meta.json").stat()
-            except FileNotFoundError:
-                return None
-            seen = str(folder), meta.st_ino, meta.st_mtime_ns
-            if self._seen != seen:
-                self._view = _view_of(str(folder))
+            seen = _stamp()
+            if seen is None or self._seen != seen:
+                try:
+                    self._view = _view()
+                except IndexBroken:
+                    _ask_repair()
+                    raise
                 self._seen = seen
             return self._view
 
 
-def _view_of(folder: str) -> IndexView:
-    index = with_analyzers(tantivy.Index.open(folder))
-    index.config_reader("manual")
-    index.reload()
+def _stamp() -> tuple[str, int, int] | None:
+    """What is another after each commit, which puts a new file in place; None: there is none."""
+    try:
+        folder = index_folder()
+        meta = (folder / "meta.json").stat()
+    except OSError:
+        return None
+    return str(folder), meta.st_ino, meta.st_mtime_ns
+
+
+def _ask_repair() -> None:
+    try:
+        INDEX_REPAIR.enqueue_if_lost(0)
+    except RedisError as error:  # the next question asks again
+        facts = {"error": str(error)}
+        logger.warning("the repair of the search index cannot be queued", extra=facts)
+
+
+def _view() -> IndexView | None:
+    index = open_index()
+    if index is None:
+        return None
     searcher, everything = index.searcher(), tantivy.Query.all_query()
     runs = counts_of(searcher, everything, {"run": MOST_VALUES})["run"]
     codes = counts_of(searcher, everything, {"language": MOST_VALUES})["language"]

@@ -27,7 +27,8 @@ from crawling.frontier.change.withdrawn_pages import move
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
 from crawling.models import ArchiveFile, Page, Shift, Withdrawal, WithdrawalFile
-from crawling.search.index import IndexBusy, has_pages, rebuild
+from crawling.search.folder import IndexBusy
+from crawling.search.index import has_pages, rebuild
 from crawling.withdrawals.withdrawing import take_over
 
 logger = logging.getLogger(__name__)

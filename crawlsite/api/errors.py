@@ -29,6 +29,7 @@ from allocation.errors import (
 from crawling.errors import (
     BadOrder,
     CrawlError,
+    IndexBroken,
     InquiriesBusy,
     NotFound,
     TooManyWait,
@@ -66,6 +67,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BadAmount, 422),
     (UnknownResource, 422),
     (BankBusy, 503),
+    (IndexBroken, 503),
     (InquiriesBusy, 503),
     (TooManyWait, 429),
     (AllocationError, 409),

@@ -9,7 +9,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 
 from crawling.dashboard.search.found import WORDS, labelled
-from crawling.errors import UnknownCrawl, UnknownRun
+from crawling.errors import IndexBroken, UnknownCrawl, UnknownRun
 from crawling.search.queries import BadQuery
 from crawling.search.search import (
     LONGEST_QUERY,
@@ -38,6 +38,8 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
         result = search_texts(text, wanted, before=before)
     except BadQuery as trouble:
         return render(request, "search/texts.html", {**here, "trouble": trouble.sentence})
+    except IndexBroken as damage:
+        return render(request, "search/texts.html", {**here, "damage": damage}, status=503)
     except (UnknownCrawl, UnknownRun) as trouble:
         return render(request, "search/texts.html", {**here, "trouble": str(trouble)})
     here |= _shown(request, result, wanted, before)

@@ -14,7 +14,8 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parts import clear
 from crawling.links.progress import abandoned_parts, dataset_states
 from crawling.models import LinksPart, Page
-from crawling.search.index import forget_abandoned, index_folder, rebuild
+from crawling.search.folder import index_folder
+from crawling.search.index import forget_abandoned, rebuild
 from crawling.search.open_index import OPEN_INDEX
 from crawling.search.search import SearchFilter, search_texts
 from crawling.withdrawals.file_removal import remove_records

@@ -18,6 +18,7 @@ from crawling.crawls.creation import create_crawl, free_name
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
 from crawling.frontier.host_placement import place_anew, serving_numbers
+from crawling.links.parts import read_later_from_archive
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
@@ -114,6 +115,7 @@ def _written(
             if manifest.archive:
                 adopt_files(run.pk, folder / ARCHIVE, manifest.archive)
                 has_files = True
+                read_later_from_archive(run.pk)
     except BaseException:
         if has_files:  # and no run for them
             forget_files(run.pk)

@@ -32,6 +32,13 @@ def new_part(run_id: int, shift_id: int | None) -> LinksPart:
     )
 
 
+def read_later_from_archive(run_id: int) -> None:
+    """Let a background job read all pages of a run that is not fetched here: those of a part that
+    no shift collects are read from the archive.
+    """
+    new_part(run_id, None).save()
+
+
 def part_collected(part: LinksPart) -> None:
     """Note that a shift has stored what it collected, unless its pages are read again by now."""
     if not LinksPart.objects.filter(pk=part.pk, run__isnull=False).update(collected_at=Now()):

@@ -23,6 +23,8 @@ from crawling.errors import BadOrder
 from crawling.exports.layout import read
 from crawling.imports.import_jobs import ask_import, import_asked
 from crawling.imports.importing import ImportTrouble, import_files
+from crawling.links.catch_up import catch_up
+from crawling.links.parts import lost_parts, pages_behind
 from crawling.models import ArchiveFile, ArchiveImport, CrawlJob, Page
 from crawling.process.work_folders import remove_abandoned_folders, work_folder
 from tests.crawling.imports.warc_files import answer, warc
@@ -268,3 +270,14 @@ def test_an_import_that_is_killed_while_it_reads_begins_anew(pool, loopback, pla
     wait_until(lambda: remove_abandoned_folders() or not at_work(place))
     import_asked(row.pk)
     assert (ArchiveImport.objects.get().pages, CrawlJob.objects.count()) == (6000, 1)
+
+
+def test_links_of_an_imported_run_are_read_by_the_background_job(bring):
+    answers = [answer(f"http://127.0.0.1:8900/{number}") for number in range(3)]
+    imported = bring("a.warc.gz", warc(*answers)).run
+
+    assert [part.run for part in lost_parts()] == [imported]  # the scheduler queues their job
+    catch_up(imported.pk)
+
+    assert pages_behind(imported) == 0
+    assert not lost_parts()

@@ -2,20 +2,22 @@
 kill and can run twice.
 
 First the pages that share a payload with one of them get it, file by file; then the records are
-removed, file by file; at last the rows.
+removed, file by file; at last the rows. A job does this for all withdrawals that are due, since
+then the search index is made anew once for them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -26,7 +28,14 @@ from crawling.errors import ArchiveTrouble
 from crawling.frontier.change.withdrawn_pages import move
 from crawling.links.catch_up import write_collected
 from crawling.links.withdrawn_links import remove_links
-from crawling.models import ArchiveFile, Page, Shift, Withdrawal, WithdrawalFile
+from crawling.models import (
+    ArchiveFile,
+    Page,
+    Shift,
+    Withdrawal,
+    WithdrawalFile,
+    WithdrawnPage,
+)
 from crawling.search.folder import IndexBusy
 from crawling.search.index import has_pages, rebuild
 from crawling.withdrawals.withdrawing import take_over
@@ -56,34 +65,47 @@ ORDER BY p.url_id, w.id
 
 
 def remove_records(withdrawal_id: int) -> None:
-    """What RQ runs. What it has to wait for stands in the withdrawal's `trouble`."""
+    """What RQ runs: nothing if this withdrawal is not due, otherwise all that are due, this one
+    first. What each has to wait for stands in its `trouble`.
+    """
     with _alone() as is_alone:
-        if not is_alone:
+        due = due_withdrawals() if is_alone else []
+        if withdrawal_id not in due:
             return
-        withdrawal = _due(withdrawal_id)
-        if withdrawal is None:
-            return
+        done: list[Withdrawal] = []
+        for pk in sorted(due, key=lambda pk: (pk != withdrawal_id, pk)):
+            withdrawal = Withdrawal.objects.select_related("crawl").filter(pk=pk).first()
+            if withdrawal is not None and _removes(withdrawal):
+                done.append(withdrawal)
         try:
-            _await_shifts(withdrawal)
-            Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
-            take_over(withdrawal)
-            _seal(withdrawal)
-            _keep_payloads(withdrawal)
-            _remove_from_files(withdrawal)
-            _remove_links(withdrawal)
-        except (ArchiveTrouble, IndexBusy, OSError) as error:
-            Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
-            logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
-            return
-        _finish(withdrawal)
+            _remove_texts(done)
+        except (IndexBusy, OSError) as error:
+            for withdrawal in done:
+                _waits(withdrawal, error)
+        else:
+            for withdrawal in done:
+                _finish(withdrawal)
 
 
-def _due(withdrawal_id: int) -> Withdrawal | None:
-    return (
-        Withdrawal.objects.select_related("crawl")
-        .filter(pk=withdrawal_id, finished_at=None, undone_at=None, rewrite_at__lte=timezone.now())
-        .first()
-    )
+def _removes(withdrawal: Withdrawal) -> bool:
+    """Remove the records from all files but the search index's; whether nothing has to wait."""
+    try:
+        _await_shifts(withdrawal)
+        Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
+        take_over(withdrawal)
+        _seal(withdrawal)
+        _keep_payloads(withdrawal)
+        _remove_from_files(withdrawal)
+        _remove_links(withdrawal)
+    except (ArchiveTrouble, OSError) as error:
+        _waits(withdrawal, error)
+        return False
+    return True
+
+
+def _waits(withdrawal: Withdrawal, error: Exception) -> None:
+    Withdrawal.objects.filter(pk=withdrawal.pk).update(trouble=str(error))
+    logger.warning("a withdrawal waits", extra={"id": withdrawal.pk, "why": str(error)})
 
 
 def due_withdrawals() -> list[int]:
@@ -190,13 +212,23 @@ def _check_sealed(file: ArchiveFile) -> None:
 
 
 def _remove_links(withdrawal: Withdrawal) -> None:
-    kept = withdrawal.withdrawn_pages.filter(content__isnull=False)
+    kept = _kept(withdrawal)
     for run_id in list(kept.order_by().values_list("run", flat=True).distinct()):
         write_collected(run_id)
         rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
         remove_links(dict(rows))
-    if has_pages(kept.values_list("url", flat=True)):
+
+
+def _remove_texts(withdrawals: Iterable[Withdrawal]) -> None:
+    """Make the search index anew, once, if it has texts of these withdrawals. Raises IndexBusy."""
+    pages = chain.from_iterable(_kept(one).values_list("url", flat=True) for one in withdrawals)
+    if has_pages(pages):
         rebuild()
+
+
+def _kept(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
+    """Those of its pages whose content is still stored."""
+    return withdrawal.withdrawn_pages.filter(content__isnull=False)
 
 
 @transaction.atomic

@@ -18,6 +18,7 @@ from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned, rebuild
 from crawling.search.open_index import OPEN_INDEX
 from crawling.search.search import SearchFilter, search_texts
+from crawling.withdrawals import file_removal
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
@@ -135,6 +136,27 @@ def test_the_text_of_a_withdrawn_page_leaves_the_files(site, run):
     assert segments.isdisjoint(file.stem for file in index_folder().glob("*.store"))
     assert paths(site, "Äpfel") == []
     assert paths(site, "apple tree") == ["/trees", "/pears"]
+
+
+def test_the_index_is_made_anew_once_for_all_withdrawals_that_are_due(
+    site, run, crawl_to_the_end, monkeypatch
+):
+    other = crawl_to_the_end(f"{site.url}/", name="another crawl")
+    index(other)
+    asked = {"kind": "page", "text": f"{site.url}/de", "reason": "x", "by": None, "at_once": True}
+    due = [withdraw(one.crawl, one, **asked) for one in (run, other)]
+    made = []
+    monkeypatch.setattr(file_removal, "rebuild", lambda: made.append(rebuild()))
+
+    remove_records(due[1].pk)
+
+    assert len(made) == 1
+    for withdrawal in due:
+        withdrawal.refresh_from_db()
+        assert withdrawal.finished_at
+        read_to_the_end(withdrawal.run)
+    assert paths(site, "Äpfel") == []
+    assert paths(site, "pear bush") == ["/pears"] * 2
 
 
 def test_a_page_that_was_withdrawn_before_it_was_read_is_found_once_that_is_undone(

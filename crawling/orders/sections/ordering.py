@@ -73,7 +73,8 @@ class OrderingPart(BaseModel):
         Question(
             label="Topic",
             help="Focused: words, or texts of example pages, one per line. Each line counts the "
-            "same.",
+            "same. After an edit, new links are judged by the new topic; URLs that wait keep their "
+            "similarity until another link raises it.",
             meaning="focused: words, or texts of example pages, whose words pages and links "
             "are compared with; each counts the same",
             rows=3,

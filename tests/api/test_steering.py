@@ -172,7 +172,7 @@ def edit_at(site, path, **changes):
     def answer(request):
         thread = threading.Thread(target=edit)
         thread.start()
-        thread.join(20)
+        thread.join(60)
         return 200, {"Content-Type": "text/html"}, body
 
     def edit():

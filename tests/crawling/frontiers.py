@@ -196,4 +196,4 @@ def other_connection(*statements):
         yield
     finally:
         over.set()
-        thread.join(20)
+        thread.join(60)

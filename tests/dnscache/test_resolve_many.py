@@ -67,10 +67,12 @@ def test_no_more_look_ups_are_in_flight_than_were_granted(resolver, dns_server):
 def test_silent_names_hold_up_no_longer_than_the_deadline(resolver, dns_server):
     begun = time.monotonic()
     found = resolver.resolve_many(
-        [*(f"to.{one}.test" for one in "abcdefgh"), "good.test"], parallel=2, deadline=1.2
+        [*(f"to.{one}.test" for one in "abcdefghijklmnopqrstuvwxyz"), "good.test"],
+        parallel=2,
+        deadline=1.2,
     )
 
-    assert time.monotonic() - begun < 4  # one after the other, two at once, take five seconds
+    assert time.monotonic() - begun < 12  # one after the other, two at once, take 16 seconds
     assert {found[name].status for name in found if name.startswith("to.")} == {DnsStatus.TIMEOUT}
     assert found["to.a.test"].waited >= 1.2
 

@@ -44,7 +44,7 @@ def test_captures_beyond_the_share_wait_outside(writer, size, fit):
     waiting = [thread for thread in threads if thread.is_alive()]
     writer.set_mode(ArchiveMode.DROP)
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert len(waiting) >= 8 - fit
     assert len(put) == 40

@@ -238,7 +238,7 @@ def test_of_many_runs_that_lease_at_once_each_host_goes_to_one():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     for frontier in frontiers:
         leased.extend(names(frontier.lease()))
 

@@ -59,7 +59,7 @@ def waits(write):
                 "WHERE datname = current_database() AND wait_event_type = 'Lock'"
             )
             if cursor.rowcount:
-                thread.join(20)
+                thread.join(60)
     return len(troubles) == 1
 
 
@@ -89,7 +89,7 @@ def test_two_that_sow_the_same_urls_at_once_add_each_once():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
 
     assert sorted(added) == [0, 50]
     frontier.check()

@@ -129,7 +129,7 @@ def _relay(one: socket.socket, other: socket.socket) -> None:
         back = threading.Thread(target=_pump, args=(other, one), daemon=True)
         back.start()
         _pump(one, other)
-        back.join(5)
+        back.join(60)
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:

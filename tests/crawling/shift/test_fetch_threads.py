@@ -41,7 +41,7 @@ def pool(bench, context):
     pool = FetchThreadPool(bench, context)
     yield pool
     bench.close()
-    assert pool.join(10)
+    assert pool.join(60)
 
 
 def visit_of(site, *paths, delay=0.0):
@@ -328,4 +328,4 @@ def test_an_answer_for_which_the_archive_has_no_memory_is_asked_for_again(
     )
     assert second.state == UrlState.SUCCEEDED
     bench.close()
-    assert pool.join(10)
+    assert pool.join(60)

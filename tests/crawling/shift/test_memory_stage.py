@@ -97,7 +97,7 @@ def test_pieces_are_given_out_in_order():
     assert not room.clear()
     done.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert got == ["first", "large", "small"]
     assert (room.shortage(), room.clear()) == (0, True)
@@ -110,7 +110,7 @@ def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
     wait_for(lambda: room.shortage() == 20)
 
     room.end()
-    thread.join(10)
+    thread.join(60)
 
     assert answers == [False]
 

@@ -22,7 +22,7 @@ def names(transactional_db, dns_server, delivered):
     yield thread
     thread.close()
     if thread._thread.ident:
-        thread._thread.join(10)
+        thread._thread.join(60)
     assert not thread._thread.is_alive()
 
 
@@ -100,7 +100,7 @@ def test_after_closing_nothing_is_delivered_any_more(names, delivered):
     names.ask(visit("127.0.0.1"))
     delivered.get(timeout=60)
     names.close()
-    names._thread.join(10)
+    names._thread.join(60)
 
     names.ask(visit("127.0.0.1"))
 

@@ -56,4 +56,4 @@ def test_a_look_up_for_a_fetch_thread_takes_one_of_the_slots_that_hosts_would_ha
         over.set()
         assert delivered.get(timeout=60).route.resolution.addresses == ("192.0.2.1",)
     names.close()
-    names._thread.join(10)
+    names._thread.join(60)

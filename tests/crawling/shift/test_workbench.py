@@ -68,7 +68,7 @@ def test_a_host_that_is_put_while_a_fetch_thread_waits_for_a_later_one_is_taken_
     thread, taken = in_thread(lambda: take(bench))
 
     bench.put(visit("now"))
-    thread.join(5)
+    thread.join(60)
 
     assert [one.host.name for one in taken] == ["now"]
 
@@ -98,7 +98,7 @@ def test_a_host_is_in_one_hand_at_a_time(bench):
         drained += bench.drained()
     bench.close()
     for thread in threads:
-        thread.join(5)
+        thread.join(60)
 
     assert clashes == []
     assert sorted(one.host.name for one in drained) == ["a", "b", "c"]
@@ -131,7 +131,7 @@ def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):
 
     due_while_unread = bench.overdue()
     bench.has_read(one)
-    thread.join(5)
+    thread.join(60)
 
     assert due_while_unread == 0
     assert taken == [one]
@@ -178,14 +178,14 @@ def test_who_waits_until_fetch_threads_have_nothing_to_do_is_told_when_the_last_
     bench.give_back(two, is_unread=True)
     while_unread = list(woken_by)
     bench.has_read(two)
-    thread.join(5)
+    thread.join(60)
 
     assert (while_unread, woken_by) == ([], ["idleness"])
 
 
 def test_nobody_waits_for_fetch_threads_that_have_nothing_to_do_and_left_enough(bench):
     thread, _ = in_thread(lambda: bench.await_idleness(60, is_enough=lambda: True))
-    thread.join(5)
+    thread.join(60)
 
     assert not thread.is_alive()
 
@@ -203,7 +203,7 @@ def test_a_fetch_threads_that_is_not_wanted_any_more_leaves_when_woken(bench):
 
     wanted[0] = False
     bench.wake()
-    thread.join(5)
+    thread.join(60)
 
     assert taken == [None]
 
@@ -214,7 +214,7 @@ def test_closing_wakes_every_fetch_thread_and_nothing_is_handed_out_after_it(ben
     bench.close()
     bench.put(visit())
     for thread, _ in threads:
-        thread.join(5)
+        thread.join(60)
 
     assert [taken for _, taken in threads] == [[None]] * 5
     assert take(bench) is None
@@ -236,7 +236,7 @@ def test_each_of_two_hosts_that_come_at_once_finds_a_fetch_thread(bench):
     bench.put(visit("b", due_in=0.06))
     bench.put(visit("c"))
     for thread, _ in threads:
-        thread.join(5)
+        thread.join(60)
 
     assert sorted(one.host.name for _, taken in threads for one in taken) == ["a", "b", "c"]
 
@@ -250,8 +250,8 @@ def test_a_fetch_threads_that_is_wanted_no_more_leaves_the_host_to_another(bench
 
     is_wanted = False
     bench.put(visit("a", due_in=0.05))  # wakes the one that has waited longest
-    leaving.join(5)
-    staying.join(5)
+    leaving.join(60)
+    staying.join(60)
 
     assert left == [None]
     assert [one.host.name for one in taken] == ["a"]

@@ -116,7 +116,7 @@ def serve_ftp(home, **options):
         yield f"ftp://127.0.0.1:{server.address[1]}"
     finally:
         over.set()
-        thread.join(5)
+        thread.join(60)
         server.close_all()
 
 

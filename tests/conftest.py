@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
 
 import pytest
 from django.conf import settings as project_settings
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.transaction import Atomic
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
@@ -19,7 +24,9 @@ from crawlsite.api import admission
 from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from dnscache import resolver
+from tests.databases import rolled_back
 from tests.databases.emptying import empty_database
+from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
 from tests.nameserver import serve_names
 from tests.servers import serve_site
@@ -71,7 +78,9 @@ SLOW_PLACES = (
     "test_roles",
     "test_every_page",
 )
-SLOW_FIXTURES = frozenset({"crawl_to_the_end", "work_off", "make_site", "make_web", "dns_server"})
+SLOW_FIXTURES = frozenset(
+    {"crawl_once", "crawl_to_the_end", "work_off", "make_site", "make_web", "dns_server"}
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -169,15 +178,38 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -
 def emptied_quickly() -> Iterator[None]:
     """A test that committed leaves the database as Django's flush would, sooner."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            TransactionTestCase, "_fixture_setup", classmethod(lambda cls: SHARED.remove())
+        )
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def rolled_back_as_if_committed() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Atomic, "__exit__", rolled_back.exit_and_run)
+        patch.setattr(BaseDatabaseWrapper, "on_commit", rolled_back.run_or_wait)
+        patch.setattr(BaseDatabaseWrapper, "close", rolled_back.close_if_it_may)
+        yield
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory) -> Iterator[Path]:
+    """Folders for the archives of tests. (`mktemp` would look at all of them for each next one.)"""
+    folder = tmp_path_factory.mktemp("archives")
+    return (folder / str(number) for number in count(1))
+
+
 @pytest.fixture(autouse=True)
-def archive_of_its_own(settings, tmp_path_factory):
+def archive_of_its_own(settings, archives):
     """Each test has an archive directory of its own: runs are numbered anew in every test
     database."""
-    settings.ARCHIVE_DIR = tmp_path_factory.mktemp("archive")
+    settings.ARCHIVE_DIR = next(archives)
+    if SHARED.archive:
+        shutil.copytree(SHARED.archive, settings.ARCHIVE_DIR)
+    else:
+        settings.ARCHIVE_DIR.mkdir()
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ class Stack:
 @contextmanager
 def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
     """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
+    assert not connection.in_atomic_block, "processes see what is committed: use transactional_db"
     env = {
         **os.environ,
         "DATABASE_URL": test_database_url(),

@@ -19,7 +19,7 @@ from tests.crawling.pages import soup
 
 
 @pytest.fixture
-def boss(client, transactional_db):
+def boss(client, db):
     create_pool(name="default", classes=CLASSES)
     client.force_login(User.objects.create_superuser("boss"))
     return client

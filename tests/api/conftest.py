@@ -13,12 +13,14 @@ from crawlsite.tokens import make_token
 
 # fixtures
 from tests.crawling.conftest import (
+    crawl_once,  # noqa: F401
     crawl_to_the_end,  # noqa: F401
     identified,  # noqa: F401
     loopback,  # noqa: F401
     order,  # noqa: F401
     pool,  # noqa: F401
     queue,  # noqa: F401
+    shared,  # noqa: F401
     work_off,  # noqa: F401
     worker,  # noqa: F401
 )

@@ -170,7 +170,7 @@ def test_the_largest_and_worst_question_is_answered_in_time(operator):
 
 
 @pytest.fixture
-def names(transactional_db):
+def names(db):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 5, "192.0.2.53", "")
     store.write(

@@ -18,7 +18,7 @@ from tests.api.test_access import description
 
 
 @pytest.fixture
-def boss(transactional_db):
+def boss(db):
     return User.objects.create_superuser("boss")
 
 

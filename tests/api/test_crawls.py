@@ -236,7 +236,7 @@ def test_an_edit_is_checked_like_an_order(operator, order, fields, field, senten
 
 
 def test_a_crawl_is_deleted_with_all_that_it_found_and_the_audit_remembers_it(
-    operator, make_site, crawl_to_the_end
+    transactional_db, operator, make_site, crawl_to_the_end
 ):
     run = crawl_to_the_end(f"{make_site({'/': '<a href=/a>a</a>', '/a': ''}).url}/")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.models import Url
+from crawling.models import Run, Url
 
 TRAP = "/calendar/2999/01/"
 
@@ -12,9 +12,9 @@ def viewer(programs):
     return programs["viewer"]
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
-    site = make_site(
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve(
         {
             "/": f'<h1>H</h1><a href="{TRAP}">x</a><a href=/a>a</a><a href=/b>b</a>',
             TRAP: "text",
@@ -22,7 +22,12 @@ def run(make_site, crawl_to_the_end):
             "/b": "same",
         }
     )
-    return crawl_to_the_end(f"{site.url}/", extract={"title": "h1"})
+    return crawl_once(f"{site.url}/", extract={"title": "h1"})
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def test_extracted_rows_come_by_pages_and_by_rule(run, viewer):

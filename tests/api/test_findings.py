@@ -17,10 +17,10 @@ from crawling.run_log import write
 from tests.api.conftest import SEED
 
 
-@pytest.fixture
-def site(make_site):
+@pytest.fixture(scope="module")
+def site(shared):
     links = "".join(f'<a href="{path}">x</a>' for path in ("/a", "/b", "/lost", "/private"))
-    return make_site(
+    return shared.serve(
         {
             "/robots.txt": "User-agent: *\nDisallow: /private",
             "/": f"<title>Home</title>{links}",
@@ -30,9 +30,20 @@ def site(make_site):
     )
 
 
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/")
+
+
 @pytest.fixture
-def run(site, crawl_to_the_end, loopback):
-    return crawl_to_the_end(f"{site.url}/")
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
+
+
+@pytest.fixture
+def later(site, crawl_to_the_end, work_off):
+    """The second of two runs."""
+    return work_off(start_run(crawl_to_the_end(f"{site.url}/").crawl))
 
 
 def test_pages_carry_what_is_known_of_each_fetch(operator, site, run):
@@ -152,8 +163,8 @@ def test_stats_are_the_counts_by_minute_over_all_processes(operator, run):
     assert second["next"] is None
 
 
-def test_a_run_is_chosen_by_its_number(operator, run, site, work_off):
-    work_off(start_run(run.crawl))
+def test_a_run_is_chosen_by_its_number(operator, later):
+    run = later
     first, second = (
         operator.get(f"crawls/{run.crawl_id}/pages?run={number}")["items"] for number in (1, 2)
     )
@@ -174,9 +185,7 @@ def test_a_run_is_chosen_by_its_number(operator, run, site, work_off):
     ] == [1]
 
 
-def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
-    work_off(start_run(run.crawl))
-
+def test_a_url_is_known_by_every_run_that_met_it(operator, site, later):
     history = operator.get(f"url-history?url={site.url.upper()}/a%23top")
 
     assert history["url"] == f"{site.url}/a"
@@ -210,6 +219,10 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
     crawl = create_crawl(order(SEED, exclude=[r"\.zip$"]))
     operator("PATCH", f"crawls/{crawl.pk}", {"exclude": [r"\.gz$"], "host_max_pages": 5})
 
+    def decided():
+        rows = operator.get(f"url-history?url={SEED}x.gz")["crawls"]
+        return next(row for row in rows if row["crawl"] == crawl.pk)
+
     status, tested = operator(
         "POST",
         f"crawls/{crawl.pk}/test-scope",
@@ -224,7 +237,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         "operator",
         [None, 5],
     )
-    (why,) = operator.get(f"url-history?url={SEED}x.gz")["crawls"]
+    why = decided()
     assert (why["met"], why["rule"], why["admits"], why["revision"]) == (
         "not started",
         "exclude",
@@ -240,7 +253,7 @@ def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrato
         "operator",
         403,
     )
-    assert operator.get(f"url-history?url={SEED}x.gz")["crawls"][0]["rule"] == "blocklist"
+    assert decided()["rule"] == "blocklist"
     assert (
         operator(
             "POST", "blocklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"}

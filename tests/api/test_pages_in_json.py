@@ -14,7 +14,7 @@ import pytest
 from crawling.models import Listener, Page
 from crawling.runs.grants import default_pool
 from tests.api.test_access import description
-from tests.api.test_findings import run, site  # noqa: F401  # fixtures
+from tests.api.test_findings import crawled, run, site  # noqa: F401  # fixtures
 from tests.test_roles import ROUTES
 
 #: pages that show nothing of their own: forms to log in, probes of machines, what is for visitors

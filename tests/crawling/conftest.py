@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import django_rq
 import pytest
 from rq import Worker
 
-from allocation.models import OutboxKind
+from allocation.models import OutboxKind, Pool
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from crawling.checkpoints.checkpoint_export import take_checkpoint
 from crawling.crawls.creation import create_crawl, start_run
@@ -20,6 +20,7 @@ from crawling.rq_jobs import SHIFTS
 from crawling.scheduler.duties import start_due_crawls
 from crawling.worker.jobs import run_shift
 from tests.crawling.alerts.mailserver import serve_mail
+from tests.crawling.shared import Shared
 
 CLASSES = [
     NewClass("worker", "worker", "RQ workers", 4),
@@ -32,13 +33,27 @@ CLASSES = [
 
 
 @pytest.fixture
-def pool(transactional_db):
-    return create_pool(name="default", classes=CLASSES)
+def pool(db) -> Pool:
+    return the_pool()
+
+
+def the_pool() -> Pool:
+    """The pool of the module's shared crawls, if there are any."""
+    return Pool.objects.filter(name="default").first() or create_pool(
+        name="default", classes=CLASSES
+    )
 
 
 @pytest.fixture
-def loopback(transactional_db):
-    return AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+def loopback(db) -> AllowedNetwork:
+    return allowed_loopback()
+
+
+def allowed_loopback() -> AllowedNetwork:
+    """As for the pool."""
+    return AllowedNetwork.objects.get_or_create(
+        network="127.0.0.0/8", port_from=1024, port_to=65535
+    )[0]
 
 
 @pytest.fixture
@@ -46,11 +61,11 @@ def order(pool, loopback):
     """Return a function that makes a crawl's fields: fast, and otherwise as an operator would leave
     them.
     """
+    return order_of
 
-    def make(*seeds: str, **fields):
-        return {"name": "a crawl", "seeds": list(seeds), "delay_seconds": 0, **fields}
 
-    return make
+def order_of(*seeds: str, **fields):
+    return {"name": "a crawl", "seeds": list(seeds), "delay_seconds": 0, **fields}
 
 
 @pytest.fixture
@@ -63,23 +78,45 @@ def crawl_to_the_end(order, work_off):
     return crawl
 
 
-@pytest.fixture
-def work_off(pool):
-    """Return a function that does a run's shifts, one after the other in this process, until it has
-    ended or `until` is true of it.
+@pytest.fixture(scope="module")
+def shared(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Shared]:
+    """What the tests of a module share (see `Shared`)."""
+    with Shared.begun(django_db_blocker, tmp_path_factory.mktemp("shared")) as shared:
+        yield shared
+
+
+@pytest.fixture(scope="module")
+def crawl_once(shared) -> Callable[..., Run]:
+    """Like `crawl_to_the_end`, for all tests of a module, which roll back what they write. They get
+    the run by `Run.objects.get`.
     """
 
-    def work(
-        run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES
-    ) -> Run:
-        while not until(run):
-            start_due_crawls()
-            for process, epoch in granted_starts():
-                run_shift(process, epoch)
-            run.refresh_from_db()
-        return run
+    def crawl(*seeds: str, **fields) -> Run:
+        the_pool()
+        allowed_loopback()
+        order = order_of(*seeds, **{"name": "a shared crawl", **fields})
+        return do_shifts(start_run(create_crawl(order)))
 
-    return work
+    return lambda *seeds, **fields: shared.do(crawl, *seeds, **fields)
+
+
+@pytest.fixture
+def work_off(pool, transactional_db):
+    return do_shifts
+
+
+def do_shifts(
+    run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES
+) -> Run:
+    """Do a run's shifts, one after the other in this process, until it has ended or `until` is true
+    of it.
+    """
+    while not until(run):
+        start_due_crawls()
+        for process, epoch in granted_starts():
+            run_shift(process, epoch)
+        run.refresh_from_db()
+    return run
 
 
 def granted_starts() -> list[tuple[int, int]]:
@@ -92,7 +129,7 @@ def granted_starts() -> list[tuple[int, int]]:
 
 
 @pytest.fixture
-def identified(transactional_db):
+def identified(db):
     """We have said who we are, so real sites may be crawled."""
     return set_identity("crawlsite", "https://crawls.example.org/about")
 

@@ -8,7 +8,7 @@ from tests.webs.cases import CASES
 from tests.webs.judging import line, table
 from tests.webs.playing import play_alone, play_together
 
-pytestmark = pytest.mark.usefixtures("identified")
+pytestmark = pytest.mark.usefixtures("transactional_db", "identified")
 
 
 def test_names_of_cases_are_unique():

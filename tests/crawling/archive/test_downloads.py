@@ -19,7 +19,7 @@ from crawling.archive.selection import warc_of
 from crawling.dashboard.pages.downloads import rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.errors import ArchiveTrouble
-from crawling.models import Page
+from crawling.models import Page, Run
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser
 from tests.crawling.pipeline.test_crawl_path import links
@@ -27,10 +27,10 @@ from tests.crawling.pipeline.test_crawl_path import links
 SAME = "<title>=1+1</title>" + "the same, again and again; " * 10
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     paper = (200, {"Content-Type": "application/x-sh"}, b"rm -rf /")
-    site = make_site(
+    site = shared.serve(
         {
             "/": links("/first", "/copy", "/program", "/lost"),
             "/first": SAME,
@@ -38,7 +38,12 @@ def run(make_site, crawl_to_the_end):
             "/program": paper,
         }
     )
-    return crawl_to_the_end(f"{site.url}/", batch_size=1)
+    return crawl_once(f"{site.url}/", batch_size=1)
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def address(run, name, *rest):

@@ -31,7 +31,7 @@ def web(count: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.drill  # tests/kill_anywhere judges the archive, too
-def test_an_archive_survives_its_writers(seed, make_site, order, tmp_path):
+def test_an_archive_survives_its_writers(transactional_db, seed, make_site, order, tmp_path):
     dice = random.Random(seed)
     site = make_site(web(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=10)))

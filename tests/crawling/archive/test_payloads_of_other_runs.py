@@ -30,9 +30,9 @@ from tests.crawling.pipeline.test_crawl_path import links
 LONG = Random(5).randbytes(600).hex()
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(
         {"/": links("/a", "/b", "/c"), "/a": LONG, "/b": LONG, "/c": "small", "/d": LONG}
     )
 
@@ -145,18 +145,21 @@ def test_a_run_with_payloads_of_others_stays_and_rules_let_none_come_to_that(
     assert judge(third)
 
 
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return [crawl_once(f"{site.url}/{path}", name=path, deduplicate="all") for path in ("a", "d")]
+
+
 @pytest.fixture
-def shared(site, crawl_to_the_end):
+def sharing(crawled, db):
     """A crawl, and another with a payload in its archive."""
-    crawls = [
-        crawl_to_the_end(f"{site.url}/{path}", name=path, deduplicate="all") for path in ("a", "d")
-    ]
-    assert [Page.objects.get(run=run).is_revisit for run in crawls] == [False, True]
-    return crawls
+    runs = [Run.objects.get(pk=run.pk) for run in crawled]
+    assert [Page.objects.get(run=run).is_revisit for run in runs] == [False, True]
+    return runs
 
 
-def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_another(shared):
-    first, second = shared
+def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_another(sharing):
+    first, second = sharing
     page, its = Page.objects.get(run=second), Page.objects.get(run=first)
 
     assert original_of(page) == its
@@ -176,8 +179,8 @@ def test_crawls_that_agree_to_it_share_payloads_and_none_is_deleted_from_under_a
     assert not Page.objects.exists()
 
 
-def test_rows_stay_while_a_shift_may_refer_to_them(shared):
-    first, second = shared
+def test_rows_stay_while_a_shift_may_refer_to_them(sharing):
+    first, second = sharing
     Run.objects.filter(pk=second.pk).update(state="running")
     Page.objects.filter(run=second).update(payload_from=None)
     shift = Shift.objects.filter(process__run=second)
@@ -196,8 +199,8 @@ def test_rows_stay_while_a_shift_may_refer_to_them(shared):
     assert not Page.objects.filter(run=first).exists()
 
 
-def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(shared):
-    first, second = shared
+def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(sharing):
+    first, second = sharing
     page = Page.objects.get(run=first)
     digest = bytes(page.payload_sha256)
 
@@ -225,8 +228,8 @@ def test_a_payload_of_another_crawl_is_taken_only_if_nothing_is_against_it(share
     assert found(first) is None  # two runs would refer to each other
 
 
-def test_a_page_of_runs_says_who_of_other_crawls_keeps_a_run(shared):
-    first, _ = shared
+def test_a_page_of_runs_says_who_of_other_crawls_keeps_a_run(sharing):
+    first, _ = sharing
     later = Run.objects.get(pk=first.pk)
     later.pk, later.number = None, 2
     Run.objects.filter(pk=first.pk).update(is_latest=False)

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from crawling.archive import viewer as looking
 from crawling.archive.unpacker import MOST_SHOWN
-from crawling.models import Page
+from crawling.models import Page, Run
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
@@ -28,8 +28,8 @@ EVIL = (
 SHOWN = "<title>x</title><img><button>go</button>" + AGAIN
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     pages = {
         "/evil": EVIL,
         "/packed": (
@@ -41,8 +41,13 @@ def run(make_site, crawl_to_the_end):
         "/drawing": (200, {"Content-Type": "image/svg+xml"}, b"<svg/>"),
         "/copy": EVIL,
     }
-    site = make_site({"/": links(*pages), **pages})
-    return crawl_to_the_end(f"{site.url}/", batch_size=1)
+    site = shared.serve({"/": links(*pages), **pages})
+    return crawl_once(f"{site.url}/", batch_size=1)
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def address(run, path, name="page"):

@@ -18,7 +18,7 @@ from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.links.catch_up import catch_up
-from crawling.models import Inquiry, Page
+from crawling.models import Inquiry, Page, Run
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -38,22 +38,28 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(dict(PAGES))
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(PAGES)
 
 
-@pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/")
-
-
-@pytest.fixture
-def later(site, run, crawl_to_the_end):
-    """A run of another crawl, of the site with less and something new."""
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    """A run, and one of another crawl, of the site with less and something new."""
+    first = crawl_once(f"{site.url}/")
     site.pages["/"] = '<a href="/other">o</a><a href="/new">n</a>'
     site.pages["/new"] = "<p>" + " ".join(f"nothing like word {n}" for n in range(40)) + "</p>"
-    return crawl_to_the_end(f"{site.url}/", name="another crawl")
+    return first, crawl_once(f"{site.url}/", name="another crawl")
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled[0].pk)
+
+
+@pytest.fixture
+def later(crawled, db):
+    return Run.objects.get(pk=crawled[1].pk)
 
 
 def found(*runs, near=True):

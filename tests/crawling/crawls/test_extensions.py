@@ -296,7 +296,7 @@ def test_a_rank_that_cannot_be_broken_off_is_shown_to_the_worker(faulty, monkeyp
 
 @pytest.mark.drill
 def test_a_worker_kills_a_shift_whose_rank_waits_for_ever_and_the_run_is_paused(
-    faulty, tmp_path, order, make_site
+    transactional_db, faulty, tmp_path, order, make_site
 ):
     site = make_site({"/": '<a href="/a">a</a>'})
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])

@@ -101,7 +101,7 @@ def test_a_form_leads_to_no_page_of_others(pool):
     assert "javascript" not in str(page)
 
 
-def test_the_demos_address_is_closed_once_the_demo_is_off(transactional_db, settings):
+def test_the_demos_address_is_closed_once_the_demo_is_off(db, settings):
     settings.DEMO = True
     call_command("set_up")
     own = AllowedNetwork.objects.create(network="127.0.0.1", port_from=9000, port_to=9000)

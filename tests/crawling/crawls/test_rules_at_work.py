@@ -123,7 +123,7 @@ def test_a_blocklist_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_
 
 
 @pytest.fixture
-def frontier(transactional_db):
+def frontier(db):
     """A run of a.test, whose start page has been met."""
     frontier = Frontier()
     frontier.run.crawl.seeds = ["http://a.test/"]

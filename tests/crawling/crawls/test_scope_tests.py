@@ -24,7 +24,7 @@ FIELDS = {"exclude": [r"\.zip$"], "off_site_hops": 1}
 
 
 @pytest.fixture
-def frontier(transactional_db):
+def frontier(db):
     """300 queued URLs; every tenth of a.test is a ZIP file, and none of b.test."""
     frontier = Frontier()
     frontier.sow("a.test/")

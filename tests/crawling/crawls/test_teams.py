@@ -24,7 +24,7 @@ SEED = "http://127.0.0.1:8900/"
 
 
 @pytest.fixture
-def administrator(transactional_db):
+def administrator(db):
     return browser("administrator")
 
 

@@ -71,7 +71,7 @@ def test_a_run_of_confirmed_pages_says_so(make_site, crawl_to_the_end, work_off)
     assert "nothing new" in text_of(viewer, "crawling:crawls")
 
 
-def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, transactional_db):
+def test_rates_add_up_and_only_a_run_with_a_live_shift_has_one(order, db):
     # the rate is of this minute and the last, so this one counts for a minute at least
     minute = timezone.now().replace(second=0, microsecond=0)
     runs = [
@@ -106,7 +106,7 @@ def test_links_that_rules_keep_out_are_counted_on_the_page_of_the_crawl(
     assert "2 links out of scope" in page
 
 
-def test_a_run_that_was_stopped_has_nothing_due(order, transactional_db):
+def test_a_run_that_was_stopped_has_nothing_due(order, db):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", "http://127.0.0.1:8900/a")))
     Run.objects.filter(pk=run.pk).update(state="stopped", finished_at=timezone.now())
 
@@ -118,7 +118,7 @@ def test_a_run_that_was_stopped_has_nothing_due(order, transactional_db):
     assert not [word for word in (" due ", "queued", "1 waiting") if word in page]
 
 
-def test_the_interval_that_is_not_over_is_marked_and_an_ended_run_has_none(order, transactional_db):
+def test_the_interval_that_is_not_over_is_marked_and_an_ended_run_has_none(order, db):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(minutes=5))
@@ -205,7 +205,7 @@ def test_charts_and_counts_of_a_run_tell_the_same_numbers(make_site, crawl_to_th
     assert counts.fetched == counts.succeeded + counts.failed + counts.excluded
 
 
-def test_a_limit_is_told_with_separators_like_every_number(order, transactional_db):
+def test_a_limit_is_told_with_separators_like_every_number(order, db):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", max_pages=2000)))
     RunTotal.objects.filter(run=run).update(fetched=2000)
 
@@ -222,7 +222,7 @@ def test_a_run_without_a_single_success_is_failed_and_found_among_the_failed(
     assert [one.crawl.name for one in crawls_now().worries] == ["In vain"]
 
 
-def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, transactional_db):
+def test_a_grant_without_a_worker_is_queued_in_the_words_of_a_grant(order, db):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Library")))
 
     view = crawl_view(run.crawl)

@@ -178,7 +178,7 @@ def test_a_host_that_a_crawl_has_or_that_rests_is_left_alone(attempt, make_site)
     assert busy.log == resting.log == []
 
 
-def test_a_borrowed_host_is_nobody_elses(transactional_db):
+def test_a_borrowed_host_is_nobody_elses(db):
     first = borrow_hosts(["a.test", "b.test"], soon_seconds=1, seconds=30)
     assert borrow_hosts(["a.test"], soon_seconds=1, seconds=30) == {}
 
@@ -364,7 +364,7 @@ def test_robots_txt_that_leads_to_a_host_of_a_crawl_is_not_fetched_there(attempt
     assert rest.total_seconds() > 5
 
 
-def test_the_background_worker_answers(pool, loopback, make_site, tmp_path):
+def test_the_background_worker_answers(transactional_db, pool, loopback, make_site, tmp_path):
     django_rq.get_queue("background").empty()
     site, user = make_site({"/": "<title>Hello</title>"}), browser("operator")
     place = user.post(reverse(TRY), {"seeds": f"{site.url}/", "delay_seconds": "0"})["Location"]

@@ -31,7 +31,7 @@ def answer(content, fingerprint=7):
 
 
 @pytest.fixture
-def originals(transactional_db):
+def originals(db):
     """Return a function that records contents, so many a batch, and tells by position which were
     copies of which.
     """

@@ -21,7 +21,7 @@ def lines(level=Level.INFO):
 
 
 @pytest.fixture
-def frontier(transactional_db):
+def frontier(db):
     return Frontier()
 
 

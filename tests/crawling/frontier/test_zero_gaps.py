@@ -24,7 +24,7 @@ from tests.stack import SCHEDULER, WORKER, running_stack
 DELAY = 0.6
 
 
-pytestmark = [pytest.mark.usefixtures("identified"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("transactional_db", "identified"), pytest.mark.slow]
 
 
 class Web:

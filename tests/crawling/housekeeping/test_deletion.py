@@ -50,6 +50,7 @@ from crawling.models import (
 )
 from crawling.models.deleted import RESTORABLE
 from crawling.runs.steering import resume, stop
+from tests.crawling.conftest import do_shifts
 from tests.crawling.frontier.test_unchanged import HOME, versioned
 from tests.crawling.pages import browser, soup
 from tests.stack import SCHEDULER, running_stack, wait_until
@@ -60,6 +61,20 @@ DELETED = reverse("crawling:deleted")
 
 def rows():
     return {model.__name__: getattr(model, "all_objects", model.objects).count() for model in ROWS}
+
+
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve({"/": '<title>Lost</title><a href="/a">a</a>', "/a": "x"})
+    first = crawl_once(f"{site.url}/", name="Manuals")
+    shared.do(lambda: do_shifts(start_run(first.crawl)))
+    return first.crawl
+
+
+@pytest.fixture
+def crawl(crawled, db):
+    """A crawl with two runs."""
+    return CrawlJob.objects.get(pk=crawled.pk)
 
 
 def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, crawl_to_the_end):
@@ -76,16 +91,12 @@ def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, craw
     assert Host.objects.count() == 1
 
 
-def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
-    make_site, crawl_to_the_end, order, monkeypatch
-):
-    site = make_site({"/": '<title>Lost</title><a href="/a">a</a>', "/a": "x"})
-    goes = crawl_to_the_end(f"{site.url}/", name="goes").crawl
-    set_schedule(goes, {"every_minutes": 5}, by=None)
+def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(crawl, order, monkeypatch):
+    set_schedule(crawl, {"every_minutes": 5}, by=None)
     monkeypatch.setattr(run_removal, "SLICE", 1)
     url = Url.objects.earliest("pk").pk
 
-    ask_deletion(goes, by=None, for_good=True)
+    ask_deletion(crawl, by=None, for_good=True)
     run_removal.remove_rows(seconds=0)
 
     operator, left = browser("operator"), rows()
@@ -93,23 +104,20 @@ def test_from_the_first_moment_nobody_sees_it_and_its_name_is_free(
     assert operator.get("/api/v1/crawls").json()["items"] == []
     assert operator.get("/api/v1/pages?q=Lost").json()["items"] == []
     addresses = [
-        reverse("crawling:crawl", args=[goes.pk]),
-        reverse("crawling:page", args=[goes.pk, url]),
-        f"/api/v1/crawls/{goes.pk}",
+        reverse("crawling:crawl", args=[crawl.pk]),
+        reverse("crawling:page", args=[crawl.pk, url]),
+        f"/api/v1/crawls/{crawl.pk}",
     ]
     assert {operator.get(address).status_code for address in addresses} == {404}
     assert Schedule.objects.get().next_at is None
-    assert create_crawl(order(f"{site.url}/", name="goes")).pk != goes.pk
+    assert create_crawl(order("http://127.0.0.1:8900/", name="Manuals")).pk != crawl.pk
 
 
-def test_deleting_again_is_nothing_new_and_the_scheduler_goes_on_to_the_end(
-    make_site, crawl_to_the_end, monkeypatch
-):
-    goes = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
+def test_deleting_again_is_nothing_new_and_the_scheduler_goes_on_to_the_end(crawl, monkeypatch):
     monkeypatch.setattr(run_removal, "SLICE", 1)
 
     for _ in range(2):
-        ask_deletion(goes, by=None, for_good=True)
+        ask_deletion(crawl, by=None, for_good=True)
     rounds = 0
     while not run_removal.remove_rows(seconds=0):
         rounds += 1
@@ -143,37 +151,33 @@ def test_a_deletion_whose_process_is_killed_in_the_middle_is_brought_to_its_end(
         wait_until(lambda: not any(path.exists() for path in files))
 
 
-def test_the_command_line_deletes(make_site, crawl_to_the_end, capsys):
-    crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes")
+def test_the_command_line_deletes(crawl, capsys):
+    call_command("crawl", "delete", "Manuals", "--for-good")
 
-    call_command("crawl", "delete", "goes", "--for-good")
-
-    assert "goes is deleted" in capsys.readouterr().out
+    assert "Manuals is deleted" in capsys.readouterr().out
     assert set(rows().values()) == {0}
 
 
-def test_delete_leaves_the_banks_ledger_and_the_audit_row(
-    make_site, crawl_to_the_end, django_user_model
-):
+def test_delete_leaves_the_banks_ledger_and_the_audit_row(crawl, django_user_model):
     chief = django_user_model.objects.create_user("chief")
-    crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
-    events = Event.objects.count()
+    events, processes = Event.objects.count(), Process.objects.count()
 
     delete_crawl(crawl, by=chief, for_good=True)
 
-    assert Process.objects.get().label == "goes"
+    labels = set(Process.objects.values_list("label", flat=True))
+    assert labels == {"Manuals", "Manuals (run 2)"}
+    assert Process.objects.count() == processes
     assert Event.objects.count() >= events
     entry = LogEntry.objects.latest("pk")
-    assert (entry.user, entry.object_repr) == (chief, "goes")
+    assert (entry.user, entry.object_repr) == (chief, "Manuals")
     assert '"deleted"' in entry.change_message
 
 
-def test_delete_keeps_a_host_quiet_that_a_lost_shift_had_leased(make_site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
+def test_delete_keeps_a_host_quiet_that_a_lost_shift_had_leased(crawl):
     shift = Shift.objects.latest("pk")
     Host.objects.update(shift=shift, lease_until="2100-01-01T00:00Z", delay_seconds=5)
 
-    delete_crawl(run.crawl, by=None, for_good=True)
+    delete_crawl(crawl, by=None, for_good=True)
 
     host = Host.objects.get()
     assert (host.shift, host.due_at.isoformat()) == (None, "2100-01-01T00:00:05+00:00")
@@ -189,14 +193,13 @@ def test_delete_refuses_a_crawl_at_work_and_says_what_to_do(order):
     assert rows() == before
 
 
-def test_the_page_says_what_goes_and_for_how_long_it_can_be_restored(make_site, crawl_to_the_end):
-    crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="a <crawl>").crawl
+def test_the_page_says_what_goes_and_for_how_long_it_can_be_restored(crawl):
+    CrawlJob.objects.update(name="a <crawl>")
     operator, address = browser("operator"), reverse("crawling:delete", args=[crawl.pk])
 
     page = operator.get(address).content.decode()
     assert "a &lt;crawl&gt;" in page
-    assert "1 run" in page
-
+    assert "2 runs" in page
     assert "For 24 hours it can be restored" in page
     assert CrawlJob.objects.exists()
 
@@ -212,7 +215,7 @@ def test_the_page_of_a_crawl_at_work_offers_no_deletion(order):
 
     assert "stop it" in operator.get(address).content.decode()
     assert "stop it" in operator.post(address, {"name": "busy"}).content.decode()
-    assert CrawlJob.objects.exists()
+    assert CrawlJob.objects.filter(pk=crawl.pk).exists()
 
 
 def test_a_viewer_cannot_delete(order):
@@ -221,7 +224,7 @@ def test_a_viewer_cannot_delete(order):
 
     assert viewer.get(address).status_code == 403
     assert viewer.post(address, {"name": crawl.name}).status_code == 403
-    assert CrawlJob.objects.exists()
+    assert CrawlJob.objects.filter(pk=crawl.pk).exists()
 
 
 def a_day_later():
@@ -230,15 +233,6 @@ def a_day_later():
     for model in (CrawlJob, Run):
         model.all_objects.exclude(restorable_until=None).update(restorable_until=past)
     DeletedItem.objects.update(deleted_at=past)
-
-
-@pytest.fixture
-def crawl(make_site, crawl_to_the_end, work_off):
-    """A crawl with two runs."""
-    site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
-    first = crawl_to_the_end(f"{site.url}/", name="Manuals")
-    work_off(start_run(first.crawl))
-    return first.crawl
 
 
 def test_a_restored_crawl_has_every_row_and_its_schedule_again(crawl):
@@ -373,7 +367,7 @@ def test_json_lists_restores_and_deletes_for_good(crawl):
 def small_things(order, django_user_model):
     """Of each small kind one that was deleted, and its user."""
     user = browser("operator") and django_user_model.objects.get(username="operator")
-    job = create_crawl(order("http://127.0.0.1:8900/", name="Manuals", max_pages=7))
+    job = create_crawl(order("http://127.0.0.1:8900/", name="Small", max_pages=7))
     set_schedule(job, {"cron": "30 2 * * *"}, by=user)
     remove_template(save_template(job, "Weekly", by=user), by=user)
     forget_view(user, save_view(user, "Failed", "state=failed").pk)

@@ -24,6 +24,7 @@ from crawling.housekeeping.retention_view import fates_of
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.models.archive import archive_folder
 from tests.crawling.archive.judging import judge
+from tests.crawling.conftest import do_shifts
 from tests.crawling.frontier.test_unchanged import HOME, versioned
 from tests.crawling.pages import browser, soup
 
@@ -34,13 +35,19 @@ def rows():
     return {model.__name__: model.objects.count() for model in ROWS}
 
 
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve({"/": '<a href="/a">a</a>', "/a": "x"})
+    first = crawl_once(f"{site.url}/", name="a crawl")
+    before = shared.do(rows)
+    return first, shared.do(lambda: do_shifts(start_run(first.crawl))), before
+
+
 @pytest.fixture
-def two(make_site, crawl_to_the_end, work_off):
+def two(crawled, db):
     """Two runs of a crawl; none of their pages is carried over."""
-    site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
-    first = crawl_to_the_end(f"{site.url}/")
-    before = rows()
-    return first, work_off(start_run(first.crawl)), before
+    first, second, before = crawled
+    return Run.objects.get(pk=first.pk), Run.objects.get(pk=second.pk), before
 
 
 def test_a_run_goes_with_every_row_and_file_and_the_other_stays_whole(two, django_user_model):
@@ -59,7 +66,7 @@ def test_a_run_goes_with_every_row_and_file_and_the_other_stays_whole(two, djang
     assert '"deleted a run"' in entry.change_message
 
 
-def test_a_number_is_not_given_again(two, work_off):
+def test_a_number_is_not_given_again(two):
     first, second, _ = two
     run_removal.remove_run(second, by=None, for_good=True)
 
@@ -84,8 +91,9 @@ def test_from_the_first_moment_nobody_sees_it_and_a_crash_loses_nothing(two, mon
     assert rows() == before
 
 
-def test_who_finds_another_at_it_leaves_the_run_to_him(two):
-    _, second, before = two
+def test_who_finds_another_at_it_leaves_the_run_to_him(make_site, crawl_to_the_end):
+    before = rows()
+    second = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
     run_removal.ask_removal(second, by=None, for_good=True)
     asked = rows()
 
@@ -227,7 +235,7 @@ def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_type
 
 
 def test_many_runs_are_shown_a_hundred_at_a_time(order):
-    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="of many runs"))
     Run.objects.bulk_create(
         Run(crawl=crawl, number=n, is_latest=n == 101, state="finished") for n in range(1, 102)
     )

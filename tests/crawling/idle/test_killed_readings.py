@@ -27,7 +27,9 @@ PAGES = 300
 
 @pytest.mark.drill  # what a killed job leaves is in test_second_readings
 @pytest.mark.timeout(600)
-def test_no_page_is_lost_or_doubled_by_killed_readings(make_site, order, tmp_path):
+def test_no_page_is_lost_or_doubled_by_killed_readings(
+    transactional_db, make_site, order, tmp_path
+):
     dice = random.Random(1)
     words = "<title>Page {0}</title><main>an orchard {0}</main>{1}"
     links = "".join(f"<a href=/{number}>l</a>" for number in range(PAGES))

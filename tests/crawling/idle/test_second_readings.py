@@ -18,25 +18,26 @@ from crawling.links.parquet import TEXTS, rows_in
 from crawling.links.part_writer import PartWriter
 from crawling.links.progress import dataset_states, unread_parts
 from crawling.links.second_reading import read_part
-from crawling.models import LinksPart, Page
+from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import BACKGROUND
 from crawling.runs.held_units import IDLE, MOMENT_REF
 from crawling.scheduler.messages import resend_background
 
 
-@pytest.fixture
-def site(make_site):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     words = "<title>T{0}</title><main>words {0}</main>"
     pages = {f"/{number}": words.format(number) for number in range(5)}
     links = "".join(f"<a href=/{number}>l</a>" for number in range(5))
-    return make_site({"/": f"<title>Home</title>{links}", **pages, "/data": "x"})
+    site = shared.serve({"/": f"<title>Home</title>{links}", **pages, "/data": "x"})
+    run = crawl_once(f"{site.url}/")
+    shared.do(catch_up, run.pk)
+    return run
 
 
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{site.url}/")
-    catch_up(run.pk)
-    return run
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from crawling.link_graph.drawings import MOST_NODES, Hosts, Lines, draw
 from crawling.link_graph.graphs import open_graph
 from crawling.link_graph.layout import positions
 from crawling.links.catch_up import catch_up
+from crawling.models import Run
 from tests.crawling.pages import browser, soup
 
 
@@ -78,14 +79,21 @@ def test_the_same_graph_stands_in_the_same_places_within_the_drawing():
     assert positions(0, Lines(*(np.empty(0, np.int64),) * 3)).shape == (0, 2)
 
 
-@pytest.fixture
-def crawl(make_site, crawl_to_the_end, monkeypatch):
-    """A run whose pages link to hosts of three domains, with drawings of three nodes."""
-    monkeypatch.setattr(drawings, "MOST_NODES", 3)
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    """A run whose pages link to hosts of three domains."""
     hosts = [f"www{n}.{domain}.test" for domain in ("one", "two", "three") for n in range(3)]
     out = "".join(f'<a href="http://{host}/">{host}</a>' for host in hosts)
-    run = crawl_to_the_end(f"{make_site({'/': out, '/b': ''}).url}/")
-    catch_up(run.pk)
+    run = crawl_once(f"{shared.serve({'/': out, '/b': ''}).url}/")
+    shared.do(catch_up, run.pk)
+    return run
+
+
+@pytest.fixture
+def crawl(crawled, db, monkeypatch):
+    """With drawings of three nodes."""
+    monkeypatch.setattr(drawings, "MOST_NODES", 3)
+    run = Run.objects.get(pk=crawled.pk)
     compute(open_graph(run).pk)
     return run.crawl
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from itertools import product
 
@@ -57,26 +58,39 @@ EDGES = {
 }
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(dict(WEB))
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(WEB)
 
 
-@pytest.fixture
-def run(site, crawl_to_the_end) -> Run:
-    run = crawl_to_the_end(f"{site.url}/")
-    catch_up(run.pk)
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once) -> Run:
+    run = crawl_once(f"{site.url}/")
+    shared.do(catch_up, run.pk)
+    shared.do(lambda: compute(open_graph(run).pk))
     return run
 
 
 @pytest.fixture
+def run(crawled, db) -> Run:
+    return Run.objects.get(pk=crawled.pk)
+
+
+@pytest.fixture
 def graph(run) -> LinkGraph:
-    compute(open_graph(run).pk)
     return computed_graph(run)
 
 
 @pytest.fixture
-def background(run):
+def bare(run) -> Run:
+    """The run before it had a graph."""
+    LinkGraph.objects.all().delete()
+    shutil.rmtree(settings.ARCHIVE_DIR / f"graph{run.pk}")
+    return run
+
+
+@pytest.fixture
+def background(bare):
     """The queue of background jobs, emptied."""
     queue = django_rq.get_queue(BACKGROUND)
     queue.empty()
@@ -208,27 +222,27 @@ def test_files_have_all_pages_hosts_and_links(site, run, graph, tmp_path):
     assert (edge.get("target"), edge.find(f"{space}data").text) == ("elsewhere.test", "2")
 
 
-def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(run, background):
+def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare, background):
     operator = browser("operator")
-    address = reverse("crawling:graph", args=[run.crawl_id])
-    assert operator.get(f"/api/v1/crawls/{run.crawl_id}/graph").json()["state"] == "none"
-    assert operator.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
+    address = reverse("crawling:graph", args=[bare.crawl_id])
+    assert operator.get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()["state"] == "none"
+    assert operator.get(f"/api/v1/crawls/{bare.crawl_id}/graph/pages").status_code == 404
 
     operator.post(address)
-    operator.post(f"/api/v1/crawls/{run.crawl_id}/graph/compute")
+    operator.post(f"/api/v1/crawls/{bare.crawl_id}/graph/compute")
 
     (graph,) = LinkGraph.objects.all()  # both asked for one
     assert graph.state == "waiting"
     assert "waits for a worker" in operator.get(address).content.decode()
     assert background.job_ids == [f"link-graph-{graph.pk}"]
     background.fetch_job(f"link-graph-{graph.pk}").perform()
-    assert computed_graph(run) == graph
+    assert computed_graph(bare) == graph
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
 
 
-def test_a_killed_job_begins_anew_and_leaves_no_file_behind(run, background, monkeypatch):
-    graph = open_graph(run)
+def test_a_killed_job_begins_anew_and_leaves_no_file_behind(bare, background, monkeypatch):
+    graph = open_graph(bare)
 
     def killed(*args):
         raise KeyboardInterrupt
@@ -237,30 +251,30 @@ def test_a_killed_job_begins_anew_and_leaves_no_file_behind(run, background, mon
         during.setattr(computation, "put_hosts", killed)
         with pytest.raises(KeyboardInterrupt):
             compute(graph.pk)
-    assert computed_graph(run) is None
+    assert computed_graph(bare) is None
     LinkGraph.objects.update(asked_at=graph.asked_at.replace(year=2020))
     resend_background()
     assert f"link-graph-{graph.pk}" in background.job_ids
 
     compute(graph.pk)
 
-    assert computed_graph(run).pk == graph.pk
-    assert len(list((settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir())) == len(TABLES)
+    assert computed_graph(bare).pk == graph.pk
+    assert len(list((settings.ARCHIVE_DIR / f"graph{bare.pk}").iterdir())) == len(TABLES)
 
 
-def test_a_job_that_was_killed_again_and_again_is_given_up(run, background):
-    graph = open_graph(run)
+def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
+    graph = open_graph(bare)
     LinkGraph.objects.update(attempts=graphs.MOST_ATTEMPTS)
 
     compute(graph.pk)
 
     graph.refresh_from_db()
     assert (graph.state, graph.trouble) == ("failed", graphs.BROKEN_OFF)
-    assert ask_graph(run).pk != graph.pk
+    assert ask_graph(bare).pk != graph.pk
 
 
-def test_two_jobs_at_the_same_graph_leave_one(run, monkeypatch):
-    graph, put = open_graph(run), computation.put_hosts
+def test_two_jobs_at_the_same_graph_leave_one(bare, monkeypatch):
+    graph, put = open_graph(bare), computation.put_hosts
 
     def late(*args):
         monkeypatch.setattr(computation, "put_hosts", put)
@@ -270,8 +284,8 @@ def test_two_jobs_at_the_same_graph_leave_one(run, monkeypatch):
     monkeypatch.setattr(computation, "put_hosts", late)
     compute(graph.pk)
 
-    name = computed_graph(run).name.partition("/")[2]
-    files = [path.name for path in (settings.ARCHIVE_DIR / f"graph{run.pk}").iterdir()]
+    name = computed_graph(bare).name.partition("/")[2]
+    files = [path.name for path in (settings.ARCHIVE_DIR / f"graph{bare.pk}").iterdir()]
     assert len(files) == len(TABLES)
     assert all(file.startswith(name) for file in files)
 
@@ -301,19 +315,19 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
     assert "/b" not in str(rows)
 
 
-def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, run, monkeypatch):
+def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bare, monkeypatch):
     put = computation.put_hosts
 
     def late(*args):
         asked = {"kind": "page", "text": f"{site.url}/b", "reason": "asked for", "by": None}
-        withdraw(run.crawl, None, **asked)
+        withdraw(bare.crawl, None, **asked)
         put(*args)
 
     monkeypatch.setattr(computation, "put_hosts", late)
-    compute(open_graph(run).pk)
+    compute(open_graph(bare).pk)
 
-    assert computed_graph(run) is None
-    assert not (settings.ARCHIVE_DIR / f"graph{run.pk}").exists()
+    assert computed_graph(bare) is None
+    assert not (settings.ARCHIVE_DIR / f"graph{bare.pk}").exists()
 
 
 def test_a_graph_goes_with_its_run(run, graph):

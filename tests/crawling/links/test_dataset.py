@@ -18,7 +18,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.part_writer import PartWriter
 from crawling.links.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.links.query import LinkSearchTookTooLong, ask
-from crawling.models import LinksPart, Page
+from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import BACKGROUND
 from crawling.scheduler.messages import resend_background
 from tests.crawling.pages import browser
@@ -44,9 +44,9 @@ EXPECTED = [
 ]
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(
         {
             "/": PAGE,
             "/a": "<a href='/'>home</a>",
@@ -56,9 +56,14 @@ def site(make_site):
     )
 
 
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/")
+
+
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/")
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def links_of(site, run):

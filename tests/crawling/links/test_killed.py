@@ -25,7 +25,7 @@ from tests.stack import (
 
 
 @pytest.mark.drill  # the parts of a lost shift are in test_dataset
-def test_no_link_is_lost_or_doubled_by_killed_shifts(make_site, order, tmp_path):
+def test_no_link_is_lost_or_doubled_by_killed_shifts(transactional_db, make_site, order, tmp_path):
     dice = random.Random(1)
     site = make_site(web(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=10)))

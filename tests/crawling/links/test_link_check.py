@@ -18,7 +18,7 @@ from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import new_part, remove_abandoned_parts
-from crawling.models import LinksPart, Page
+from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import BACKGROUND
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
@@ -43,16 +43,21 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(PAGES)
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(PAGES)
 
 
-@pytest.fixture
-def run(site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{site.url}/", f"{site.url}/lonely")
-    catch_up(run.pk)
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once):
+    run = crawl_once(f"{site.url}/", f"{site.url}/lonely")
+    shared.do(catch_up, run.pk)
     return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(

@@ -16,7 +16,7 @@ from crawling.idle.second_readings import IdleTurn, read_when_idle
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import STRUCTURED, rows_in
 from crawling.links.progress import unread_parts
-from crawling.models import LinksPart, Page
+from crawling.models import LinksPart, Page, Run
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
@@ -29,16 +29,21 @@ LAMP = """<title>Lamp</title><script type="application/ld+json">
 {"@type": "Product", "name": "Lamp", "offers": {"price": 5}}</script>"""
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site({"/": HOME, "/lamp": LAMP, "/secret": f"<title>S</title>{SECRET}"})
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve({"/": HOME, "/lamp": LAMP, "/secret": f"<title>S</title>{SECRET}"})
 
 
-@pytest.fixture
-def run(site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{site.url}/")
-    catch_up(run.pk)
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once):
+    run = crawl_once(f"{site.url}/")
+    shared.do(catch_up, run.pk)
     return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from crawling.mirror.file_paths import FilePaths
 from crawling.mirror.packing import write_asked
 from crawling.mirror.rewriter import Rewriter
 from crawling.mirror.rewriting import DocumentLinks
-from crawling.models import RunExport
+from crawling.models import Run, RunExport
 from crawling.models.datasets import ExportKind
 from crawling.web.document_stream import DocumentStream
 from crawling.withdrawals.withdrawing import withdraw
@@ -38,11 +38,11 @@ PAGE = """<!doctype html><meta charset="iso-8859-1"><title>Caf\xe9</title><base 
 SHEET = b"@import 't.css'; p{background:url(i.png?a=1)} q{content:'url(x)'} /* url(y) </style> */"
 
 
-@pytest.fixture
-def site(make_site):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     image = (200, {"Content-Type": "image/png"}, b"\x89PNG")
     html = {"Content-Type": "text/html; charset=iso-8859-1"}
-    return make_site(
+    site = shared.serve(
         {
             "/": (200, html, PAGE.encode("latin-1")),
             "/docs/s.css": (200, {"Content-Type": "text/css"}, SHEET),
@@ -54,11 +54,12 @@ def site(make_site):
             "/away": (302, {"Location": "http://elsewhere.test/y"}, ""),
         }
     )
+    return crawl_once(f"{site.url}/", requisites=True)
 
 
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/", requisites=True)
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture

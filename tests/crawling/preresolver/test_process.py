@@ -38,7 +38,7 @@ def resolving_ahead(machine="m"):
         yield
     finally:
         ending.set()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -98,7 +98,9 @@ def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):
 
 
 @pytest.mark.drill
-def test_killed_outright_the_next_one_takes_over_its_slots(order, dns_server, identified, tmp_path):
+def test_killed_outright_the_next_one_takes_over_its_slots(
+    transactional_db, order, dns_server, identified, tmp_path
+):
     start_run(create_crawl(order("http://to.test/")))
     with running_stack(tmp_path, DNS_SERVERS="{}:{}".format(*dns_server.address)) as stack:
         first = stack.start(["resolve_ahead"])

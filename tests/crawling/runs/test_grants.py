@@ -29,7 +29,7 @@ def press(pool) -> Pool:
 
 
 @pytest.fixture
-def news(transactional_db) -> Team:
+def news(db) -> Team:
     return Team.objects.create(name="news")
 
 

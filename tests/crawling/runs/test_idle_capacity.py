@@ -175,7 +175,9 @@ def test_what_it_was_fetching_when_it_gave_way_was_no_try(slow, order, work_off,
 
 @pytest.mark.drill
 @pytest.mark.timeout(300)
-def test_another_crawl_has_its_units_within_5_seconds(slow, make_site, order, pool, tmp_path):
+def test_another_crawl_has_its_units_within_5_seconds(
+    transactional_db, slow, make_site, order, pool, tmp_path
+):
     set_capacity(pool=pool.pk, capacity={"worker": 1})
     spare = start_run(create_crawl(order(f"{slow.url}/", idle_only=True, name="spare")))
     other = make_site({"/": "here"}, address="127.0.1.9")

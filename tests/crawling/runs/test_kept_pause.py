@@ -79,7 +79,9 @@ def reserved_sentence(run: Run) -> str:
     )
 
 
-def test_a_shift_that_is_paused_to_keep_leaves_its_units_reserved(pausing_site, order_of):
+def test_a_shift_that_is_paused_to_keep_leaves_its_units_reserved(
+    transactional_db, pausing_site, order_of
+):
     run = start_run(create_crawl(order_of(pausing_site(keep_seconds=600))))
     work_once()
 
@@ -89,7 +91,9 @@ def test_a_shift_that_is_paused_to_keep_leaves_its_units_reserved(pausing_site, 
     assert LogLine.objects.filter(message__contains="40,000 KiB/s of bandwidth").exists()
 
 
-def test_a_shift_that_is_paused_without_keeping_gives_everything_back(pausing_site, order_of):
+def test_a_shift_that_is_paused_without_keeping_gives_everything_back(
+    transactional_db, pausing_site, order_of
+):
     run = start_run(create_crawl(order_of(pausing_site())))
     work_once()
 
@@ -169,7 +173,9 @@ def test_stopping_a_kept_run_gives_everything_back(kept):
     assert not bank_process(run).holding
 
 
-def test_what_cannot_be_kept_safely_is_given_back_and_said(pausing_site, order_of, pool):
+def test_what_cannot_be_kept_safely_is_given_back_and_said(
+    transactional_db, pausing_site, order_of, pool
+):
     run = start_run(create_crawl(order_of(pausing_site(keep_seconds=600))))
     # What it may still need is there only once the crawl has given its bandwidth back.
     other = register_process(

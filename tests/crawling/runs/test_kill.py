@@ -47,7 +47,7 @@ def kill_both(worker):
 
 @pytest.mark.parametrize("kill", [kill_work_process, kill_worker, kill_both])
 @pytest.mark.drill  # three crawls that survive the same stand in tests/kill_anywhere
-def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
+def test_a_crawl_survives_its_worker(transactional_db, kill, make_site, order, tmp_path):
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
 
@@ -72,7 +72,7 @@ def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
 
 
 def test_a_worker_that_is_told_to_stop_ends_its_shift_in_order_and_the_next_goes_on(
-    make_site, order, tmp_path
+    transactional_db, make_site, order, tmp_path
 ):
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))

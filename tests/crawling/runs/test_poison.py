@@ -211,7 +211,9 @@ def test_a_server_that_went_away_is_told_from_what_a_page_may_bring_about(broken
     ("error", "losses"),
     [(OperationalError("the connection is closed"), 0), (DataError("too long"), 1)],
 )
-def test_a_worker_whose_work_process_lost_its_server_blames_no_page(order, error, losses):
+def test_a_worker_whose_work_process_lost_its_server_blames_no_page(
+    transactional_db, order, error, losses
+):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     process = run.processes.get()
     claim_urls(begin_shift(process, epoch=1, worker="w"), {run.queues.get().pk: 1})

@@ -126,7 +126,7 @@ def test_the_number_of_processes_may_be_edited_while_the_run_is_at_work(start):
 @pytest.mark.drill
 @pytest.mark.timeout(300)
 def test_a_worker_that_is_added_takes_hosts_over_in_15_seconds_and_gives_them_back_when_it_leaves(
-    make_site, order, pool, tmp_path
+    transactional_db, make_site, order, pool, tmp_path
 ):
     set_capacity(pool=pool.pk, capacity={"worker": 1})
 

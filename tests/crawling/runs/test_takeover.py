@@ -117,7 +117,7 @@ def test_who_did_not_miss_its_hosts_for_long_is_not_absent(frontier, without_shi
 @pytest.mark.drill
 @pytest.mark.timeout(400)
 def test_killed_workers_are_taken_over_by_the_rest_and_no_host_ever_sees_two_requests_at_once(
-    make_site, order, tmp_path
+    transactional_db, make_site, order, tmp_path
 ):
     lock, in_flight, overlaps = threading.Lock(), Counter(), []
 

@@ -131,7 +131,7 @@ def test_who_asked_for_it_is_kept(mended, django_user_model):
     )
 
 
-def test_a_paused_run_keeps_them_until_it_is_resumed(transactional_db, pool):
+def test_a_paused_run_keeps_them_until_it_is_resumed(db, pool):
     frontier = Frontier()
     frontier.sow("a.test/1")
     (url,) = frontier.claim()

@@ -7,7 +7,9 @@ from benchmarks.crawling import duties
 from crawling.models import Run
 
 
-def test_duties_are_timed_beside_runs_that_wait_and_runs_that_ended(order, queue, capsys):
+def test_duties_are_timed_beside_runs_that_wait_and_runs_that_ended(
+    transactional_db, order, queue, capsys
+):
     duties.fill(waiting=3, ended=5)
     duties.time_duties()
     duties.time_pages()

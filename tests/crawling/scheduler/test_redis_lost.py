@@ -38,7 +38,7 @@ PICKUP_SECONDS = [3, pytest.param(120, marks=pytest.mark.drill)]
 
 @pytest.mark.parametrize("pickup_seconds", PICKUP_SECONDS)
 def test_start_that_redis_lost_is_worked_within_a_minute(
-    make_site, order, tmp_path, settings, pickup_seconds
+    transactional_db, make_site, order, tmp_path, settings, pickup_seconds
 ):
     settings.BANK_PICKUP_SECONDS = pickup_seconds
     site = make_site(ladder(PAGES))

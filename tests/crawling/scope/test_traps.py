@@ -9,7 +9,7 @@ from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.trap_patterns import list_traps
 from crawling.errors import WrongState
 from crawling.frontier.admit.quarantine import states_of
-from crawling.models import LogLine, TrapPattern, Url, UrlState
+from crawling.models import LogLine, Run, TrapPattern, Url, UrlState
 from crawling.scope.trap_gate import TrapState
 from crawling.scope.trap_patterns import PROBE_PAGES
 from crawling.web.statuses import FetchStatus
@@ -48,17 +48,23 @@ def calendar(request):
     )
 
 
-@pytest.fixture
-def trapped(make_site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     """A run that has met an endless calendar beside a page of worth."""
-    site = make_site(
+    site = shared.serve(
         {
             "/": '<a href="/plan?day=1">plan</a><a href="/worth">worth</a>',
             "/plan": calendar,
             "/worth": "text",
         }
     )
-    return site, crawl_to_the_end(f"{site.url}/", max_pages=500)
+    return site, crawl_once(f"{site.url}/", max_pages=500)
+
+
+@pytest.fixture
+def trapped(crawled, db):
+    site, run = crawled
+    return site, Run.objects.get(pk=run.pk)
 
 
 def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):

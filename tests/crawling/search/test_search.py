@@ -13,7 +13,7 @@ from crawling.housekeeping.run_removal import remove_rows, remove_run
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import clear
 from crawling.links.progress import abandoned_parts, dataset_states
-from crawling.models import LinksPart, Page
+from crawling.models import LinksPart, Page, Run
 from crawling.search.folder import index_folder
 from crawling.search.index import forget_abandoned, rebuild
 from crawling.search.open_index import OPEN_INDEX
@@ -38,16 +38,21 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(PAGES)
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(PAGES)
 
 
-@pytest.fixture
-def run(site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{site.url}/")
-    index(run)
+@pytest.fixture(scope="module")
+def crawled(site, shared, crawl_once):
+    run = crawl_once(f"{site.url}/")
+    shared.do(index, run)
     return run
+
+
+@pytest.fixture
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 ALL = SearchFilter()
@@ -98,7 +103,10 @@ def test_pages_are_counted_and_filtered_by_host_type_language_and_crawl(site, ru
     assert paths(site, "apple", SearchFilter(crawl=run.crawl_id, run=1)) == ["/trees", "/pears"]
 
 
-def test_the_latest_run_of_a_crawl_is_searched_or_all(site, run, work_off):
+def test_the_latest_run_of_a_crawl_is_searched_or_all(make_site, crawl_to_the_end, work_off):
+    site = make_site(PAGES)
+    run = crawl_to_the_end(f"{site.url}/")
+    index(run)
     site.pages["/trees"] = f"<title>Cherry trees</title><main>{FILLER}</main>"
     index(work_off(start_run(run.crawl)))
 
@@ -107,7 +115,7 @@ def test_the_latest_run_of_a_crawl_is_searched_or_all(site, run, work_off):
     assert paths(site, "apple tree", SearchFilter(crawl=run.crawl_id, run=1))[0] == "/trees"
 
 
-def test_a_withdrawn_page_is_not_found_until_that_is_undone(site, run, crawl_to_the_end):
+def test_a_withdrawn_page_is_not_found_until_that_is_undone(site, run):
     withdrawal = withdraw(
         run.crawl, run, kind="page", text=f"{site.url}/trees", reason="asked for", by=None
     )
@@ -139,10 +147,11 @@ def test_the_text_of_a_withdrawn_page_leaves_the_files(site, run):
 
 
 def test_the_index_is_made_anew_once_for_all_withdrawals_that_are_due(
-    site, run, crawl_to_the_end, monkeypatch
+    site, crawl_to_the_end, monkeypatch
 ):
-    other = crawl_to_the_end(f"{site.url}/", name="another crawl")
-    index(other)
+    run, other = (crawl_to_the_end(f"{site.url}/", name=name) for name in ("one", "other"))
+    for one in (run, other):
+        index(one)
     asked = {"kind": "page", "text": f"{site.url}/de", "reason": "x", "by": None, "at_once": True}
     due = [withdraw(one.crawl, one, **asked) for one in (run, other)]
     made = []

@@ -143,7 +143,7 @@ def asked_for(site) -> list[tuple[str | None, str | None]]:
 
 
 @pytest.fixture
-def source(order, site) -> SeedSource:
+def source(transactional_db, order, site) -> SeedSource:
     crawl = create_crawl(order(f"{site.url}/"))
     return create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed"), by=None)
 

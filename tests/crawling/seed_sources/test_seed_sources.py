@@ -28,15 +28,23 @@ def seed_dir(settings, tmp_path):
     settings.SEED_DIR = tmp_path / "seeds"
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site({"/": "home", "/a": "a", "/b": "b", "/c": "c"})
+PAGES = {"/": "home", "/a": "a", "/b": "b", "/c": "c"}
 
 
-@pytest.fixture
-def ended(site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(PAGES)
+
+
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
     """A run that has ended with one page."""
-    return crawl_to_the_end(f"{site.url}/")
+    return crawl_once(f"{site.url}/")
+
+
+@pytest.fixture
+def ended(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def put(crawl: CrawlJob, name: str, text: str, *, age: float = 10) -> None:
@@ -66,8 +74,9 @@ def paths(run: Run, site) -> set[str]:
 
 
 def test_addresses_put_into_the_folder_are_fetched_by_the_ended_run(
-    ended, site, work_off, identified
+    site, crawl_to_the_end, work_off, identified
 ):
+    ended = crawl_to_the_end(f"{site.url}/")
     source = create_source(ended.crawl, SeedSourceFields("folder", minutes=1), by=None)
     put(ended.crawl, "one.txt", f"# wanted\n{site.url}/a\n\nnonsense\n{site.url}/\n")
     put(ended.crawl, "two.json", feed(f"{site.url}/b", "http://other.example/")[2])
@@ -106,7 +115,8 @@ def test_files_that_are_no_whole_seed_files_are_left_or_refused(ended, site, tmp
     assert left == {"fresh.txt", ".hidden.txt", "notes.md", "link.txt", READ}
 
 
-def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(order, site, pool):
+def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(transactional_db, order, make_site):
+    site = make_site(PAGES)
     crawl = create_crawl(order(f"{site.url}/", headers={"X-Key": "secret"}))
     site.pages["/feed.json"] = feed(f"{site.url}/a")
     source = create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
@@ -133,9 +143,12 @@ def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(order, site, poo
         ((301, {"Location": "/moved.json"}, ""), "make that the address of the feed"),
     ],
 )
-def test_what_is_wrong_with_a_feed_is_said_and_it_is_read_again(ended, site, answer, sentence):
-    site.pages["/feed.json"] = answer
-    source = create_source(ended.crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
+def test_what_is_wrong_with_a_feed_is_said_and_it_is_read_again(
+    transactional_db, order, make_site, answer, sentence
+):
+    site = make_site({"/feed.json": answer})
+    crawl = create_crawl(order(f"{site.url}/"))
+    source = create_source(crawl, SeedSourceFields("feed", f"{site.url}/feed.json"), by=None)
 
     read_again(source)
 

@@ -35,7 +35,7 @@ LOSSES = [
 
 
 @pytest.fixture
-def halted_crawl(make_site, order, tmp_path, monkeypatch):
+def halted_crawl(transactional_db, make_site, order, tmp_path, monkeypatch):
     """Return a function that yields a stack, its worker and the work process that stopped at a
     step, in the middle of a crawl.
     """

@@ -22,7 +22,7 @@ from tests.crawling.frontier.test_zero_gaps import Web, crawl, ended, serving
 from tests.crawling.raw import read_request
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
-pytestmark = pytest.mark.usefixtures("identified")
+pytestmark = pytest.mark.usefixtures("transactional_db", "identified")
 
 THREADS = 8
 #: what one page of the rest takes, how long and how often is looked, and what one document of the

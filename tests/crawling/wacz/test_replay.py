@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from crawling.exports.layout import read
-from crawling.models import Page
+from crawling.models import Page, Run
 from crawling.wacz import access
 from crawling.wacz.access import token_for
 from crawling.withdrawals.withdrawing import withdraw
@@ -46,10 +46,15 @@ def ask(path, **headers):
     return int(said[0].split()[0]), dict(said[1]), content
 
 
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    site = shared.serve({"/": '<title>Home</title><a href="/a">a</a>', "/a": "<title>A</title>"})
+    return crawl_once(f"{site.url}/")
+
+
 @pytest.fixture
-def run(make_site, crawl_to_the_end):
-    site = make_site({"/": '<title>Home</title><a href="/a">a</a>', "/a": "<title>A</title>"})
-    return crawl_to_the_end(f"{site.url}/")
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from crawling.exports.layout import read
 from crawling.exports.rows import ask_export, readable_export
 from crawling.exports.state import state_of
 from crawling.housekeeping.run_removal import remove_run
-from crawling.models import ArchiveFile, Page, RunExport
+from crawling.models import ArchiveFile, Page, Run, RunExport
 from crawling.models.datasets import ExportKind
 from crawling.storage import storage
 from crawling.wacz import search_index
@@ -42,9 +42,9 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(
         {
             "/": "<title>Home ü</title>" + "".join(f'<a href="/{name}">x</a>' for name in "abm"),
             "/a": SHARED,
@@ -54,9 +54,14 @@ def site(make_site):
     )
 
 
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/", batch_size=1)
+
+
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/", batch_size=1)
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def made(run) -> RunExport:
@@ -153,11 +158,8 @@ def test_only_what_is_not_in_the_archive_is_stored_and_any_part_can_be_read(run)
         assert b"".join(read(row, begin, end)) == content[begin:end]
 
 
-def test_payloads_in_archives_of_other_runs_are_in_it(site, run):
-    second = start_run(run.crawl)
-    from tests.browser.house import work_off
-
-    second = work_off(second)
+def test_payloads_in_archives_of_other_runs_are_in_it(site, crawl_to_the_end, work_off):
+    second = work_off(start_run(crawl_to_the_end(f"{site.url}/", batch_size=1).crawl))
     package = opened(made(second))
 
     urls = [facts["url"] for _, facts in index_of(package) if facts["mime"] != "warc/revisit"]

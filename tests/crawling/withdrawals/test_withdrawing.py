@@ -49,9 +49,9 @@ def page(text: str, *paths: str) -> str:
     return f"<title>{text}</title><h2>{text}</h2>{links}"
 
 
-@pytest.fixture
-def site(make_site):
-    return make_site(
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(
         {
             "/": page("Home", "/miller", "/a", "/b", "/c"),
             "/miller": page(SECRET, "/from-miller"),
@@ -63,9 +63,17 @@ def site(make_site):
     )
 
 
+ORDER = {"batch_size": 1, "extract": {"heading": "h2"}}
+
+
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/", **ORDER)
+
+
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/", batch_size=1, extract={"heading": "h2"})
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def taken_down(run, text, kind="page", *, only=None, at_once=True):
@@ -148,7 +156,8 @@ def test_a_withdrawn_page_is_in_nothing_at_once_and_later_in_no_file(site, run):
     assert b"".join(operator.get(whole).streaming_content)
 
 
-def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, run, work_off):
+def test_other_pages_keep_a_payload_that_a_withdrawn_one_had(site, crawl_to_the_end, work_off):
+    run = crawl_to_the_end(f"{site.url}/", **ORDER)
     second = work_off(start_run(run.crawl))
     holder = Page.objects.get(run=run, payload_sha256__isnull=False, is_revisit=False, bytes=1200)
     others = Page.objects.filter(bytes=1200).exclude(pk=holder.pk)
@@ -329,7 +338,8 @@ def test_mistakes_are_told_by_field(run):
     assert list(caught.value.errors) == ["reason"]
 
 
-def test_a_run_goes_with_its_withdrawn_pages(site, run, tmp_path):
+def test_a_run_goes_with_its_withdrawn_pages(site, crawl_to_the_end, tmp_path):
+    run = crawl_to_the_end(f"{site.url}/", **ORDER)
     taken_down(run, f"{site.url}/miller", only=run, at_once=False)
     with pytest.raises(CheckpointTrouble, match="withdrawn"):
         take_checkpoint(run, tmp_path / "taken", with_archive=True)

@@ -21,7 +21,7 @@ from tests.crawling.pages import browser, soup
 
 
 @pytest.fixture
-def operator(transactional_db):
+def operator(db):
     return browser("operator")
 
 

@@ -21,12 +21,12 @@ VERBS = ("start", "pause", "resume", "stop", "abort")
 
 
 @pytest.fixture
-def operator(transactional_db):
+def operator(db):
     return browser("operator")
 
 
 @pytest.fixture
-def viewer(transactional_db):
+def viewer(db):
     return browser("viewer")
 
 

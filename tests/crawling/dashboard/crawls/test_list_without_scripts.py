@@ -15,7 +15,7 @@ LIST = "crawling:crawls"
 
 
 @pytest.fixture
-def operator(client, django_user_model, transactional_db):
+def operator(client, django_user_model, db):
     make_roles()
     user = django_user_model.objects.create_user("operator")
     user.groups.add(Group.objects.get(name="operator"))
@@ -24,12 +24,12 @@ def operator(client, django_user_model, transactional_db):
 
 
 @pytest.fixture
-def administrator(client, django_user_model, transactional_db):
+def administrator(client, django_user_model, db):
     client.force_login(django_user_model.objects.create_superuser("chief"))
     return client
 
 
-def test_a_log_in_is_asked_for_and_leads_back(client, django_user_model, transactional_db):
+def test_a_log_in_is_asked_for_and_leads_back(client, django_user_model, db):
     django_user_model.objects.create_user("operator", password="a long password")
     page = client.get(reverse(LIST))
     assert page.url == f"{reverse('login')}?next={reverse(LIST)}"

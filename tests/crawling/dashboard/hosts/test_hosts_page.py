@@ -21,7 +21,7 @@ HOSTS, SEARCH = reverse("hosts:hosts"), reverse("hosts:search")
 
 
 @pytest.fixture
-def viewer(transactional_db):
+def viewer(db):
     return browser("viewer")
 
 

@@ -30,7 +30,7 @@ from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
 
 @pytest.fixture
-def workers(pool, loopback, tmp_path):
+def workers(transactional_db, pool, loopback, tmp_path):
     with running_stack(tmp_path) as stack:
         stack.start(SCHEDULER)
         stack.start(WORKER)
@@ -44,7 +44,7 @@ def printed(*words: str) -> str:
     return out.getvalue()
 
 
-def test_a_crawl_is_followed_to_its_end_and_summed_up(make_site, workers):
+def test_a_crawl_is_followed_to_its_end_and_summed_up_for_people_and_programs(make_site, workers):
     site = make_site({"/": '<a href="/a">a</a>', "/a": ""})
 
     lines = printed(f"{site.url}/", "--delay", "0", "--wait", "--name", "[/brackets]")
@@ -53,10 +53,7 @@ def test_a_crawl_is_followed_to_its_end_and_summed_up(make_site, workers):
     assert "finished. Every URL in scope is done." in lines
     assert "2 pages fetched" in lines
 
-
-def test_programs_get_one_json_object(make_site, workers):
-    site = make_site({"/": '<a href="/lost">a</a>'})
-
+    del site.pages["/a"]
     told = json.loads(printed(f"{site.url}/", "--delay", "0", "--wait", "--json"))
 
     assert (told["state"], told["discovered"], told["succeeded"], told["failed"]) == (
@@ -65,15 +62,15 @@ def test_programs_get_one_json_object(make_site, workers):
         1,
         1,
     )
+    host = site.url.removeprefix("http://")
 
-
-def test_a_crawl_that_fetched_nothing_ends_with_status_1(make_site, workers):
-    site = make_site({})
-
-    with pytest.raises(SystemExit) as ended:
+    del site.pages["/"]
+    with pytest.raises(SystemExit) as ended:  # it fetched nothing
         printed(f"{site.url}/", "--delay", "0", "--wait")
 
     assert ended.value.code == 1
+    names = CrawlJob.objects.order_by("pk").values_list("name", flat=True)
+    assert list(names) == ["[/brackets]", host, f"{host} 2"]
 
 
 def test_a_crawl_that_goes_on_beyond_its_time_is_left_with_status_3(
@@ -113,16 +110,6 @@ def test_a_crawl_is_paused_resumed_and_stopped_by_name(make_site, workers):
     wait_until(lambda: state() == "stopped")
 
 
-def test_a_second_crawl_of_a_host_gets_a_name_of_its_own(order, make_site, workers):
-    site = make_site({"/": ""})
-
-    printed(f"{site.url}/", "--wait", "--delay", "0")
-    printed(f"{site.url}/", "--wait", "--delay", "0")
-
-    host = site.url.removeprefix("http://")
-    assert set(CrawlJob.objects.values_list("name", flat=True)) == {host, f"{host} 2"}
-
-
 def test_without_a_worker_it_says_so_and_makes_nothing(order):
     with pytest.raises(CommandError, match="No worker is running"):
         call_command("crawl", "http://127.0.0.1:8900/")
@@ -138,7 +125,7 @@ def test_the_list_is_for_people_or_for_programs(order, capsys):
     assert "listed" in capsys.readouterr().out
 
 
-def test_who_crawls_is_set_and_shown(transactional_db):
+def test_who_crawls_is_set_and_shown(db):
     out = StringIO()
     call_command("identify", "librarybot", "https://library.example.org/bot", stdout=out)
     assert "User-Agent: librarybot/1.0 (+https://library.example.org/bot)" in out.getvalue()

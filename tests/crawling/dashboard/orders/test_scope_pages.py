@@ -24,7 +24,7 @@ def crawl(order):
 
 
 @pytest.fixture
-def boss_login(client, transactional_db):
+def boss_login(client, db):
     client.force_login(User.objects.create_superuser("boss"))
 
 

@@ -10,26 +10,27 @@ import pytest
 from django.core.management import call_command
 
 from crawling.crawls.creation import create_crawl
-from crawling.models import CrawlJob, Url
+from crawling.models import CrawlJob, Run, Url
 from tests.crawling.pages import browser, soup
 
 TRAP = "/calendar/2999/01/"
 
 
-@pytest.fixture
-def extracting(make_site, crawl_to_the_end):
-    site = make_site({"/": "<b>=1+1</b><b>-5.00</b><b>&lt;i&gt; é</b>"})
-    return crawl_to_the_end(f"{site.url}/", extract={"bold": "b"})
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    """A run with a page of which something is taken out, and a possible trap."""
+    taken = "<b>=1+1</b><b>-5.00</b><b>&lt;i&gt; é</b>"
+    site = shared.serve({"/": f'{taken}<a href="{TRAP}">x</a>', TRAP: "text"})
+    return crawl_once(f"{site.url}/", extract={"bold": "b"})
 
 
 @pytest.fixture
-def trapped(make_site, crawl_to_the_end):
-    site = make_site({"/": f'<a href="{TRAP}">x</a>', TRAP: "text"})
-    return crawl_to_the_end(f"{site.url}/")
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
-def test_the_page_shows_rows_as_text(extracting):
-    page = soup(browser("viewer").get(f"/crawls/{extracting.crawl_id}/extracted/"))
+def test_the_page_shows_rows_as_text(run):
+    page = soup(browser("viewer").get(f"/crawls/{run.crawl_id}/extracted/"))
 
     assert [row.find_all("td")[1].text for row in page.select("tbody tr")] == [
         "=1+1",
@@ -38,8 +39,8 @@ def test_the_page_shows_rows_as_text(extracting):
     ]
 
 
-def test_rows_leave_as_a_table_that_no_spreadsheet_takes_for_formulas(extracting):
-    answer = browser("viewer").get(f"/crawls/{extracting.crawl_id}/extracted.csv")
+def test_rows_leave_as_a_table_that_no_spreadsheet_takes_for_formulas(run):
+    answer = browser("viewer").get(f"/crawls/{run.crawl_id}/extracted.csv")
 
     rows = list(csv.reader(StringIO(answer.getvalue().decode())))
     assert rows[0] == ["url", "name", "value"]
@@ -47,8 +48,8 @@ def test_rows_leave_as_a_table_that_no_spreadsheet_takes_for_formulas(extracting
     assert "attachment" in answer["Content-Disposition"]
 
 
-def test_rows_leave_as_json(extracting, make_site, crawl_to_the_end):
-    answer = browser("viewer").get(f"/crawls/{extracting.crawl_id}/extracted.json")
+def test_rows_leave_as_json(run):
+    answer = browser("viewer").get(f"/crawls/{run.crawl_id}/extracted.json")
 
     rows = json.loads(answer.getvalue())
     assert [(row["name"], row["value"]) for row in rows] == [
@@ -66,15 +67,15 @@ def test_a_crawl_without_rules_or_runs_says_what_to_do(order):
     assert client.get(f"/crawls/{crawl.pk}/extracted.json").status_code == 404
 
 
-def test_a_possible_trap_is_shown_with_samples_and_banned_by_a_button(trapped):
+def test_a_possible_trap_is_shown_with_samples_and_banned_by_a_button(run):
     client = browser("operator")
-    page = soup(client.get(f"/crawls/{trapped.crawl_id}/"))
+    page = soup(client.get(f"/crawls/{run.crawl_id}/"))
     section = page.select_one("[aria-labelledby=traps]")
     button = section.select_one("button[name=ban]")
 
     answer = client.post(
         button["formaction"],
-        {"ban": button["value"], "next": f"/crawls/{trapped.crawl_id}/"},
+        {"ban": button["value"], "next": f"/crawls/{run.crawl_id}/"},
         follow=True,
     )
 
@@ -84,19 +85,19 @@ def test_a_possible_trap_is_shown_with_samples_and_banned_by_a_button(trapped):
     assert not soup(answer).select("[aria-labelledby=traps]")
 
 
-def test_a_viewer_sees_the_trap_and_cannot_judge_it(trapped):
+def test_a_viewer_sees_the_trap_and_cannot_judge_it(run):
     client = browser("viewer")
-    section = soup(client.get(f"/crawls/{trapped.crawl_id}/")).select_one("[aria-labelledby=traps]")
+    section = soup(client.get(f"/crawls/{run.crawl_id}/")).select_one("[aria-labelledby=traps]")
 
     assert not section.select("button")
-    assert client.post(f"/crawls/{trapped.crawl_id}/traps/", {"ban": "1"}).status_code == 403
+    assert client.post(f"/crawls/{run.crawl_id}/traps/", {"ban": "1"}).status_code == 403
 
 
 @pytest.mark.parametrize("word", [{"ban": "x"}, {}, {"approve": "1"}, {"ban": "9" * 30}])
-def test_nonsense_about_a_trap_is_told(trapped, word):
+def test_nonsense_about_a_trap_is_told(run, word):
     answer = browser("operator").post(
-        f"/crawls/{trapped.crawl_id}/traps/",
-        {**word, "next": f"/crawls/{trapped.crawl_id}/"},
+        f"/crawls/{run.crawl_id}/traps/",
+        {**word, "next": f"/crawls/{run.crawl_id}/"},
         follow=True,
     )
 
@@ -121,7 +122,7 @@ def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
     )
 
     assert "is no CSS selector" in wrong.select_one("#id_extract_error").text
-    crawl = CrawlJob.objects.get()
+    crawl = CrawlJob.objects.latest("pk")
     assert (crawl.extract, crawl.requisites, crawl.obey_nofollow) == (
         {"price": "a[title=x]", "picture": "img::attr(src)"},
         True,
@@ -153,5 +154,5 @@ def test_the_command_orders_how_pages_are_read(order, worker):
         "--json",
     )
 
-    crawl = CrawlJob.objects.get()
+    crawl = CrawlJob.objects.latest("pk")
     assert (crawl.extract, crawl.requisites, crawl.obey_nofollow) == ({"x": "a[b=c]"}, True, True)

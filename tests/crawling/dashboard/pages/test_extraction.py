@@ -20,6 +20,7 @@ from crawling.models import (
     Extraction,
     Inquiry,
     Page,
+    Run,
     WithdrawnPage,
 )
 from crawling.rq_jobs import BACKGROUND
@@ -31,15 +32,21 @@ PAGE = "<title>{0}</title><b>bold {0}</b><i class=x>italic {0}</i>"
 RULES = {"italic": "i.x"}
 
 
-@pytest.fixture
-def site(make_site):
+@pytest.fixture(scope="module")
+def site(shared):
     links = "".join(f"<a href=/{number}>l</a>" for number in range(4))
-    return make_site({"/": PAGE.format("home") + links} | {f"/{n}": PAGE.format(n) for n in "0123"})
+    pages = {"/": PAGE.format("home") + links} | {f"/{n}": PAGE.format(n) for n in "0123"}
+    return shared.serve(pages)
+
+
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/", extract={"bold": "b"})
 
 
 @pytest.fixture
-def run(site, crawl_to_the_end):
-    return crawl_to_the_end(f"{site.url}/", extract={"bold": "b"})
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture

@@ -12,14 +12,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from crawling.models import Run
 from crawling.web.statuses import FetchStatus
 from tests.crawling.pages import browser, soup
 
 LINKS = ("/private/x", "/gone", "/copy", "/image", "/a.zip", "/b.zip", "http://elsewhere.test/")
 
 
-@pytest.fixture
-def run(make_site, crawl_to_the_end):
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
     """A run that met something of everything."""
     home = "".join(f'<a href="{link}">x</a>' for link in ("/first", *LINKS))
     pages = {
@@ -28,12 +29,17 @@ def run(make_site, crawl_to_the_end):
         "/first": "the same words",
         "/copy": "the same words",
     }
-    site = make_site({**pages, "/image": (200, {"Content-Type": "image/png"}, "png")})
-    return crawl_to_the_end(f"{site.url}/", exclude=[r"\.zip$"], types=["text/*"])
+    site = shared.serve({**pages, "/image": (200, {"Content-Type": "image/png"}, "png")})
+    return crawl_once(f"{site.url}/", exclude=[r"\.zip$"], types=["text/*"])
 
 
 @pytest.fixture
-def viewer(transactional_db):
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
+
+
+@pytest.fixture
+def viewer(db):
     return browser("viewer")
 
 

@@ -25,13 +25,13 @@ from crawling.models.jobs import RunState
 from crawling.run_log import write
 from crawling.runs.shift_lifecycle import begin_shift
 from crawlsite.administration.accounts import make_roles
-from tests.crawling.pages import browser
+from tests.crawling.pages import browser, timeless
 
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def visit(client, django_user_model, transactional_db):
+def visit(client, django_user_model, db):
     """Return a function that fetches a page of a crawl as an account of the given role."""
     make_roles()
 
@@ -47,16 +47,25 @@ def visit(client, django_user_model, transactional_db):
     return get
 
 
-@pytest.fixture
-def finished(make_site, crawl_to_the_end):
-    site = make_site(
+@pytest.fixture(scope="module")
+def site(shared):
+    return shared.serve(
         {
             "/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>',
             "/a": "x",
+            "/robots.txt": "User-agent: *\nDisallow: /no/",
         }
     )
-    site.pages["/robots.txt"] = "User-agent: *\nDisallow: /no/"
-    return crawl_to_the_end(f"{site.url}/", name="<Library>")
+
+
+@pytest.fixture(scope="module")
+def crawled(site, crawl_once):
+    return crawl_once(f"{site.url}/", name="<Library>")
+
+
+@pytest.fixture
+def finished(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 @pytest.fixture
@@ -242,8 +251,8 @@ def test_a_retry_of_nonsense_is_refused_in_words(visit, finished, client, nonsen
     seen(answer.content.decode(), "A status is a number, like 404.")
 
 
-def test_an_earlier_run_can_be_looked_at_but_not_steered(visit, finished, work_off):
-    work_off(start_run(finished.crawl))
+def test_an_earlier_run_can_be_looked_at_but_not_steered(visit, finished):
+    start_run(finished.crawl)
 
     _, page = visit(finished.crawl, run="1")
 
@@ -259,11 +268,6 @@ def test_the_live_refresh_gets_the_same_without_the_frame(visit, finished):
     assert "<html" not in fragment
     assert timeless(fragment) in timeless(whole)
     assert "csrfmiddlewaretoken" not in fragment  # it differs each time, and nothing else does
-
-
-def timeless(page):
-    """Without `3 seconds ago`, which a moment later is 4."""
-    return re.sub(r">[^<]* ago</time>|>now</time>", "></time>", page)
 
 
 @pytest.mark.parametrize("number", [0, 10**20])

@@ -24,7 +24,7 @@ URLS = (
 
 
 @pytest.fixture
-def run(transactional_db):
+def run(db):
     frontier = Frontier()
     frontier.sow(*URLS)
     frontier.lease()

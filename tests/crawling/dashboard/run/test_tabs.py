@@ -49,7 +49,7 @@ OF_RESOURCES = {
 
 
 @pytest.fixture
-def crawl(order, transactional_db):  # noqa: F811
+def crawl(order, db):  # noqa: F811
     return start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl
 
 

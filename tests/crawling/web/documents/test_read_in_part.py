@@ -8,6 +8,7 @@ import random
 import pytest
 from django.urls import reverse
 
+from crawling.models import Run
 from crawling.web.documents.base import TruncationReason
 from tests.crawling.pages import browser, soup
 from tests.crawling.pipeline.test_crawl_path import links
@@ -17,10 +18,15 @@ XML = {"Content-Type": "application/xml"}
 MAP = gzip.compress(b"<urlset><url><loc>/x</loc></url></urlset>" + random.Random(1).randbytes(9000))
 
 
+@pytest.fixture(scope="module")
+def crawled(shared, crawl_once):
+    pages = {"/": links("/whole", "/cut"), "/whole": "x", "/cut": (200, XML, MAP[:-4000])}
+    return crawl_once(f"{shared.serve(pages).url}/", batch_size=1)
+
+
 @pytest.fixture
-def run(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/whole", "/cut"), "/whole": "x", "/cut": (200, XML, MAP[:-4000])})
-    return crawl_to_the_end(f"{site.url}/", batch_size=1)
+def run(crawled, db):
+    return Run.objects.get(pk=crawled.pk)
 
 
 def test_why_not_all_was_read_stands_in_its_row(run):

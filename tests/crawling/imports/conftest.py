@@ -1,0 +1,12 @@
+"""Imports work in processes and transactions of their own, which see what is committed."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocation.models import Pool
+
+
+@pytest.fixture
+def pool(transactional_db, pool: Pool) -> Pool:
+    return pool

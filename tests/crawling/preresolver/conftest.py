@@ -1,0 +1,12 @@
+"""Threads and processes of these tests see what is committed."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocation.models import Pool
+
+
+@pytest.fixture
+def pool(transactional_db, pool: Pool) -> Pool:
+    return pool

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
-from math import nan
+from math import inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -87,12 +87,14 @@ class VisitHistory:
     expires: array[float] = field(default_factory=_floats)
     #: whether it was changed since, as a sitemap states
     is_outdated: list[bool] = field(default_factory=list)
-    #: the columns of `Visits`, and when they were
+    #: when the first visit was, and each that requested a page again
+    began: float = inf
+    at: array[float] = field(default_factory=_floats)
+    #: the columns of `Visits`
     page: array[int] = field(default_factory=_counts)
     days: array[float] = field(default_factory=_floats)
     changed: array[int] = field(default_factory=lambda: array("b"))
     age: array[float] = field(default_factory=_floats)
-    at: array[float] = field(default_factory=_floats)
 
     def add(self, visits: Sequence[RunAnswer], modified: float | None) -> None:
         """Add a page with its visits, the latest last, at least one, and when it was changed last
@@ -105,14 +107,15 @@ class VisitHistory:
         self.visited.append(latest.at)
         self.expires.append(nan if latest.expires is None else latest.expires)
         self.is_outdated.append(modified is not None and modified > latest.at)
-        for before, visit in pairwise(visits):
+        self.began = min(self.began, visits[0].at)
+        self.at.extend(visit.at for visit in visits[1:])
+        for before, visit in pairwise(visits[-MOST_VISITS:]):
             if visit.at > before.at:
                 self.page.append(page)
                 self.days.append(visit.at - before.at)
                 self.changed.append(visit.digest != before.digest)
                 modified = visit.last_modified
                 self.age.append(nan if modified is None else visit.at - modified)
-                self.at.append(visit.at)
 
     @property
     def visits(self) -> Visits:
@@ -144,7 +147,7 @@ def read_history(crawl: CrawlJob) -> VisitHistory:
         visits = [one for one in answers if one.is_visit and one.is_document]
         is_there = latest.is_document and latest.run >= since
         if visits and is_there and latest.fingerprint != taken:
-            history.add(visits[-MOST_VISITS:], latest.modified)
+            history.add(visits, latest.modified)
             taken = latest.fingerprint
     return history
 

@@ -21,7 +21,7 @@ from crawling.frontier.rules.visit_rates import (
     freshness_after,
     rates_by,
 )
-from crawling.frontier.rules.visit_times import free_from, spread
+from crawling.frontier.rules.visit_times import spread
 from crawling.models import CrawlJob, RevisitPlan, Run
 from crawling.orders.sections.reuse import MOST_DAYS, VISIT_POLICY
 from crawling.revisits.history import VisitHistory, ended_runs, read_history
@@ -119,12 +119,17 @@ class _CrawlPlan:
         phase = np.array(self._history.fingerprints, np.float64) / 2.0**64 + 0.5
         waits = self._waits * np.where(self._counts()[0] > 0, 1.0, phase)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
-        visited = np.array(self._history.at, np.float64)
-        start = free_from(visited[visited > self._today - DAYS_COUNTED], self._budget)
-        latest_start = self._today + MOST_DAYS_AHEAD
         wanted = np.fmax(self._visited + waits, expires)  # of a NaN the other
         wanted = np.where(self._history.is_outdated, self._visited, wanted)
-        return spread(wanted, self._budget, min(start, latest_start))
+        return spread(wanted, self._budget, self._budget_start())
+
+    def _budget_start(self) -> float:
+        """Until when the visits of the last days have spent the budget. What they have not spent is
+        spent later: each run makes up for the time since the run before.
+        """
+        began = max(self._history.began, self._today - DAYS_COUNTED)
+        made = sum(at > began for at in self._history.at)
+        return min(began + made / self._budget, self._today + MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Of `PlannedRevisit`."""

@@ -75,14 +75,12 @@ def test_what_changes_often_is_requested_more_and_the_budget_holds(site, crawl, 
     days, requested = 8, Counter()
     for day in range(1, days + 1):
         pass_days(1)
-        paths = again(crawl)
-        requested.update(paths)
-        assert len(paths) <= 3 + 1
+        requested.update(again(crawl))
         assert requested.total() <= 3 * day + 1
 
     assert requested["/news"] > max(requested[path] for path in STILL)
     assert set(requested) == EVERY
-    assert requested.total() > 0.4 * 3 * days
+    assert requested.total() >= 0.7 * 3 * days
     latest = crawl.runs.get(is_latest=True)
     assert latest.urls.filter(state="s").count() == len(EVERY)  # the others are taken over
     rows = planned(crawl, site)

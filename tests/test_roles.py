@@ -42,6 +42,10 @@ class Role(IntEnum):
 NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 STEERING = "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$"
+TABLE = (
+    "crawls/^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
+    "\\.(?P<kind>csv)$"
+)
 #: route -> method -> the least role; methods that are left out are not allowed
 ROUTES: dict[str, dict[str, Role]] = {
     "": {"GET": VIEWER},
@@ -84,6 +88,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/run.wacz": {"GET": OPERATOR},
     "crawls/<int:pk>/mirror/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/mirror.zip": {"GET": OPERATOR},
+    "crawls/<int:pk>/pages/<int:url>/tables/": {"GET": VIEWER},
+    TABLE: {"GET": VIEWER},
     "crawls/<int:pk>/replay/": {"GET": OPERATOR},
     "crawls/<int:pk>/pages.warc.gz": {"GET": OPERATOR},
     "crawls/<int:pk>/tree/": {"GET": VIEWER},
@@ -250,6 +256,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/mirror/export": {"GET": OPERATOR},
     "api/v1/crawls/<crawl_id>/freshness": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/freshness/pages": {"GET": VIEWER},
+    "api/v1/crawls/<crawl_id>/pages/<page_id>/tables": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/watches": {"GET": VIEWER, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/watch-events": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/watches/<watch_id>": {"DELETE": OPERATOR},
@@ -607,6 +614,9 @@ EMPTY = {
     "api/v1/crawls/<crawl_id>/pages/warc",
     "api/v1/crawls/<crawl_id>/wacz/export",
     "api/v1/crawls/<crawl_id>/mirror/export",
+    "api/v1/crawls/<crawl_id>/pages/<page_id>/tables",
+    "crawls/<int:pk>/pages/<int:url>/tables/",
+    TABLE,
     "api/v1/crawls/<crawl_id>/pages/<page_id>/warc",
     "api/v1/crawls/<crawl_id>/pages/<page_id>",
     "crawls/<int:pk>/archive/<int:number>/",

@@ -20,6 +20,7 @@ from crawling.dashboard.pages import (
     duplicate_views,
     export_views,
     extraction_views,
+    table_views,
     watch_views,
     withdrawal_views,
 )
@@ -69,6 +70,13 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/content/", pages.content, name="page-content"),
     path("<int:pk>/pages/<int:url>/document/", pages.document, name="page-document"),
     path("<int:pk>/pages/<int:url>/record/", pages.record, name="page-record"),
+    path("<int:pk>/pages/<int:url>/tables/", table_views.show, name="page-tables"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
+        r"\.(?P<kind>csv)$",
+        table_views.file,
+        name="page-table",
+    ),
     re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", pages.rows, name="pages-rows"),
     path("<int:pk>/pages.warc.gz", pages.records, name="pages-records"),
     path("<int:pk>/tree/", frontier.show_tree, name="site-tree"),

@@ -11,6 +11,7 @@ from django.db import connections
 
 from allocation.errors import AllocationError
 from crawling.dryrun.inquiries import settle, take_up
+from crawling.dryrun.page_tables import answer_tables
 from crawling.dryrun.rule_previews import answer_preview
 from crawling.dryrun.run_comparison import answer_comparison
 from crawling.dryrun.seed_fetches import run_test_fetch
@@ -99,6 +100,10 @@ def _rules(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_preview(question)
 
 
+def _tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    return answer_tables(question)
+
+
 ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
@@ -109,4 +114,5 @@ ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]
     InquiryKind.TEXT_COPIES: _text_copies,
     InquiryKind.PASSAGES: _passages,
     InquiryKind.RULES: _rules,
+    InquiryKind.TABLES: _tables,
 }

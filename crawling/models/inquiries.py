@@ -17,8 +17,8 @@ class InquiryKind(models.TextChoices):
 
     The answers of seeds, the differences of a page's text in two runs, the robots.txt rule of a
     URL, the differences of two large runs, the addresses of names in seeds, clusters of copies in
-    runs, the pages with passages of a text, what two texts share, or what extraction rules match
-    on stored pages.
+    runs, the pages with passages of a text, what two texts share, what extraction rules match on
+    stored pages, or the tables of a stored page.
     """
 
     TEST_FETCH = "test_fetch", "test fetch"
@@ -30,6 +30,7 @@ class InquiryKind(models.TextChoices):
     TEXT_COPIES = "text_copies", "search for copies of a text"
     PASSAGES = "passages", "comparison of passages"
     RULES = "rules", "preview of extraction rules"
+    TABLES = "tables", "tables of a page"
 
 
 class Inquiry(models.Model):

@@ -55,6 +55,7 @@ QUOTING = (
     InquiryKind.TEXT_COPIES,
     InquiryKind.PASSAGES,
     InquiryKind.RULES,
+    InquiryKind.TABLES,
 )
 
 

@@ -35,6 +35,7 @@ from crawling.dashboard.pages.api_exports import exports
 from crawling.dashboard.pages.api_extraction import extraction
 from crawling.dashboard.pages.api_reports import cache
 from crawling.dashboard.pages.api_reports import reports as crawl_reports
+from crawling.dashboard.pages.api_tables import page_tables
 from crawling.dashboard.pages.api_watches import watches
 from crawling.dashboard.pages.api_withdrawals import withdrawals
 from crawling.dashboard.planner.api import planning
@@ -169,6 +170,7 @@ api.add_router("/crawls", crawl_reports, tags=["results"])
 api.add_router("/crawls", links, tags=["results"])
 api.add_router("/crawls", structured, tags=["results"])
 api.add_router("/crawls", extraction, tags=["results"])
+api.add_router("/crawls", page_tables, tags=["results"])
 api.add_router("/crawls", graph, tags=["results"])
 api.add_router("/crawls", copies, tags=["results"])
 api.add_router("/hosts", hosts, tags=["hosts"])

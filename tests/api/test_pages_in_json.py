@@ -15,7 +15,7 @@ from crawling.models import Listener, Page
 from crawling.runs.grants import default_pool
 from tests.api.test_access import description
 from tests.api.test_findings import crawled, run, site  # noqa: F401  # fixtures
-from tests.test_roles import ROUTES
+from tests.test_roles import ROUTES, TABLE
 
 #: pages that show nothing of their own: forms to log in, probes of machines, what is for visitors
 WITHOUT = {
@@ -72,6 +72,8 @@ SHOWN = {
     "crawls/<int:pk>/run.wacz": "export_crawl_wacz",
     "crawls/<int:pk>/mirror/": "get_crawl_mirror",
     "crawls/<int:pk>/mirror.zip": "export_crawl_mirror",
+    "crawls/<int:pk>/pages/<int:url>/tables/": "get_page_tables",
+    TABLE: "get_page_tables",
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/freshness/": "get_freshness list_freshness_pages",

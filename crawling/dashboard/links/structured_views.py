@@ -21,7 +21,7 @@ from crawling.dashboard.links.structured_data import (
 from crawling.errors import BadOrder
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.query import LinkSearchTookTooLong
-from crawling.models import Run
+from crawling.models import Run, SeedSource, SeedSourceKind
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import send
@@ -66,8 +66,15 @@ def _found(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> dict[
         "kinds": [(DataKind(one.name), one) for one in count_kinds(run, page=wanted.page)],
         "facets": count_facets(run, wanted) if wanted.kind else [],
         "rows": [(DataKind(row.kind), row) for row in rows],
+        "sources": _sources(run) if wanted.kind == DataKind.FEED else (),
         "following": following,
     }
+
+
+def _sources(run: Run) -> set[str]:
+    """The addresses of feeds that give the crawl seeds."""
+    feeds = SeedSource.objects.filter(crawl=run.crawl_id, kind=SeedSourceKind.FEED)
+    return set(feeds.values_list("url", flat=True))
 
 
 @authenticated(needs="crawling.view_crawljob")

@@ -22,6 +22,7 @@ from crawling.dashboard.management import (
     extraction,
     freshness,
     link_graph,
+    page_tables,
     structured_data,
 )
 from crawling.dashboard.management.archive_import import add_import_arguments, import_archive
@@ -67,6 +68,7 @@ EPILOG = """examples:
   ./crawl graph NAME --compute --sort in_links
   ./crawl copies NAME --against OTHER
   ./crawl structured-data NAME --kind json-ld
+  ./crawl tables NAME https://example.org/ --table 1 --export table.csv
   ./crawl share NAME --days 7
   ./crawl wacz NAME --output books.wacz
   ./crawl mirror NAME --output books
@@ -177,6 +179,7 @@ class Command(BaseCommand):
         structured_data.add_structured_arguments(
             add("structured-data", structured_data.WORDS, self._structured_data)
         )
+        page_tables.add_table_arguments(add("tables", page_tables.WORDS, self._tables))
         add_share_arguments(
             add("share", "create, list or revoke links that show its report", self._share)
         )
@@ -259,6 +262,9 @@ class Command(BaseCommand):
 
     def _structured_data(self, options: dict[str, Any]) -> None:
         structured_data.show_structured(options, self.stdout)
+
+    def _tables(self, options: dict[str, Any]) -> None:
+        page_tables.show_tables(options, self.stdout)
 
     def _add(self, options: dict[str, Any]) -> None:
         self.stdout.write(add_to_crawl(options["crawl"], options))

@@ -1,0 +1,120 @@
+"""The tables of a stored page: read by a background job, shown, and written as CSV."""
+
+from __future__ import annotations
+
+import django_rq
+import pytest
+from django.core.management import CommandError, call_command
+
+from crawling.models import Inquiry, Page, SeedSource
+from crawling.rq_jobs import BACKGROUND
+from crawling.withdrawals.withdrawing import withdraw
+from tests.crawling.pages import browser, soup
+
+PRICES = """<table><caption>Prices</caption><tr><th colspan=2>Tea<th>€
+<tr><td rowspan=2>green<td>sencha<td>=1+1<tr><td>, gyokuro<td>-5</table>
+<table><tr><td>other</table>"""
+CSV = 'Tea,Tea,€\r\ngreen,sencha,\'=1+1\r\ngreen,", gyokuro",-5\r\n'
+
+
+@pytest.fixture
+def page(make_site, crawl_to_the_end):
+    site = make_site({"/": PRICES})
+    return Page.objects.get(run=crawl_to_the_end(f"{site.url}/"))
+
+
+@pytest.fixture
+def background(pool):
+    queue = django_rq.get_queue(BACKGROUND)
+    queue.empty()
+    yield queue
+    queue.empty()
+
+
+def test_page_json_file_and_command_have_the_same_tables(page, background, capsys, tmp_path):
+    viewer, crawl = browser("viewer"), page.run.crawl_id
+    place = f"/crawls/{crawl}/pages/{page.pk}/"
+    api = f"/api/v1{place}tables"
+    waiting = viewer.get(api)
+    assert (waiting.status_code, waiting["Retry-After"]) == (202, "1")
+    assert "being read in the background" in viewer.get(f"{place}tables/").content.decode()
+    assert viewer.get(f"{place}table-1.csv")["Location"] == f"{place}tables/"
+    (job,) = background.job_ids  # one for all three
+    background.fetch_job(job).perform()
+
+    found = viewer.get(api).json()
+    first, second = found["items"]
+    assert (first["caption"], first["columns"], first["is_cut"]) == ("Prices", 3, False)
+    assert first["rows"][1] == ["green", "sencha", "=1+1"]
+    assert (second["number"], second["rows"]) == (2, [["other"]])
+    assert viewer.get(f"{place}table-1.csv").getvalue().decode() == CSV
+    assert viewer.get(f"{place}table-3.csv").status_code == 404
+    shown = soup(viewer.get(f"{place}tables/"))
+    assert [row.get_text("|", strip=True) for row in shown.select("section tbody tr")] == [
+        *("Tea|Tea|€", "green|sencha|=1+1", "green|, gyokuro|-5"),
+    ]
+    other = soup(viewer.get(f"{place}tables/?table=2"))
+    assert other.select_one("section tbody").get_text(strip=True) == "other"
+
+    call_command("crawl", "tables", str(crawl), page.url.url, "--table", "1")
+    assert capsys.readouterr().out == CSV
+    call_command("crawl", "tables", str(crawl), str(page.pk))
+    assert "3 columns, 3 rows  Prices" in capsys.readouterr().out
+    file = tmp_path / "one.csv"
+    call_command("crawl", "tables", str(crawl), page.url.url, "--table", "1", "--export", str(file))
+    assert file.read_bytes().decode() == CSV
+    with pytest.raises(CommandError, match="has no table 9"):
+        call_command("crawl", "tables", str(crawl), page.url.url, "--table", "9")
+
+
+def test_a_withdrawn_page_has_no_tables(page, background):
+    viewer, place = browser("viewer"), f"/crawls/{page.run.crawl_id}/pages/{page.pk}/"
+    viewer.get(f"{place}tables/")
+    background.fetch_job(background.job_ids[0]).perform()
+    asked = {"reason": "asked for", "by": None}
+
+    withdraw(page.run.crawl, None, kind="page", text=page.url.url, **asked)
+
+    for path in (f"{place}tables/", f"{place}table-1.csv", f"/api/v1{place}tables"):
+        assert viewer.get(path).status_code == 410
+    assert not Inquiry.objects.exists()
+
+
+def test_a_page_without_tables_and_one_that_cannot_be_read_say_so(
+    page, background, settings, tmp_path
+):
+    viewer, place = browser("viewer"), f"/crawls/{page.run.crawl_id}/pages/{page.pk}/tables/"
+    settings.ARCHIVE_DIR = tmp_path / "elsewhere"
+    viewer.get(place)
+    background.fetch_job(background.job_ids[0]).perform()
+    told = soup(viewer.get(place)).select_one("[role=alert]").get_text()
+    assert told.startswith("The tables cannot be read. ")
+
+    Inquiry.objects.all().delete()
+    background.empty()
+    Page.objects.filter(pk=page.pk).update(content_type="text/plain")
+    viewer.get(place)
+    background.fetch_job(background.job_ids[0]).perform()
+    assert "The page has no tables." in viewer.get(place).content.decode()
+
+
+def test_a_feed_that_a_page_announces_becomes_a_source_by_one_press(make_site, crawl_to_the_end):
+    from crawling.links.catch_up import catch_up
+    from tests.crawling.reading import read_to_the_end
+
+    link = '<link rel=alternate type="application/rss+xml" title=News href=/feed>'
+    run = crawl_to_the_end(f"{make_site({'/': link}).url}/")
+    catch_up(run.pk)
+    read_to_the_end(run)
+    operator, address = browser("operator"), f"/crawls/{run.crawl_id}/structured-data/?kind=feed"
+    form = soup(operator.get(address)).select_one("tbody form")
+    assert soup(browser("viewer").get(address)).select_one("tbody form") is None
+    fields = {one["name"]: one["value"] for one in form.select("input[name]")}
+
+    operator.post(form["action"], fields)
+
+    source = SeedSource.objects.get()
+    assert (source.kind, source.url) == ("feed", fields["url"])
+    assert source.url.endswith("/feed")
+    cell = soup(operator.get(address)).select_one("tbody td:last-child")
+    assert (cell.form, cell.get_text(strip=True)) == (None, "is read")

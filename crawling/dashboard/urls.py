@@ -96,6 +96,18 @@ urlpatterns = [
     path(
         "<int:pk>/mirror.zip", export_views.file, {"export": ExportKind.MIRROR}, name="mirror-file"
     ),
+    path(
+        "<int:pk>/latest-mirror/",
+        export_views.show,
+        {"export": ExportKind.LATEST_MIRROR},
+        name="latest-mirror",
+    ),
+    path(
+        "<int:pk>/latest-mirror.zip",
+        export_views.file,
+        {"export": ExportKind.LATEST_MIRROR},
+        name="latest-mirror-file",
+    ),
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
     path("<int:pk>/freshness/", freshness_views.show, name="freshness"),

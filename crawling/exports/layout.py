@@ -35,6 +35,8 @@ class Layout:
     lengths: dict[str, int] = field(default_factory=dict)
     #: how many documents are not in it, since the archive of this machine has them not
     missing: int = 0
+    #: ids of the runs whose pages it has
+    runs: list[int] = field(default_factory=list)
     #: source, offset there, and length of each segment
     segments: list[list[int]] = field(default_factory=list)
 

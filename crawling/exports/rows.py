@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import connections, transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -25,8 +26,16 @@ from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
 
-JOBS: dict[str, RowJob] = {ExportKind.WACZ: WACZ, ExportKind.MIRROR: MIRROR}
-ENDINGS: dict[str, str] = {ExportKind.WACZ: "wacz-rest", ExportKind.MIRROR: "zip"}
+JOBS: dict[str, RowJob] = {
+    ExportKind.WACZ: WACZ,
+    ExportKind.MIRROR: MIRROR,
+    ExportKind.LATEST_MIRROR: MIRROR,
+}
+ENDINGS: dict[str, str] = {
+    ExportKind.WACZ: "wacz-rest",
+    ExportKind.MIRROR: "zip",
+    ExportKind.LATEST_MIRROR: "zip",
+}
 KILLED = "The background job did not come to its end; the worker's log says why."
 
 
@@ -42,15 +51,34 @@ class Package(Protocol):
         ...
 
 
+def exported_runs(run: Run, kind: ExportKind) -> list[Run]:
+    """The runs whose pages an export has, the latest first: the run, or, of a kind that a crawl has
+    one of, all its runs with archived pages.
+    """
+    if not kind.is_of_crawl:
+        return [run]
+    runs = Run.objects.filter(crawl=run.crawl_id, removal_asked_at=None)
+    archived = ArchiveFile.objects.filter(run=OuterRef("pk"), committed_length__gt=0)
+    found = runs.filter(Exists(archived)).select_related("crawl").order_by("-number")
+    return list(found) or [run]
+
+
+def _exports(run: Run, kind: ExportKind) -> QuerySet[RunExport]:
+    """Those of a run, or of its crawl."""
+    exports = RunExport.objects.filter(kind=kind, run__isnull=False)
+    return exports.filter(run__crawl=run.crawl_id) if kind.is_of_crawl else exports.filter(run=run)
+
+
 def ask_export(run: Run, kind: ExportKind, *, by: User | None = None) -> RunExport:
     """Let a background job write an export of a run, unless one is about to.
 
     Raises ArchiveTrouble, also if the run has nothing archived.
     """
-    files_here(run)
+    for one in exported_runs(run, kind):
+        files_here(one)
     with transaction.atomic():
         Run.objects.select_for_update(no_key=True, of=("self",)).get(pk=run.pk)
-        asked = RunExport.objects.filter(run=run, kind=kind, written_at=None, trouble="")
+        asked = _exports(run, kind).filter(written_at=None, trouble="")
         asked.filter(asked_at__lt=timezone.now() - longest(kind)).update(trouble=KILLED)
         if under_way := asked.first():
             return under_way
@@ -80,17 +108,17 @@ def write_asked_export(
             row.update(trouble=KILLED)
             return
         row.update(began_at=Now())
-        _write(found, package_of(found.run, found.asked_at))
+        _write(found, found.run, package_of(found.run, found.asked_at))
 
 
-def _write(row: RunExport, package: Package) -> None:
+def _write(row: RunExport, run: Run, package: Package) -> None:
     """What went wrong stands in its `trouble`."""
     try:
         with deletions_held():
             storage().put(row.name, package.pieces())
     except (ArchiveTrouble, OSError) as error:
         RunExport.objects.filter(pk=row.pk).update(trouble=str(error))
-        logger.warning("an export was not written", extra={"run": row.run_id, "why": str(error)})
+        logger.warning("an export was not written", extra={"run": run.pk, "why": str(error)})
         return
     with transaction.atomic():
         RunExport.objects.filter(pk=row.pk).update(
@@ -100,23 +128,22 @@ def _write(row: RunExport, package: Package) -> None:
             bytes=package.size,
             layout=package.layout.as_json(),
         )
-        earlier = RunExport.objects.filter(run=row.run_id, kind=row.kind, pk__lt=row.pk)
-        earlier.update(run=None)
+        _exports(run, ExportKind(row.kind)).filter(pk__lt=row.pk).update(run=None)
     remove_abandoned_exports()
 
 
 def latest_export(run: Run, kind: ExportKind) -> RunExport | None:
     """The one that was asked for last."""
-    return RunExport.objects.filter(run=run, kind=kind).order_by("-pk").first()
+    return _exports(run, kind).order_by("-pk").first()
 
 
 def readable_export(run: Run, kind: ExportKind) -> RunExport | None:
     """The latest that can be given out; None: there is none.
 
-    That is one whose archive files are as they were: none was rewritten, and no other page was
-    withdrawn since.
+    That is one whose archive files are as they were: none was rewritten, no other page was
+    withdrawn since, and no run deleted.
     """
-    written = RunExport.objects.filter(run=run, kind=kind, written_at__isnull=False)
+    written = _exports(run, kind).filter(written_at__isnull=False)
     return next((row for row in written.order_by("-pk") if is_readable(row)), None)
 
 
@@ -125,16 +152,18 @@ def is_readable(row: RunExport) -> bool:
     layout = Layout.of(row)
     ids = [int(pk) for pk in layout.files]
     names = dict(ArchiveFile.objects.filter(pk__in=ids).values_list("pk", "name"))
+    runs = Run.objects.filter(pk__in=layout.runs, removal_asked_at=None)
     return (
         {str(pk): name for pk, name in names.items()} == layout.files
+        and runs.count() == len(layout.runs)
         and pending_withdrawals(ids) == layout.withdrawals
         and storage().size(row.name) is not None
     )
 
 
-def is_outdated(row: RunExport, run: Run) -> bool:
-    """Whether the run has archived more since."""
-    newer = ArchiveFile.objects.filter(run=run, committed_length__gt=0)
+def is_outdated(row: RunExport, runs: Iterable[Run]) -> bool:
+    """Whether these runs have archived more since."""
+    newer = ArchiveFile.objects.filter(run__in=list(runs), committed_length__gt=0)
     lengths = dict(newer.values_list("pk", "committed_length"))
     known = Layout.of(row).lengths
     return any(known.get(str(pk), 0) < length for pk, length in lengths.items())

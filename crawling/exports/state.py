@@ -7,16 +7,27 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from crawling.exports.layout import Layout
-from crawling.exports.rows import KILLED, is_outdated, latest_export, longest, readable_export
+from crawling.exports.rows import (
+    KILLED,
+    exported_runs,
+    is_outdated,
+    latest_export,
+    longest,
+    readable_export,
+)
 from crawling.models import Run, RunExport
 from crawling.models.datasets import ExportKind
 
-ENDINGS: dict[str, str] = {ExportKind.WACZ: ".wacz", ExportKind.MIRROR: "-mirror.zip"}
+ENDINGS: dict[str, str] = {
+    ExportKind.WACZ: ".wacz",
+    ExportKind.MIRROR: "-mirror.zip",
+    ExportKind.LATEST_MIRROR: "-latest-mirror.zip",
+}
 
 
 @dataclass(frozen=True)
 class ExportState:
-    """Of one run and one kind."""
+    """Of one run and one kind, or of a crawl where it has one for all runs."""
 
     run: Run
     kind: ExportKind
@@ -31,7 +42,8 @@ class ExportState:
 
     @property
     def name(self) -> str:
-        return f"crawl-{self.run.crawl_id}-run-{self.run.number}{ENDINGS[self.kind]}"
+        of_run = "" if self.kind.is_of_crawl else f"-run-{self.run.number}"
+        return f"crawl-{self.run.crawl_id}{of_run}{ENDINGS[self.kind]}"
 
     @property
     def missing(self) -> int:
@@ -47,6 +59,6 @@ def state_of(run: Run, kind: ExportKind) -> ExportState:
         trouble = latest.trouble or (KILLED if is_late else "")
         under_way = None if trouble else latest
     elif latest and not file:
-        trouble = "Archive files were rewritten or pages withdrawn since it was made."
-    is_old = bool(file and is_outdated(file, run))
+        trouble = "Archive files were rewritten, runs deleted or pages withdrawn since it was made."
+    is_old = bool(file and is_outdated(file, exported_runs(run, kind)))
     return ExportState(run, kind, file, is_old, under_way, trouble)

@@ -22,7 +22,7 @@ MOST_STEPS = 10
 QUOTED = {ord(sign): f"%{ord(sign):02X}" for sign in "\"'()<>\\ \t\n\r\f"}
 TABLES = """
 PRAGMA synchronous = off;
-CREATE TABLE document (url TEXT PRIMARY KEY, path TEXT, target TEXT);
+CREATE TABLE document (url TEXT PRIMARY KEY, path TEXT, target TEXT, page INTEGER);
 CREATE TABLE taken (key TEXT PRIMARY KEY, is_folder INTEGER) WITHOUT ROWID;
 """
 FIND = "SELECT path, target FROM document WHERE url = ?"
@@ -46,8 +46,8 @@ class FilePaths:
         with closing(self._rows):
             self._rows.commit()
 
-    def add(self, url: str, content_type: str, target: str = "") -> str:
-        """Give a URL a path. target: where it redirects to."""
+    def add(self, url: str, content_type: str, target: str = "", *, page: int = 0) -> str:
+        """Give a URL a path. target: where it redirects to; page: the id of its page."""
         address = read_address(url)
         folders = [part for part in map(folder_name, self._folders(address)) if part]
         name = file_name(address, content_type)
@@ -58,7 +58,7 @@ class FilePaths:
         for part in folders:
             base = self._take(base, part, url, is_folder=True) + "/"
         path = self._take(base, name, url, is_folder=False)
-        self._rows.execute("INSERT INTO document VALUES (?, ?, ?)", [url, path, target])
+        self._rows.execute("INSERT INTO document VALUES (?, ?, ?, ?)", [url, path, target, page])
         return path
 
     @staticmethod
@@ -89,6 +89,12 @@ class FilePaths:
     def path_of(self, url: str) -> str | None:
         """None: it is no document of the mirror."""
         found = self._rows.execute(FIND, [url]).fetchone()
+        return found[0] if found else None
+
+    def page_of(self, url: str) -> int | None:
+        """The id of the page whose document the URL has; None: it is none of the mirror."""
+        query = "SELECT page FROM document WHERE url = ?"
+        found = self._rows.execute(query, [url]).fetchone()
         return found[0] if found else None
 
     def end_of(self, url: str) -> str | None:

@@ -1,4 +1,5 @@
-"""Put a run together as a mirror: a ZIP file with each stored document in a file of its own.
+"""Put a run together as a mirror: a ZIP file with each stored document in a file of its own; or all
+runs of a crawl, with the newest stored document of each URL.
 
 To be called by a background job or a command: this reads foreign documents. In memory is one that
 is rewritten, or a piece of another.
@@ -6,9 +7,10 @@ is rewritten, or a piece of another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -18,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from crawling.archive.selection import files_here, foreign_payloads
 from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import Layout, LayoutWriter
-from crawling.exports.rows import pending_withdrawals, write_asked_export
+from crawling.exports.rows import exported_runs, pending_withdrawals, write_asked_export
 from crawling.links.stored_documents import stored_document
 from crawling.mirror.file_paths import FilePaths, relative
 from crawling.mirror.rewriter import PAGES, Rewriter
@@ -42,7 +44,12 @@ REFRESH = '<meta http-equiv="refresh" content="0; url={link}">'
 
 def write_asked(export_id: int) -> None:
     """What RQ runs."""
-    write_asked_export(export_id, ExportKind.MIRROR, MirrorPackage)
+    for kind in (ExportKind.MIRROR, ExportKind.LATEST_MIRROR):
+        write_asked_export(export_id, kind, partial(_package, kind))
+
+
+def _package(kind: ExportKind, run: Run, at: datetime) -> MirrorPackage:
+    return MirrorPackage(run, at, exported_runs(run, kind), is_of_crawl=kind.is_of_crawl)
 
 
 @dataclass
@@ -51,6 +58,9 @@ class MirrorPackage:
 
     run: Run
     at: datetime
+    #: whose pages it has, the latest first
+    runs: Sequence[Run]
+    is_of_crawl: bool = False
     layout: Layout = field(default_factory=Layout)
     pages: int = 0
     size: int = 0
@@ -59,10 +69,13 @@ class MirrorPackage:
 
     def pieces(self) -> Iterator[bytes]:
         """Raises ArchiveTrouble, OSError."""
-        files = files_here(self.run)
-        foreign = foreign_payloads(self.run).order_by()
-        owners = ArchiveFile.objects.filter(pk__in=foreign.values("archive_file"))
+        files, owners = list[ArchiveFile](), list[ArchiveFile]()
+        for run in self.runs:
+            files += files_here(run)
+            foreign = foreign_payloads(run).order_by()
+            owners += ArchiveFile.objects.filter(pk__in=foreign.values("archive_file"))
         concerned = {row.pk: row for row in chain(files, owners)}
+        self.layout.runs = [run.pk for run in self.runs]
         self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)
@@ -77,10 +90,10 @@ class MirrorPackage:
         paths = FilePaths(paths_file)
         archive = ZipFile(cast(IO[bytes], self._out), "w", ZIP_DEFLATED)
         with Rewriter(paths_file) as rewriter:
-            for page in _documents(self.run):
+            for page in _documents(self.runs):
                 yield from self._add_page(archive, page, paths, rewriter)
         if not self.pages:
-            raise ArchiveTrouble(f"Run {self.run.number} has no stored document.")
+            raise ArchiveTrouble(f"{self._of} has no stored document.")
         yield from self._add(archive, START, self.at, [self._start_page()])
         archive.close()
         yield self._out.taken()
@@ -88,10 +101,12 @@ class MirrorPackage:
 
     def _name_files(self, paths: FilePaths) -> None:
         paths.reserve(START)
-        for page in _documents(self.run):
+        for page in _documents(self.runs):
             url, moved = page.url.url, _moved_to(page)
+            if self.is_of_crawl and paths.page_of(url) is not None:
+                continue  # a later run has it, too
             kind = PAGES[0] if moved or page.content_type in PAGES else page.content_type
-            path = paths.add(url, kind, moved)
+            path = paths.add(url, kind, moved, page=page.pk)
             is_named = page.status == 200 and kind == PAGES[0] and not page.url.depth
             if is_named and len(self._named) < MOST_NAMED:
                 self._named.append((path, page.title or url))
@@ -102,8 +117,8 @@ class MirrorPackage:
         """Add a document. One that is not in this machine's archive is left out and counted."""
         url = page.url.url
         path = paths.path_of(url)
-        if path is None:
-            return  # it was stored since the job began
+        if path is None or paths.page_of(url) != page.pk:
+            return  # it was stored since the job began, or a later run has it, too
         if moved := _moved_to(page):
             content = _moved_page(paths, moved, url, path)
             yield from self._add(archive, path, page.fetched_at, [content])
@@ -134,8 +149,13 @@ class MirrorPackage:
                 file.write(piece)
                 yield self._out.taken()
 
+    @property
+    def _of(self) -> str:
+        """What it is a mirror of."""
+        return "The latest pages" if self.is_of_crawl else f"Run {self.run.number}"
+
     def _start_page(self) -> bytes:
-        name = escape(f"{self.run.crawl.name}, run {self.run.number}")
+        name = escape(f"{self.run.crawl.name}, {self._of[0].lower()}{self._of[1:]}")
         links = "\n".join(
             f'<li><a href="{escape(relative(path, START))}">{escape(title)}</a>'
             for path, title in self._named
@@ -152,14 +172,15 @@ Links to others lead to the web.</p>
 """.encode()
 
 
-def _documents(run: Run) -> Iterator[Page]:
-    """The stored pages of a run, without errors, in the order in which they were found."""
-    after = 0
-    found = Page.objects.filter(run=run, status__lt=400)
-    found = found.select_related("url", "archive_file", "run").order_by("url")
-    while some := list(found.filter(url__gt=after)[:SLICE]):
-        yield from some
-        after = some[-1].pk
+def _documents(runs: Iterable[Run]) -> Iterator[Page]:
+    """The stored pages of runs, without errors, in the order in which each run found them."""
+    for run in runs:
+        after = 0
+        found = Page.objects.filter(run=run, status__lt=400)
+        found = found.select_related("url", "archive_file", "run").order_by("url")
+        while some := list(found.filter(url__gt=after)[:SLICE]):
+            yield from some
+            after = some[-1].pk
 
 
 def _moved_to(page: Page) -> str:

@@ -13,7 +13,7 @@ from crawling.models.jobs import Run
 
 #: of a file in the storage: its run's folder, and a name that is never used again
 NAME = r"^links[0-9]{1,19}/[0-9a-f]{32}[.]parquet$"
-EXPORT_NAME = r"^(wacz|mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-rest|zip)$"
+EXPORT_NAME = r"^(wacz|mirror|latest-mirror)[0-9]{1,19}/[0-9a-f]{32}[.](wacz-rest|zip)$"
 GRAPH_NAME = r"^graph[0-9]{1,19}/[0-9a-f]{32}$"
 
 
@@ -87,10 +87,16 @@ class LinksPart(models.Model):
 
 
 class ExportKind(models.TextChoices):
-    """What a run is made into."""
+    """What a run is made into, or the latest pages of all runs of its crawl."""
 
     WACZ = "wacz", "WACZ file"
     MIRROR = "mirror", "mirror"
+    LATEST_MIRROR = "latest-mirror", "mirror of the latest pages"
+
+    @property
+    def is_of_crawl(self) -> bool:
+        """Whether a crawl has one for all its runs; its row is that of the latest run."""
+        return self is ExportKind.LATEST_MIRROR
 
 
 class RunExport(models.Model):
@@ -101,7 +107,7 @@ class RunExport(models.Model):
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="exports")
-    kind = models.CharField(max_length=10, choices=ExportKind)
+    kind = models.CharField(max_length=20, choices=ExportKind)
     name = models.CharField(max_length=80, unique=True, help_text="of what is stored")
     machine = models.CharField(max_length=64)
     by = models.ForeignKey(

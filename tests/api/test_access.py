@@ -57,6 +57,7 @@ SPECIAL = {
     ("get", "/api/v1/crawls/{crawl_id}/share-links"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/wacz/export"): "crawling.change_crawljob",
     ("get", "/api/v1/crawls/{crawl_id}/mirror/export"): "crawling.change_crawljob",
+    ("get", "/api/v1/crawls/{crawl_id}/latest-mirror/export"): "crawling.change_crawljob",
     ("delete", "/api/v1/crawls/{crawl_id}/share-links/{link_id}"): "crawling.change_crawljob",
     ("post", "/api/v1/drafts/test-fetches"): "crawling.add_crawljob",
     ("get", "/api/v1/drafts/test-fetches/{test_fetch_id}"): "crawling.add_crawljob",

@@ -70,6 +70,7 @@ SINGLE = {
     "graph",
     "health",
     "identity",
+    "latest-mirror",
     "log",
     "media",
     "mirror",

@@ -1,4 +1,6 @@
-"""`crawl wacz` and `crawl mirror`: a run as a file, or as a folder, made in this process."""
+"""`crawl wacz` and `crawl mirror`: a run, or the latest pages of all runs, as a file or a folder,
+made in this process.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +28,7 @@ from crawling.wacz.packing import write_asked as write_wacz
 WRITERS: dict[str, Callable[[int], None]] = {
     ExportKind.WACZ: write_wacz,
     ExportKind.MIRROR: write_mirror,
+    ExportKind.LATEST_MIRROR: write_mirror,
 }
 OUTPUT = {
     ExportKind.WACZ: ("FILE", "default: its name, here"),
@@ -34,7 +37,12 @@ OUTPUT = {
 
 
 def add_export_arguments(parser: ArgumentParser, kind: ExportKind) -> None:
-    parser.add_argument("--run", type=int, help="its number; the latest without it")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--run", type=int, help="its number; the latest without it")
+    if kind == ExportKind.MIRROR:
+        which.add_argument(
+            "--all-runs", action="store_true", help="the newest document of each URL over all runs"
+        )
     place, about = OUTPUT[kind]
     parser.add_argument("--output", type=Path, metavar=place, help=about)
 
@@ -42,12 +50,13 @@ def add_export_arguments(parser: ArgumentParser, kind: ExportKind) -> None:
 def export_run(crawl: CrawlJob, kind: ExportKind, options: dict[str, Any]) -> str:
     """Write the file or folder and return what to print. Raises CrawlError and CommandError."""
     run = get_run(crawl.pk, options["run"])
+    kind = ExportKind.LATEST_MIRROR if options.get("all_runs") else kind
     WRITERS[kind](ask_export(run, kind).pk)
     state = state_of(run, kind)
     if state.file is None:
         raise ArchiveTrouble(state.trouble or "Another process writes it; ask again in a moment.")
     place = options["output"] or Path(state.name)
-    is_folder = kind == ExportKind.MIRROR and place.suffix != ".zip"
+    is_folder = kind != ExportKind.WACZ and place.suffix != ".zip"
     try:
         (_write_folder if is_folder else _write_file)(state.file, place)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`/api/v1/crawls/{id}/wacz` and `/mirror`: a run as one file."""
+"""`/api/v1/crawls/{id}/wacz`, `/mirror` and `/latest-mirror`: a run, or a crawl, as one file."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's
 # decorator.
@@ -30,7 +30,7 @@ def _file(kind: ExportKind) -> dict[str, Any]:
 
 
 class ExportOut(Schema):
-    run: int = Field(description="number of the run")
+    run: int = Field(description="number of the run, or of the latest")
     name: str
     is_ready: bool = Field(description="whether it can be exported")
     is_under_way: bool = Field(description="whether a background job writes one")
@@ -58,6 +58,17 @@ def get_crawl_mirror(
     return export_row(state_of(get_run(crawl_id, run), ExportKind.MIRROR))
 
 
+@exports.get(
+    "/{crawl_id}/latest-mirror",
+    response=ExportOut,
+    summary="Get the state of the mirror of a crawl's latest pages",
+)
+@may_view
+def get_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    """It has the newest stored document of each URL over all runs of the crawl."""
+    return export_row(state_of(get_run(crawl_id, None), ExportKind.LATEST_MIRROR))
+
+
 @exports.post(
     "/{crawl_id}/wacz",
     response={202: ExportOut},
@@ -82,6 +93,19 @@ def create_crawl_mirror(
 ) -> Status[dict[str, Any]]:
     """409 if nothing of the run is archived on this machine."""
     return _asked(request, crawl_id, run, ExportKind.MIRROR)
+
+
+@exports.post(
+    "/{crawl_id}/latest-mirror",
+    response={202: ExportOut},
+    summary="Have the mirror of a crawl's latest pages made by a background job",
+)
+@may_change
+def create_latest_mirror(
+    request: AuthenticatedRequest, crawl_id: CrawlId
+) -> Status[dict[str, Any]]:
+    """409 if nothing of the crawl is archived on this machine."""
+    return _asked(request, crawl_id, None, ExportKind.LATEST_MIRROR)
 
 
 def _asked(
@@ -119,6 +143,17 @@ def export_crawl_mirror(
 ) -> StreamingHttpResponse:
     """404 until it is made."""
     return _sent(crawl_id, run, ExportKind.MIRROR)
+
+
+@exports.get(
+    "/{crawl_id}/latest-mirror/export",
+    openapi_extra=_file(ExportKind.LATEST_MIRROR),
+    summary="Export the latest pages of a crawl as a mirror: a ZIP file with pages for a browser",
+)
+@may_change
+def export_latest_mirror(request: AuthenticatedRequest, crawl_id: CrawlId) -> StreamingHttpResponse:
+    """404 until it is made."""
+    return _sent(crawl_id, None, ExportKind.LATEST_MIRROR)
 
 
 def _sent(crawl_id: int, run: int | None, kind: ExportKind) -> StreamingHttpResponse:

@@ -1,4 +1,6 @@
-"""A run as a WACZ file or a mirror: its state, a button that has it made, and the file."""
+"""A run as a WACZ file or a mirror, or a mirror of a crawl's latest pages: its state, a button that
+has it made, and the file.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,19 @@ from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import Download, send
 from serving.requests import render_live
 
-TYPES: dict[str, str] = {ExportKind.WACZ: "application/wacz", ExportKind.MIRROR: "application/zip"}
+TYPES: dict[str, str] = {
+    ExportKind.WACZ: "application/wacz",
+    ExportKind.MIRROR: "application/zip",
+    ExportKind.LATEST_MIRROR: "application/zip",
+}
 #: why a crawl that was never started has nothing here
 HAS_NOTHING = "nothing of it is archived"
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResponse:
-    """The state of an export of a run; a POST has it made."""
-    run = wanted_run(request, pk, HAS_NOTHING)
+    """The state of an export of a run, or of the crawl; a POST has it made."""
+    run = _run(request, pk, export)
     if request.method == "POST":
         return _ask(request, run, export)
     here = {
@@ -36,11 +42,18 @@ def show(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResp
         "run": run,
         "export": state_of(run, export),
         "place": address_of(run, export),
-        "file_place": f"{reverse(f'crawling:{export}-file', args=[pk])}?run={run.number}",
+        "file_place": address_of(run, export, of="-file"),
     }
     if export == ExportKind.WACZ:
         here["no_replay"] = player_of(request)[1]
-    return render_live(request, f"crawling/{export}.html", "crawling/_export.html", here)
+    page = f"crawling/{export.replace('-', '_')}.html"
+    return render_live(request, page, "crawling/_export.html", here)
+
+
+def _run(request: AuthenticatedRequest, pk: int, export: ExportKind) -> Run:
+    """The run asked for, or of an export of the whole crawl the latest."""
+    run = wanted_run(request, pk, HAS_NOTHING)
+    return (run.crawl.runs.first() or run) if export.is_of_crawl else run
 
 
 @needs("crawling.change_crawljob")
@@ -55,7 +68,7 @@ def _ask(request: AuthenticatedRequest, run: Run, export: ExportKind) -> HttpRes
 @authenticated(needs="crawling.change_crawljob")
 def file(request: AuthenticatedRequest, pk: int, export: ExportKind) -> HttpResponseBase:
     """The file of an export of a run, if it was made."""
-    run = wanted_run(request, pk, HAS_NOTHING)
+    run = _run(request, pk, export)
     try:
         return send(export_file(state_of(run, export)))
     except ArchiveTrouble as trouble:
@@ -67,11 +80,13 @@ def export_file(state: ExportState) -> Download:
     """Raises ArchiveTrouble if there is none."""
     row = state.file
     if row is None:
-        missing = f"The {state.kind.label} of this run has not been made yet."
+        whose = "crawl" if state.kind.is_of_crawl else "run"
+        missing = f"The {state.kind.label} of this {whose} has not been made yet."
         raise ArchiveTrouble(state.trouble or missing)
     return Download(state.name, TYPES[state.kind], read(row, 0, row.bytes), row.bytes)
 
 
-def address_of(run: Run, export: ExportKind) -> str:
-    """Of the page about an export of a run."""
-    return f"{reverse(f'crawling:{export}', args=[run.crawl_id])}?run={run.number}"
+def address_of(run: Run, export: ExportKind, *, of: str = "") -> str:
+    """Of the page about an export of a run, or of="-file" of its file."""
+    address = reverse(f"crawling:{export}{of}", args=[run.crawl_id])
+    return address if export.is_of_crawl else f"{address}?run={run.number}"

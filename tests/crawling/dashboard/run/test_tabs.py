@@ -31,6 +31,7 @@ UNDER = {
     "duplicates": "Pages",
     "wacz": "Pages",
     "mirror": "Pages",
+    "latest-mirror": "Pages",
     "withdrawals": "Pages",
     "watches": "Pages",
     "freshness": "Pages",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from crawling.archive.reader import CommittedBytes, opened, pieces
@@ -21,6 +22,7 @@ from crawling.storage import storage
 #: as the source of a segment: the stored rest. A positive source is the id of a file of the
 #: archive, a negative one takes the place of withdrawn records of that file.
 REST = 0
+MOST_IN_MEMORY, PIECE = 1024 * 1024, 64 * 1024
 
 
 @dataclass
@@ -51,13 +53,14 @@ class Layout:
 class LayoutWriter:
     """What a ZIP file is written to.
 
-    It notes where each byte is, and keeps those that are nowhere else until they are taken.
+    It notes where each byte is, and keeps those that are nowhere else until they are taken; many
+    of them on disk, as the directory of a ZIP file with very many files.
     """
 
     def __init__(self) -> None:
         self.segments: list[list[int]] = []
         self.size = self._rest = 0
-        self._kept: list[bytes] = []
+        self._kept = SpooledTemporaryFile(MOST_IN_MEMORY)  # noqa: SIM115  # `close` closes it
         self._place: tuple[int, int] | None = None
 
     def at(self, source: int, offset: int) -> None:
@@ -67,7 +70,7 @@ class LayoutWriter:
     def write(self, data: bytes) -> int:
         source, offset = self._place or (REST, self._rest)
         if source == REST:
-            self._kept.append(bytes(data))
+            self._kept.write(data)
             self._rest += len(data)
         last = self.segments[-1] if self.segments else [REST, 0, 0]
         if self.segments and last[0] == source and last[1] + last[2] == offset:
@@ -81,10 +84,17 @@ class LayoutWriter:
     def flush(self) -> None:
         """Nothing waits here to be written."""
 
-    def taken(self) -> bytes:
-        """What has to be stored and was not taken yet."""
-        kept, self._kept = b"".join(self._kept), []
-        return kept
+    def taken(self) -> Iterator[bytes]:
+        """What has to be stored and was not taken yet, piece by piece."""
+        self._kept.seek(0)
+        while piece := self._kept.read(PIECE):
+            yield piece
+        self._kept.seek(0)
+        self._kept.truncate()
+
+    def close(self) -> None:
+        """What was not taken is lost."""
+        self._kept.close()
 
 
 def filled(row: ArchiveFile, begin: int, length: int, at: datetime) -> Iterator[bytes]:

@@ -8,13 +8,13 @@ is rewritten, or a piece of another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from crawling.archive.selection import files_here, foreign_payloads
@@ -22,6 +22,7 @@ from crawling.errors import ArchiveTrouble
 from crawling.exports.layout import Layout, LayoutWriter
 from crawling.exports.rows import exported_runs, pending_withdrawals, write_asked_export
 from crawling.links.stored_documents import stored_document
+from crawling.mirror.directory_on_disk import zip_file
 from crawling.mirror.file_paths import FilePaths, relative
 from crawling.mirror.rewriter import PAGES, Rewriter
 from crawling.models import ArchiveFile, Page, Run
@@ -79,24 +80,24 @@ class MirrorPackage:
         self.layout.files = {str(pk): row.name for pk, row in concerned.items()}
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)
-        with work_folder() as folder:
-            yield from self._written(folder.path / "paths.sqlite")
+        with work_folder() as folder, closing(self._out):
+            yield from self._written(folder.path)
         self.layout.segments, self.size = self._out.segments, self._out.size
 
-    def _written(self, paths_file: Path) -> Iterator[bytes]:
+    def _written(self, folder: Path) -> Iterator[bytes]:
+        paths_file = folder / "paths.sqlite"
         paths = FilePaths(paths_file)
         self._name_files(paths)
         paths.close()
         paths = FilePaths(paths_file)
-        archive = ZipFile(cast(IO[bytes], self._out), "w", ZIP_DEFLATED)
-        with Rewriter(paths_file) as rewriter:
-            for page in _documents(self.runs):
-                yield from self._add_page(archive, page, paths, rewriter)
-        if not self.pages:
-            raise ArchiveTrouble(f"{self._of} has no stored document.")
-        yield from self._add(archive, START, self.at, [self._start_page()])
-        archive.close()
-        yield self._out.taken()
+        with zip_file(self._out, folder / "directory") as archive:
+            with Rewriter(paths_file) as rewriter:
+                for page in _documents(self.runs):
+                    yield from self._add_page(archive, page, paths, rewriter)
+            if not self.pages:
+                raise ArchiveTrouble(f"{self._of} has no stored document.")
+            yield from self._add(archive, START, self.at, [self._start_page()])
+        yield from self._out.taken()
         paths.close()
 
     def _name_files(self, paths: FilePaths) -> None:
@@ -147,7 +148,7 @@ class MirrorPackage:
         with archive.open(info, "w") as file:
             for piece in pieces:
                 file.write(piece)
-                yield self._out.taken()
+                yield from self._out.taken()
 
     @property
     def _of(self) -> str:

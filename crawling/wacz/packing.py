@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -67,6 +68,11 @@ class WaczPackage:
 
     def pieces(self) -> Iterator[bytes]:
         """Raises ArchiveTrouble."""
+        with closing(self._out):
+            yield from self._written()
+        self.layout.segments, self.size = self._out.segments, self._out.size
+
+    def _written(self) -> Iterator[bytes]:
         files = files_here(self.run)
         foreign = foreign_payloads(self.run)
         owners = ArchiveFile.objects.filter(pk__in=foreign.order_by().values("archive_file"))
@@ -90,8 +96,7 @@ class WaczPackage:
             for one in (lines, seeds, others):
                 one.close()
         archive.close()
-        yield self._out.taken()
-        self.layout.segments, self.size = self._out.segments, self._out.size
+        yield from self._out.taken()
 
     def _add(
         self,
@@ -115,7 +120,7 @@ class WaczPackage:
                 file.write(piece)
                 digest.update(piece)
                 size += len(piece)
-                yield self._out.taken()
+                yield from self._out.taken()
         self._resources.append(
             {
                 "name": path.rpartition("/")[2].lower(),

@@ -34,6 +34,7 @@ from crawling.housekeeping.run_removal import remove_rows
 from crawling.process.work_folders import remove_abandoned_folders
 from crawling.runs.process_count import ExtraProcesses
 from crawling.runs.resource_use import sample_use
+from crawling.runs.shift_lifecycle import close_shifts_lost_here
 from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
     IdleCapacity,
@@ -81,6 +82,7 @@ def duties() -> list[Duty]:
         Duty(start_due_crawls, 1.0),
         Duty(IdleCapacity().start_idle_crawls, 1.0),
         Duty(reap_expired, 2.0),
+        Duty(close_shifts_lost_here, 1.0),
         Duty(settle_leftovers, 5.0),
         Duty(enroll_anew, 60.0),
         Duty(Rejudger().rejudge_after_edits, 1.0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -14,13 +16,14 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.errors import WrongState
 from crawling.models import RunProcess, Shift, Url
+from crawling.rq_jobs import live_workers
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.steering import pause
 from crawling.scheduler.duties import IdleCapacity, start_due_crawls
 from crawling.shift import work
 from tests.crawling.conftest import granted_starts
 from tests.crawling.pipeline.test_crawl_path import links
-from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
+from tests.stack import SCHEDULER, WORKER, running_stack, wait_until, work_process_of
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -198,4 +201,41 @@ def test_another_crawl_has_its_units_within_5_seconds(
     print(f"the other crawl had its units after {waited:.1f} s")
     assert waited < 5
     assert Event.objects.filter(kind="granted", process=bank).exists()
+    assert Url.objects.get(run=spare, url__endswith="/slow").state == "s"
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("victim", ["worker", "work process", "worker and work process"])
+def test_units_of_what_was_killed_are_back_within_5_seconds_of_a_wait(
+    victim, slow, make_site, order, pool, tmp_path
+):
+    """The lease would return them after a minute."""
+    claim = {"bandwidth": pool.capacity[2]}  # each needs all of it
+    fields = order(f"{slow.url}/", idle_only=True, name="spare", claim=claim)
+    spare = start_run(create_crawl(fields))
+    other = make_site({"/": "here"}, address="127.0.1.9")
+
+    with running_stack(tmp_path) as stack:
+        stack.start(SCHEDULER)
+        worker = stack.start(WORKER)
+        wait_until(lambda: "/slow" in slow.paths)
+        stack.start(WORKER)
+        wait_until(lambda: live_workers() == 2)
+        time.sleep(2)  # it is in the middle of its work
+        pids = {"worker": worker.pid, "work process": work_process_of(worker).pid}
+        began = time.monotonic()
+        run = start_run(create_crawl(order(f"{other.url}/", name="other", claim=claim)))
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # neither sees the other die
+            for name, pid in pids.items():
+                if name in victim:
+                    os.kill(pid, number)
+        bank = run.processes.get().bank_process_id
+        wait_until(lambda: Process.objects.filter(pk=bank, holding=True).exists())
+        waited = time.monotonic() - began
+        slow.let_go.set()
+        wait_until(lambda: type(spare).objects.get(pk=spare.pk).state == "finished")
+
+    print(f"{victim}: the other crawl had its units after {waited:.1f} s")
+    assert waited < 5
     assert Url.objects.get(run=spare, url__endswith="/slow").state == "s"

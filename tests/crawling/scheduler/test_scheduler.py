@@ -72,6 +72,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         "raise_ongoing_alerts",
         "rank_anew",
         "reap_expired",
+        "close_shifts_lost_here",
         "rejudge_after_edits",
         "remove_abandoned_folders",
         "remove_rows",

@@ -208,7 +208,7 @@ def test_another_crawl_has_its_units_within_5_seconds(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("victim", ["worker", "work process", "worker and work process"])
 def test_units_of_what_was_killed_are_back_within_5_seconds_of_a_wait(
-    victim, slow, make_site, order, pool, tmp_path
+    victim, transactional_db, slow, make_site, order, pool, tmp_path
 ):
     """The lease would return them after a minute."""
     claim = {"bandwidth": pool.capacity[2]}  # each needs all of it

@@ -1,5 +1,6 @@
 """Pages are visited again by how often they change, within a budget (SEEDS B8)."""
 
+import itertools
 from collections import Counter
 from datetime import timedelta
 
@@ -80,7 +81,7 @@ def test_what_changes_often_is_requested_more_and_the_budget_holds(site, crawl, 
 
     assert requested["/news"] > max(requested[path] for path in STILL)
     assert set(requested) == EVERY
-    assert requested.total() >= 0.7 * 3 * days
+    assert requested.total() >= 0.5 * 3 * days  # a day has one run, so some intervals are longer
     latest = crawl.runs.get(is_latest=True)
     assert latest.urls.filter(state="s").count() == len(EVERY)  # the others are taken over
     rows = planned(crawl, site)
@@ -108,6 +109,19 @@ def test_a_plan_says_how_often_each_page_changes_and_what_is_expected(site, craw
         (fresh["optimal"], plan.policies["optimal"]["age_days"])
     )
     assert plan.at_end["freshness"] == pytest.approx(host["freshness_at_end"])
+
+
+def test_pages_that_are_due_together_wait_for_their_turn_and_for_visits_beside_the_plan(
+    site, crawl, again
+):
+    PlannedRevisit.objects.all().delete()
+    pass_days(1)
+
+    assert len(again(crawl)) == len(EVERY)  # of three that the budget has
+
+    turns = sorted(row.next_at for row in planned(crawl, site).values())
+    assert turns[0] > timezone.now() + timedelta(hours=23)
+    assert all(after - before > timedelta(hours=7.9) for before, after in itertools.pairwise(turns))
 
 
 @pytest.mark.parametrize(("days", "longest"), [(0, 366), (20, 20)])

@@ -68,9 +68,17 @@ def make_roles() -> None:
             "content_type__app_label", "codename", "pk"
         )
     }
-    for name, permissions in ROLES.items():
-        group, _ = Group.objects.get_or_create(name=name)
-        group.permissions.add(*(known[permission] for permission in permissions))
+    Group.objects.bulk_create([Group(name=name) for name in ROLES], ignore_conflicts=True)
+    groups = dict(Group.objects.filter(name__in=ROLES).values_list("name", "pk"))
+    given = Group.permissions.through
+    given.objects.bulk_create(
+        [
+            given(group_id=groups[name], permission_id=known[permission])
+            for name, permissions in ROLES.items()
+            for permission in permissions
+        ],
+        ignore_conflicts=True,
+    )
 
 
 class BadAccount(Exception):

@@ -91,11 +91,10 @@ def faults_of_commands(page, user):
                 yield f"{answer.status_code} from {line}"
 
 
-def faults_of_policies(answer):
+def faults_of_policies(answer, page):
     """A strict policy blocks what stands in the page itself."""
     if answer.get("Content-Security-Policy") != STRICT:
         yield f"its policy is {answer.get('Content-Security-Policy')}"
-    page = soup(answer)
     yield from (f"a style that is blocked: {one}" for one in page.select("[style], style"))
     yield from (
         f"a script that is blocked: {one}"
@@ -118,7 +117,7 @@ def test_every_page_tells_times_is_built_soundly_and_names_its_command(values, b
             faults = [
                 *faults_of_commands(page, boss),
                 *faults_of_structure(page),
-                *faults_of_policies(answer),
+                *faults_of_policies(answer, page),
                 *faults_of_times(page),
             ]
         found += [f"{address}: {fault}" for fault in faults]

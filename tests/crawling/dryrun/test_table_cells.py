@@ -8,7 +8,7 @@ import time
 
 import pytest
 import turbohtml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawling.dryrun import table_cells
@@ -60,6 +60,12 @@ def test_what_is_behind_the_limits_is_said_to_be_missing():
     assert (len(found), more) == (MOST_TABLES, 3)
 
 
+def test_texts_of_tables_in_tables_are_read_up_to_a_limit():
+    found = tables_of("<table><tr><td>" * 6 + "y" * 2_000_000)
+
+    assert [(len(table.rows), table.is_cut) for table in found] == [(1, True)] * 4 + [(0, True)] * 2
+
+
 @pytest.mark.parametrize(
     "html",
     [
@@ -92,6 +98,8 @@ PIECES = (
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+@example("<table><tr><td rowspan=2 colspan=3>a<tr><td colspan=2>b")
+@example("<table><tr><td rowspan=0>a<tr><td rowspan=2>b<tr><td>c<tbody><tr><td>d")
 def test_no_table_has_more_columns_than_are_counted_before_its_spans_are_written_out(html):
     for table in turbohtml.parse(html).find_all("table"):
         counted = [columns for _, columns in table_cells._rows(table)]

@@ -95,25 +95,28 @@ class _Entry:
     def __init__(self, links: Links, site: str) -> None:
         self.modified: dict[str, datetime] = {}
         self._links, self._site = links, site
-        self._place = self._moment = ""
+        self._target = self._moment = ""
 
     def begin(self) -> None:
-        self._place = self._moment = ""
+        self._target = self._moment = ""
 
     def take(self, name: str, text: str) -> None:
         """The text of one of its elements, `loc` or `lastmod`."""
-        if name == "loc":
-            self._place = text
-            self._links.add(text)
-        else:
+        if name == "lastmod":
             self._moment = text
+            return
+        found = self._links.found
+        before = len(found)
+        self._links.add(text)
+        is_new = len(found) > before
+        # to join it a second time would take as long as all else that is done with an entry
+        self._target = found[-1].url if is_new else self._links.target_of(text.partition("#")[0])
 
     def end(self) -> None:
-        if not (self._place and self._moment) or len(self.modified) >= MOST_LINKS:
-            return
-        target = self._links.target_of(self._place.partition("#")[0])
-        if target.startswith(self._site) and (moment := read_moment(self._moment)):
-            self.modified[target] = moment
+        if self._moment and self._target.startswith(self._site):
+            moment = read_moment(self._moment)
+            if moment and len(self.modified) < MOST_LINKS:
+                self.modified[self._target] = moment
 
 
 class _Stream:

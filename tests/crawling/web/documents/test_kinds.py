@@ -76,6 +76,7 @@ def test_sitemaps_state_when_pages_of_their_own_site_were_changed():
         "/far": "0001-01-01T00:00:00+23:59",
         "/long": "2026-03-01" + " x" * 30,
         "http://b.test/": "2026-03-01",
+        "/none#part": "2026-03-02",
     }
     body = "<urlset>" + "".join(
         f"<url><lastmod>{moment}</lastmod><loc>{place}</loc></url><url><loc>/none</loc></url>"
@@ -86,6 +87,7 @@ def test_sitemaps_state_when_pages_of_their_own_site_were_changed():
     assert read_document(source).modified == {
         "http://a.test/day": datetime(2026, 3, 1, tzinfo=UTC),
         "http://a.test/moment": datetime(2026, 3, 1, 10, 0, 0, 500_000, tzinfo=UTC),
+        "http://a.test/none": datetime(2026, 3, 2, tzinfo=UTC),
     }
 
 

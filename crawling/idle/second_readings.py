@@ -7,6 +7,7 @@ The scheduler queues it again while there is something left.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ MEMORY_MIB = 96
 WAIT_SECONDS = 2.0
 #: between two looks whether another process waits
 LOOK_SECONDS = 0.5
+#: what a look has found may be as old as that, and to end takes a moment
+STEP_SECONDS = 4.0
 
 
 def read_when_idle(run_id: int) -> str:
@@ -77,6 +80,7 @@ class IdleTurn:
     def __init__(self, units: Mapping[str, int], lost: threading.Event) -> None:
         self._units, self._lost = units, lost
         self._looks_at = time.monotonic() + LOOK_SECONDS
+        self._ends_at = math.inf
         self.is_over = False
 
     def goes_on(self) -> bool:
@@ -86,3 +90,13 @@ class IdleTurn:
             self.is_over = is_background_wanted() or others_lack(self._units)
         self.is_over = self.is_over or self._lost.is_set()
         return not self.is_over
+
+    def seconds_left(self) -> float:
+        """For work that cannot end after each page: how long it may go on, so that it has given
+        back what it holds 5 s after another process asked for it; without end while none does.
+        """
+        if self.goes_on():
+            return math.inf
+        if self._ends_at == math.inf:
+            self._ends_at = time.monotonic() + (0 if self._lost.is_set() else STEP_SECONDS)
+        return self._ends_at - time.monotonic()

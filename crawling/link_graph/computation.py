@@ -1,62 +1,126 @@
-"""The background job that computes the link graph of a run: PageRank, hubs and authorities, and
-components, of its pages and of its hosts, and drawings of its hosts.
+"""The job that computes the link graph of a run: PageRank, hubs and authorities, and components, of
+its pages and of its hosts, and drawings of its hosts.
 
-A job that was killed begins anew; what it had written is removed.
+It is done step by step, and may be ended after any of them: what later ones need is in files.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+from collections.abc import Iterator
+from functools import partial
 
 import duckdb
+import numpy as np
 
-from crawling.errors import CrawlError
-from crawling.link_graph.edges import read_host_edges, read_page_edges
-from crawling.link_graph.files import put_drawings, put_hosts, put_links, put_pages
-from crawling.link_graph.graphs import delete_files, end_graph, take_up
-from crawling.link_graph.measures import measure
-from crawling.link_graph.tables import page_hosts
-from crawling.links.parts import pages_behind
+from crawling.errors import CrawlError, WrongState
+from crawling.link_graph.edges import edge_steps, host_pair_steps, node_steps, read_host_edges
+from crawling.link_graph.files import (
+    HOST_LINES,
+    drawing_steps,
+    page_steps,
+    put_hosts,
+    put_links,
+)
+from crawling.link_graph.graphs import delete_files, end_graph, give_back, step_done, take_up
+from crawling.link_graph.measures import components, hubs_and_authorities, pagerank
+from crawling.link_graph.steps import (
+    SecondsLeft,
+    Step,
+    TurnLost,
+    arrays_of,
+    arrays_step,
+    delete_kept,
+)
+from crawling.link_graph.tables import ask, page_hosts
 from crawling.models import LinkGraph, Run
+from crawling.rq_jobs import LINK_GRAPH
+from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
 
 NO_MEMORY = "The machine of the background worker has too little memory for it."
+COUNTS = """
+SELECT count(*), (SELECT count(*) FROM links), (SELECT count(*) FROM hosts),
+    coalesce(max(weak), 0), coalesce(max(strong), 0)
+FROM pages
+"""
 
 
 def compute(graph_id: int) -> None:
-    """What RQ runs. Harmless when run twice."""
+    """Compute it in this process, without a grant. Raises WrongState if a background job does."""
+    with LINK_GRAPH.alone(graph_id) as is_alone:
+        if not is_alone:
+            raise WrongState("A background job computes the link graph; see its page.")
+        compute_steps(graph_id, lambda: math.inf)
+
+
+def compute_steps(graph_id: int, left: SecondsLeft) -> str:
+    """Go on until the turn or the work ends; returns what became of it. The caller is alone."""
     graph = take_up(graph_id)
     if graph is None or graph.run is None:
-        return
+        return "there is nothing to do"
     counts, trouble = {}, ""
     try:
-        counts = _compute(graph, graph.run)
+        for step in _steps(graph, graph.run, left):
+            if step.is_done:
+                continue
+            if left() < math.inf:
+                raise TurnLost
+            step.work()
+            if not step_done(graph):
+                break  # it is not wanted any more
+        else:
+            counts = _counts(graph)
+    except TurnLost:
+        give_back(graph)
+        return "others wait"
     except MemoryError:
         trouble = NO_MEMORY
     except (CrawlError, OSError, duckdb.Error) as error:
         trouble = str(error)
         said = {"run": graph.run_id, "error": trouble}
         logger.warning("a link graph cannot be computed", extra=said)
+    return _end(graph, counts, trouble)
+
+
+def _end(graph: LinkGraph, counts: dict[str, int], trouble: str) -> str:
     if not end_graph(graph, counts, trouble=trouble) or trouble:
         delete_files(graph.name)
+        return trouble or "it is not wanted any more"
+    delete_kept(graph)
+    return "it is computed"
 
 
-def _compute(graph: LinkGraph, run: Run) -> dict[str, int]:
-    behind = pages_behind(run)
-    pages = read_page_edges(run)
-    put_links(graph, pages)
-    measures = measure(pages.edges)
-    put_pages(graph, pages, measures)
-    counts = {
-        "behind": behind,
-        "pages": pages.edges.nodes,
-        "links": len(pages.edges.sources),
-        "weak_components": int(measures.weak.max(initial=0)),
-        "strong_components": int(measures.strong.max(initial=0)),
-    }
-    del pages, measures  # the hosts need their memory
-    hosts = read_host_edges(run, page_hosts(graph))
-    put_hosts(graph, hosts, measure(hosts.edges))
-    put_drawings(graph, hosts)
-    return {**counts, "hosts": hosts.edges.nodes}
+def _steps(graph: LinkGraph, run: Run, left: SecondsLeft) -> Iterator[Step]:
+    """In their order; each may be done once those before it are."""
+    nodes = yield from node_steps(graph, run)
+    if storage().size(graph.file("pages")) is None:  # else a later turn need not read the links
+        yield from _page_steps(graph, run, nodes, left)
+    pairs = yield from host_pair_steps(graph, run, nodes)
+    yield arrays_step(
+        graph, HOST_LINES, lambda: put_hosts(graph, read_host_edges(page_hosts(graph), pairs))
+    )
+    yield from drawing_steps(graph)
+
+
+def _page_steps(graph: LinkGraph, run: Run, nodes: np.ndarray, left: SecondsLeft) -> Iterator[Step]:
+    ids = np.ascontiguousarray(nodes[:, 0])
+    edges = yield from edge_steps(graph, run, nodes)
+    yield Step(graph.file("links"), partial(put_links, graph, ids, edges))
+    measures: dict[str, np.ndarray] = {}
+    for name, measured in (
+        ("connected", partial(components, edges)),
+        ("ranked", partial(pagerank, edges, left)),
+        ("hubs", partial(hubs_and_authorities, edges, left)),
+    ):
+        yield arrays_step(graph, name, measured)
+        measures |= arrays_of(graph, name)
+    yield from page_steps(graph, ids, edges, measures)
+
+
+def _counts(graph: LinkGraph) -> dict[str, int]:
+    names = ("pages", "links", "hosts", "weak_components", "strong_components")
+    ((*counts,),) = ask(graph, COUNTS)
+    return dict(zip(names, counts, strict=True))

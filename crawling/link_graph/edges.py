@@ -6,15 +6,18 @@ there are eight bytes in memory for the pages, and eight for the hosts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from crawling.errors import CrawlError
+from crawling.link_graph.steps import Step, arrays_of, arrays_step, slice_file
+from crawling.links.parquet import put_query, rows_in
 from crawling.links.parts import links_written
 from crawling.links.query import each_columns
-from crawling.models import Page, Run
+from crawling.models import LinkGraph, Page, Run
 
 #: What leads from a page to another: links, frames, and what has no element, which are redirects
 #: and the links of documents that are no HTML. Images and styles lead nowhere.
@@ -38,6 +41,9 @@ SELECT split_part(split_part(page, '://', 2), '/', 1) AS host, target_host, coun
 FROM links WHERE page_id BETWEEN $first AND $last AND {LEADING}
 GROUP BY host, target_host
 """  # noqa: S608 - constants
+GIVEN_PAIRS = """
+SELECT host::VARCHAR AS host, target_host::VARCHAR AS target_host, links FROM given
+"""
 
 
 class GraphTooLarge(CrawlError):
@@ -56,15 +62,6 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class PageEdges:
-    """The graph of a run's pages."""
-
-    #: of the page of each node, ascending
-    ids: np.ndarray
-    edges: Edges
-
-
-@dataclass(frozen=True)
 class HostEdges:
     """The graph of the hosts of pages, and of those that links lead to."""
 
@@ -77,48 +74,116 @@ class HostEdges:
     inner: np.ndarray
 
 
-def read_page_edges(run: Run) -> PageEdges:
-    """The graph of a run's pages. Raises GraphTooLarge, LinkSearchTookTooLong."""
+def node_steps(graph: LinkGraph, run: Run) -> Generator[Step, None, np.ndarray]:
+    """Read the stored pages of a run, which are the nodes. Gives a row of each, by id: the id, the
+    fingerprint of the address, the number of links.
+
+    Raises GraphTooLarge.
+    """
     if links_written(run) > MOST_LINKS:
         raise GraphTooLarge
-    pages = _pages(run)
-    ids, fingerprints = pages[:, 0], pages[:, 1]
-    by_fingerprint = np.argsort(fingerprints)
-    ordered = fingerprints[by_fingerprint]
-    keys = [np.empty(0, np.int64)]
-    for found in each_columns(run, PAIRS, _slices(pages), seconds=SECONDS):
-        sources, is_page = _places(ids, found["page_id"])
-        places, is_target = _places(ordered, found["target_fingerprint"])
-        targets = by_fingerprint[places]
+    slices: list[np.ndarray] = []
+    after = 0
+    while not slices or len(slices[-1]) == SLICE:
+        name = f"nodes-{len(slices):05}"
+        yield arrays_step(graph, name, partial(_nodes, run, after))
+        slices.append(arrays_of(graph, name)["nodes"])
+        after = int(slices[-1][-1, 0]) if len(slices[-1]) else after
+    return np.concatenate(slices)
+
+
+def _nodes(run: Run, after: int) -> dict[str, np.ndarray]:
+    """after: the id of the page before."""
+    pages = Page.objects.filter(run=run, url__gt=after).order_by("url")
+    rows = pages.values_list("url", "url__fingerprint", "links")[:SLICE]
+    return {"nodes": np.fromiter(rows.iterator(), np.dtype((np.int64, 3)))}
+
+
+def edge_steps(graph: LinkGraph, run: Run, nodes: np.ndarray) -> Generator[Step, None, Edges]:
+    """Read the links between pages. Raises LinkSearchTookTooLong."""
+    index = _NodeIndex(nodes[:, 0], nodes[:, 1])
+    slices = list(_slices(nodes))
+    for number, ends in enumerate(slices):
+        yield arrays_step(graph, f"edges-{number:05}", partial(_read_edges, run, index, ends))
+    found = [arrays_of(graph, f"edges-{number:05}") for number in range(len(slices))]
+    sources, targets = (
+        np.concatenate([np.empty(0, np.int32), *(part[end] for part in found)])
+        for end in ("sources", "targets")
+    )
+    return Edges(len(nodes), sources, targets)
+
+
+class _NodeIndex:
+    """Finds nodes by their ids, and by the fingerprints of their addresses."""
+
+    def __init__(self, ids: np.ndarray, fingerprints: np.ndarray) -> None:
+        self._ids = ids
+        self._by_fingerprint = np.argsort(fingerprints)
+        self._ordered = fingerprints[self._by_fingerprint]
+
+    def edges(self, ids: np.ndarray, fingerprints: np.ndarray) -> dict[str, np.ndarray]:
+        """Those of links from pages with these ids; each pair of nodes once, ascending."""
+        sources, is_page = _places(self._ids, ids)
+        places, is_target = _places(self._ordered, fingerprints)
+        targets = self._by_fingerprint[places]
         kept = is_page & is_target & (sources != targets)
-        keys.append(np.unique(sources[kept] * len(ids) + targets[kept]))
-    return PageEdges(ids, _edges(len(ids), np.unique(np.concatenate(keys))))
+        pairs = np.unique(sources[kept] * len(self._ids) + targets[kept])
+        sources, targets = np.divmod(pairs, len(self._ids))
+        return {"sources": sources.astype(np.int32), "targets": targets.astype(np.int32)}
 
 
-def read_host_edges(run: Run, hosts: Iterable[str]) -> HostEdges:
+def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """ends: the first and the last id of some pages; those of slice after slice ascend."""
+    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    return index.edges(found["page_id"], found["target_fingerprint"])
+
+
+def host_pair_steps(
+    graph: LinkGraph, run: Run, nodes: np.ndarray
+) -> Generator[Step, None, list[str]]:
+    """Count the links between hosts, some pages at a time. Gives the files.
+
+    Raises LinkSearchTookTooLong.
+    """
+    files = []
+    for number, ends in enumerate(_slices(nodes)):
+        file = slice_file(graph, "pairs", number)
+        yield Step(file, partial(_put_pairs, file, run, ends))
+        files.append(file)
+    return files
+
+
+def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
+    (found,) = each_columns(run, HOST_PAIRS, [ends], seconds=SECONDS)
+    put_query(file, GIVEN_PAIRS, found)
+
+
+def read_host_edges(hosts: Iterable[str], files: Iterable[str]) -> HostEdges:
     """The graph of the hosts of pages, and of those that links lead to.
 
-    hosts: of the pages. Raises LinkSearchTookTooLong.
+    hosts: of the pages; files: of host_pair_steps.
     """
     numbers: dict[str, int] = {}
     for host in hosts:
         _number(numbers, host)
     keys, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for found in each_columns(run, HOST_PAIRS, _slices(_pages(run)), seconds=SECONDS):
+    for file in files:
+        rows = rows_in(file, ("host", "target_host", "links"))
         sources, targets = (
-            np.fromiter((_number(numbers, host) for host in found[end]), np.int64)
-            for end in ("host", "target_host")
+            np.fromiter((_number(numbers, row[end]) for row in rows), np.int64) for end in (0, 1)
         )
         keys.append((sources << 32) | targets)
-        counts.append(found["links"].astype(np.int64))
+        counts.append(np.fromiter((row[2] for row in rows), np.int64))
     pairs, places = np.unique(np.concatenate(keys), return_inverse=True)
     links = np.bincount(places, np.concatenate(counts), len(pairs)).astype(np.int64)
     sources, targets = pairs >> 32, pairs & 0xFFFFFFFF
     is_inner = sources == targets
     inner = np.zeros(len(numbers), np.int64)
     inner[sources[is_inner]] = links[is_inner]
-    outer = sources[~is_inner] * len(numbers) + targets[~is_inner]
-    return HostEdges(list(numbers), _edges(len(numbers), outer), links[~is_inner], inner)
+    edges = Edges(
+        len(numbers), sources[~is_inner].astype(np.int32), targets[~is_inner].astype(np.int32)
+    )
+    return HostEdges(list(numbers), edges, links[~is_inner], inner)
 
 
 def _number(numbers: dict[str, int], host: str) -> int:
@@ -127,18 +192,11 @@ def _number(numbers: dict[str, int], host: str) -> int:
     return numbers.setdefault(host, len(numbers))
 
 
-def _pages(run: Run) -> np.ndarray:
-    """A row of each page, by id: the id, the fingerprint of the address, the number of links."""
-    pages = Page.objects.filter(run=run).order_by("url")
-    rows = pages.values_list("url", "url__fingerprint", "links").iterator(chunk_size=SLICE)
-    return np.fromiter(rows, np.dtype((np.int64, 3)))
-
-
-def _slices(pages: np.ndarray) -> Iterator[dict[str, int]]:
+def _slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
     """The first and the last id of pages, SLICE at most, with about SLICE_LINKS links together."""
-    numbers = np.cumsum(np.maximum(pages[:, 2], LEAST_LINKS)) // SLICE_LINKS
+    numbers = np.cumsum(np.maximum(nodes[:, 2], LEAST_LINKS)) // SLICE_LINKS
     starts = np.unique(numbers, return_index=True)[1]
-    for some in np.split(pages[:, 0], starts[1:]):
+    for some in np.split(nodes[:, 0], starts[1:]):
         if len(some):
             yield {"first": int(some[0]), "last": int(some[-1])}
 
@@ -147,9 +205,3 @@ def _places(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.nda
     """Where each is in the ordered array, which is not empty, and whether it is there."""
     places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     return places, ordered[places] == wanted
-
-
-def _edges(nodes: int, keys: np.ndarray) -> Edges:
-    """keys: source * nodes + target of each pair, ascending."""
-    sources, targets = np.divmod(keys, max(nodes, 1))
-    return Edges(nodes, sources.astype(np.int32), targets.astype(np.int32))

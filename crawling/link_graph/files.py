@@ -5,20 +5,21 @@ What asks them (`crawling.link_graph.tables`) needs no SciPy, and so this is a m
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from crawling.link_graph.drawings import Drawing, Hosts, Lines, draw
-from crawling.link_graph.edges import HostEdges, PageEdges
+from crawling.link_graph.edges import Edges, HostEdges
 from crawling.link_graph.layout import positions
-from crawling.link_graph.measures import Measures
+from crawling.link_graph.measures import components
+from crawling.link_graph.steps import NOTHING, Step, arrays_of, merge_step, slice_file
 from crawling.link_graph.tables import drawn_hosts
-from crawling.links.parquet import put_query, write_query
+from crawling.links.parquet import put_query
 from crawling.models import LinkGraph, Page
 from crawling.scope.scope import domain_of
 from crawling.storage import storage
@@ -26,7 +27,16 @@ from crawling.web.addresses import dns_name
 
 #: pages whose addresses are in memory at a time
 SLICE = 50_000
-NOTHING: Mapping[str, Any] = {"nothing": np.empty(0, np.int64)}
+#: that are laid out in a step: two seconds of a processor at most
+DRAWINGS = 20
+#: stored as multiples of the mean
+RANKS = ("pagerank", "hub", "authority")
+#: the name of the lines between hosts by their places in the table, for the drawings
+HOST_LINES = "host-lines"
+NODE_COLUMNS = (
+    *("drawing", "node", "kind", "name", "hosts", "pages"),
+    *("in_links", "out_links", "opens", "x", "y", "joined"),
+)
 #: of each kind, the largest
 MOST_COMPONENTS = 10_000
 PAGES = """
@@ -70,37 +80,42 @@ SELECT drawing, ones AS one, others AS other, links FROM given ORDER BY drawing,
 """
 
 
-def put_pages(graph: LinkGraph, pages: PageEdges, measures: Measures) -> None:
-    """Store the table of pages. Raises OSError."""
-    edges = pages.edges
-    columns = {
-        "page_id": pages.ids,
-        "in_links": np.bincount(edges.targets, minlength=edges.nodes),
-        "out_links": np.bincount(edges.sources, minlength=edges.nodes),
-        **_columns(measures),
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        slices = [slice(at, at + SLICE) for at in range(0, max(edges.nodes, 1), SLICE)]
-        paths = [str(Path(folder, f"{number}.parquet")) for number in range(len(slices))]
-        for path, some in zip(paths, slices, strict=True):
-            given = {name: column[some] for name, column in columns.items()}
-            given["url"] = _urls(graph, given["page_id"])
-            write_query(Path(path), PAGES, given)
-        all_of_them = f"SELECT * FROM read_parquet({paths!r})"  # noqa: S608 - our own
-        put_query(graph.file("pages"), all_of_them, NOTHING, reads=paths)
-
-
-def put_links(graph: LinkGraph, pages: PageEdges) -> None:
+def put_links(graph: LinkGraph, ids: np.ndarray, edges: Edges) -> None:
     """Store the links between pages, by their ids. Raises OSError."""
-    edges = pages.edges
-    given = {"source": pages.ids[edges.sources], "target": pages.ids[edges.targets]}
+    given = {"source": ids[edges.sources], "target": ids[edges.targets]}
     put_query(graph.file("links"), "SELECT * FROM given", given)
 
 
-def put_hosts(graph: LinkGraph, hosts: HostEdges, measures: Measures) -> None:
-    """Store the table of hosts, the links between them, and the components of pages.
+def page_steps(
+    graph: LinkGraph, ids: np.ndarray, edges: Edges, measures: Mapping[str, np.ndarray]
+) -> Iterator[Step]:
+    """Store the table of pages, SLICE of them at a time. Raises OSError.
 
-    Raises OSError.
+    measures: as `crawling.link_graph.measures` gives them.
+    """
+    columns = {
+        "page_id": ids,
+        "in_links": np.bincount(edges.targets, minlength=edges.nodes),
+        "out_links": np.bincount(edges.sources, minlength=edges.nodes),
+        **measures,
+    }
+    for rank in RANKS:
+        columns[rank] = measures[rank] * edges.nodes
+    starts = range(0, max(edges.nodes, 1), SLICE)
+    for number, at in enumerate(starts):
+        file = slice_file(graph, "pages", number)
+        given = {name: column[at : at + SLICE] for name, column in columns.items()}
+        yield Step(file, partial(_put_pages, graph, file, given))
+    yield merge_step(graph, "pages", len(starts))
+
+
+def _put_pages(graph: LinkGraph, file: str, given: dict[str, np.ndarray]) -> None:
+    put_query(file, PAGES, {**given, "url": _urls(graph, given["page_id"])})
+
+
+def put_hosts(graph: LinkGraph, hosts: HostEdges) -> dict[str, np.ndarray]:
+    """Store the table of hosts, the links between them, and the components of pages. Gives the
+    arrays of HOST_LINES. Raises OSError.
     """
     edges, names = hosts.edges, np.array(hosts.names, dtype=object)
     domains = [domain_of(name) if (name := dns_name(host)) else "" for host in hosts.names]
@@ -113,8 +128,7 @@ def put_hosts(graph: LinkGraph, hosts: HostEdges, measures: Measures) -> None:
         "inner_links": hosts.inner,
         "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
         "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
-        "weak": measures.weak,
-        "strong": measures.strong,
+        **components(edges),
     }
     path = str(storage().path(graph.file("pages")))
     put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])
@@ -126,54 +140,65 @@ def put_hosts(graph: LinkGraph, hosts: HostEdges, measures: Measures) -> None:
     query = "SELECT source::VARCHAR AS source, target::VARCHAR AS target, links FROM given"
     put_query(graph.file("host_links"), query, joined)
     put_query(graph.file("components"), COMPONENTS.format(pages=path), NOTHING, reads=[path])
+    return _lines_by_table(graph, hosts)
 
 
-def put_drawings(graph: LinkGraph, hosts: HostEdges) -> None:
+def _lines_by_table(graph: LinkGraph, hosts: HostEdges) -> dict[str, np.ndarray]:
+    numbers = {row[0]: number for number, row in enumerate(drawn_hosts(graph))}
+    places = np.fromiter((numbers[name] for name in hosts.names), np.int64)
+    edges = hosts.edges
+    return {
+        "ones": places[edges.sources],
+        "others": places[edges.targets],
+        "links": hosts.links,
+    }
+
+
+def drawing_steps(graph: LinkGraph) -> Iterator[Step]:
     """Store the drawings of the hosts, whose table is there already. Raises OSError."""
     rows = drawn_hosts(graph)
-    names, domains, *counts = zip(*rows, strict=True) if rows else ([], [])
-    numbers = {name: number for number, name in enumerate(names)}
-    by_table = np.fromiter((numbers[name] for name in hosts.names), np.int64)
-    edges = hosts.edges
-    lines = Lines(by_table[edges.sources], by_table[edges.targets], hosts.links)
-    nodes: dict[str, list[Any]] = defaultdict(list)
+    names, domains, *counts = zip(*rows, strict=True) if rows else ([], [], [])
+    lines = Lines(**arrays_of(graph, HOST_LINES))
+    drawings = draw(Hosts(names, domains), range(len(names)), lines)
+    number = 0
+    while some := list(islice(drawings, DRAWINGS)):
+        file = slice_file(graph, "drawn_lines", number)
+        yield Step(file, partial(_put_drawings, graph, number, some, np.array(counts)))
+        number += 1
+    yield merge_step(graph, "drawn_nodes", number)
+    yield merge_step(graph, "drawn_lines", number)
+
+
+def _put_drawings(
+    graph: LinkGraph, number: int, drawings: Iterable[Drawing], counts: np.ndarray
+) -> None:
+    """number: of the files; counts: of each host, pages, links to it and from it."""
+    nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}
     drawn: dict[str, list[Any]] = defaultdict(list)
-    for drawing in draw(Hosts(names, domains), range(len(names)), lines):
-        _add_nodes(nodes, drawing, np.array(counts))
+    for drawing in drawings:
+        _add_nodes(nodes, drawing, counts)
         for name, values in vars(drawing.lines).items():
             drawn[name] += values.tolist()
         drawn["drawing"] += [drawing.number] * len(drawing.lines.links)
-    put_query(graph.file("drawn_nodes"), DRAWN_NODES, _arrays(nodes))
-    put_query(graph.file("drawn_lines"), DRAWN_LINES, _arrays(drawn))
+    put_query(slice_file(graph, "drawn_nodes", number), DRAWN_NODES, _arrays(nodes))
+    put_query(slice_file(graph, "drawn_lines", number), DRAWN_LINES, _arrays(drawn))
 
 
 def _add_nodes(columns: dict[str, list[Any]], drawing: Drawing, counts: np.ndarray) -> None:
-    """counts: of each host, pages, links to it and from it."""
     places = positions(len(drawing.nodes), drawing.lines)
     for number, (node, (x, y)) in enumerate(zip(drawing.nodes, places.tolist(), strict=True)):
         pages, in_links, out_links = counts[:, node.hosts].sum(axis=1).tolist()
         row = {"drawing": drawing.number, "node": number, "kind": node.kind, "name": node.name}
         row |= {"hosts": len(node.hosts), "pages": pages, "opens": node.opens or 0, "x": x, "y": y}
         row |= {"in_links": in_links, "out_links": out_links, "joined": drawing.joined}
-        for name, value in row.items():
-            columns[name].append(value)
+        for name in NODE_COLUMNS:
+            columns[name].append(row[name])
 
 
 def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
     """Texts as objects, as DuckDB takes them."""
-    kinds = {"kind": object, "name": object}
-    return {name: np.array(values, kinds.get(name)) for name, values in columns.items()}
-
-
-def _columns(measures: Measures) -> dict[str, np.ndarray]:
-    nodes = len(measures.weak)
-    return {
-        "pagerank": measures.pagerank * nodes,
-        "hub": measures.hubs * nodes,
-        "authority": measures.authorities * nodes,
-        "weak": measures.weak,
-        "strong": measures.strong,
-    }
+    kinds = {"kind": object, "name": object, "x": float, "y": float}
+    return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}
 
 
 def _urls(graph: LinkGraph, ids: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The rows of link graphs: asked for, taken up, computed, removed.
 
-Files are named by the attempt that writes them. So a job that was killed, or that runs twice,
-leaves nothing that is read.
+Files are named anew for each graph and machine. So what a job writes of a graph that is no longer
+wanted, or that another machine computes, is never read.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from django.db.models.functions import Now
 
 from crawling.archive.files import this_machine
 from crawling.errors import ArchiveTrouble
+from crawling.links.parts import pages_behind
 from crawling.models import LinkGraph, Run
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.storage import storage
 
 logger = logging.getLogger(__name__)
 
-#: a job that was killed so often is not begun again
+#: a job that was killed so often in the same step is not begun again
 MOST_ATTEMPTS = 3
 BROKEN_OFF = (
-    f"It was begun {MOST_ATTEMPTS} times and broken off each time. The machine of the background "
+    f"It was broken off {MOST_ATTEMPTS} times in the same step. The machine of the background "
     "worker may have too little memory for it."
 )
+NO_UNITS = "it waits for {:,} MiB of memory that no crawl needs"
+OTHERS_WAIT = "it waits until others have what they need, and continues then"
 
 
 def computed_graph(run: Run) -> LinkGraph | None:
@@ -60,22 +63,45 @@ def lost_graphs() -> QuerySet[LinkGraph]:
 
 
 def take_up(graph_id: int) -> LinkGraph | None:
-    """Begin an attempt; None: there is nothing to do, or it was tried too often."""
+    """Begin it, or continue on the machine that has its files; None: there is nothing to do, or
+    the same step was begun too often.
+    """
     with transaction.atomic():
         graph = lost_graphs().select_for_update(of=("self",)).filter(pk=graph_id).first()
-        if graph is None or graph.run_id is None:
+        if graph is None or graph.run is None:
             return None
         if graph.attempts >= MOST_ATTEMPTS:
             end_graph(graph, trouble=BROKEN_OFF)
+            delete_files(graph.name)
             return None
-        delete_files(graph.name)
-        LinkGraph.objects.filter(pk=graph_id).update(
-            name=_new_name(graph.run_id),
-            machine=this_machine(),
-            attempts=F("attempts") + 1,
-            began_at=Now(),
-        )
+        row = LinkGraph.objects.filter(pk=graph_id)
+        row.update(attempts=F("attempts") + 1, waits="")
+        if graph.began_at is None or graph.machine != this_machine():
+            row.update(
+                name=_new_name(graph.run.pk),
+                machine=this_machine(),
+                began_at=Now(),
+                behind=pages_behind(graph.run),
+            )
     return LinkGraph.objects.select_related("run").get(pk=graph_id)
+
+
+def step_done(graph: LinkGraph) -> bool:
+    """Note that a step is done; whether the graph is still wanted, and this job's."""
+    row = lost_graphs().filter(pk=graph.pk, name=graph.name)
+    return bool(row.update(attempts=0))
+
+
+def give_back(graph: LinkGraph) -> None:
+    """Note that the job ended for others: that is no attempt."""
+    row = lost_graphs().filter(pk=graph.pk, name=graph.name)
+    row.update(waits=OTHERS_WAIT)
+    row.filter(attempts__gt=0).update(attempts=F("attempts") - 1)
+
+
+def note_wait(graph: LinkGraph, mebibytes: int) -> None:
+    """Note that a job asked for so much memory and did not get it."""
+    lost_graphs().filter(pk=graph.pk).update(waits=NO_UNITS.format(mebibytes))
 
 
 def end_graph(

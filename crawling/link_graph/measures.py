@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,6 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, bicgstab, s
 
 from crawling.errors import CrawlError
 from crawling.link_graph.edges import Edges
+from crawling.link_graph.steps import SecondsLeft, TurnLost
 
 #: with this probability the surfer follows a link (Page, Brin, Motwani, Winograd 1999)
 DAMPING = 0.85
@@ -25,34 +26,15 @@ class RanksNotFound(CrawlError):
     """The equations of PageRank were not solved in 500 steps."""
 
 
-@dataclass(frozen=True)
-class Measures:
-    """Of each node: PageRank, hub and authority, which sum to 1 over all nodes, and the numbers of
-    its weakly and its strongly connected component, of which 1 is the largest.
-    """
-
-    pagerank: np.ndarray
-    hubs: np.ndarray
-    authorities: np.ndarray
-    weak: np.ndarray
-    strong: np.ndarray
-
-
-def measure(edges: Edges) -> Measures:
-    """For ten million edges it takes 130 MB and twelve seconds of a processor.
-
-    Raises RanksNotFound.
-    """
+def components(edges: Edges) -> dict[str, np.ndarray]:
+    """The numbers of each node's weakly and strongly connected component; 1 is the largest."""
     if not edges.nodes:
-        none, numbers = np.empty(0), np.empty(0, np.int64)
-        return Measures(none, none, none, numbers, numbers)
+        return dict.fromkeys(("weak", "strong"), np.empty(0, np.int64))
     matrix = _matrix(edges)
-    hubs, authorities = _hubs_and_authorities(matrix)
-    weak, strong = (
-        _by_size(connected_components(matrix, directed=True, connection=kind)[1])
+    return {
+        kind: _by_size(connected_components(matrix, directed=True, connection=kind)[1])
         for kind in ("weak", "strong")
-    )
-    return Measures(_pagerank(matrix), hubs, authorities, weak, strong)
+    }
 
 
 def _matrix(edges: Edges) -> csr_array:
@@ -63,42 +45,73 @@ def _matrix(edges: Edges) -> csr_array:
     return csr_array((ones, edges.targets, starts.astype(np.int32)), shape=shape)
 
 
-def _pagerank(matrix: csr_array) -> np.ndarray:
-    """Proportional to the solution of a linear system in which nodes without links lead nowhere
-    (Del Corso, Gulli, Romani 2005).
+def pagerank(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
+    """Of each node; the sum is 1. Proportional to the solution of a linear system in which nodes
+    without links lead nowhere (Del Corso, Gulli, Romani 2005).
+
+    Raises RanksNotFound, TurnLost.
     """
-    nodes = matrix.shape[0]
+    if not edges.nodes:
+        return {"pagerank": np.empty(0)}
+    matrix = _matrix(edges)
     share = DAMPING / np.maximum(np.diff(matrix.indptr), 1)
     incoming = matrix.T
-    system = LinearOperator(
-        matrix.shape, matvec=lambda ranks: ranks - incoming @ (share * ranks), dtype=np.float64
-    )
-    ones = np.ones(nodes)
+
+    def surfed(ranks: np.ndarray) -> np.ndarray:
+        _check(left)
+        changed: np.ndarray = ranks - incoming @ (share * ranks)
+        return changed
+
+    system = LinearOperator(matrix.shape, matvec=surfed, dtype=np.float64)
+    ones = np.ones(edges.nodes)
     ranks, unsolved = bicgstab(system, ones, x0=ones, rtol=TOLERANCE, maxiter=MOST_STEPS)
     if unsolved:
         raise RanksNotFound
-    found: np.ndarray = ranks / ranks.sum()
-    return found
+    return {"pagerank": ranks / ranks.sum()}
 
 
-def _hubs_and_authorities(matrix: csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """The first singular vectors (Kleinberg 1999); zeros if there is no edge, or none are found.
+def hubs_and_authorities(edges: Edges, left: SecondsLeft) -> dict[str, np.ndarray]:
+    """Of each node; each sums to 1. The first singular vectors (Kleinberg 1999); zeros if there is
+    no edge, or none are found.
 
     The search begins with equal hubs: of several it finds those that repeated steps from there
-    lead to.
+    lead to. Raises TurnLost.
     """
-    nodes = matrix.shape[0]
-    if not matrix.nnz:
-        return np.zeros(nodes), np.zeros(nodes)
-    start = np.ones(nodes, np.float32)
-    try:
-        left, _, right = svds(
-            matrix, k=1, v0=start, tol=HITS_TOLERANCE, maxiter=MOST_RESTARTS, solver="arpack"
-        )
-    except ArpackNoConvergence:
-        return np.zeros(nodes), np.zeros(nodes)
-    hubs, authorities = np.abs(left[:, 0]), np.abs(right[0])
-    return hubs / hubs.sum(), authorities / authorities.sum()
+    hubs, authorities = np.zeros(edges.nodes), np.zeros(edges.nodes)
+    if len(edges.sources):
+        start = np.ones(edges.nodes, np.float32)
+        system = _with_checks(_matrix(edges), left)
+        with suppress(ArpackNoConvergence):
+            vectors, _, others = svds(
+                system, k=1, v0=start, tol=HITS_TOLERANCE, maxiter=MOST_RESTARTS, solver="arpack"
+            )
+            hubs, authorities = np.abs(vectors[:, 0]), np.abs(others[0])
+            hubs, authorities = hubs / hubs.sum(), authorities / authorities.sum()
+    return {"hub": hubs, "authority": authorities}
+
+
+def _with_checks(matrix: csr_array, left: SecondsLeft) -> LinearOperator:
+    """The matrix, which each multiplication asks whether there is time."""
+    transposed = matrix.T
+
+    def times(vector: np.ndarray) -> np.ndarray:
+        _check(left)
+        product: np.ndarray = matrix @ vector
+        return product
+
+    return LinearOperator(
+        matrix.shape,
+        matvec=times,
+        rmatvec=lambda vector: transposed @ vector,
+        matmat=times,
+        rmatmat=lambda vectors: transposed @ vectors,
+        dtype=matrix.dtype,
+    )
+
+
+def _check(left: SecondsLeft) -> None:
+    if left() <= 0:
+        raise TurnLost
 
 
 def _by_size(labels: np.ndarray) -> np.ndarray:

@@ -156,8 +156,11 @@ class LinkGraph(models.Model):
     )
     machine = models.CharField(max_length=64)
     asked_at = models.DateTimeField(auto_now_add=True)
-    began_at = models.DateTimeField(null=True, help_text="of the latest attempt")
-    attempts = models.SmallIntegerField(db_default=0)
+    began_at = models.DateTimeField(null=True, help_text="since when its pages are read")
+    attempts = models.SmallIntegerField(db_default=0, help_text="to do the step that is next")
+    waits = models.TextField(
+        blank=True, db_default="", help_text="why no job is at it; empty: one is, or none is known"
+    )
     ended_at = models.DateTimeField(null=True)
     trouble = models.TextField(blank=True, db_default="", help_text="why it was not computed")
     behind = models.IntegerField(
@@ -187,7 +190,7 @@ class LinkGraph(models.Model):
         """waiting, working, computed or failed."""
         if self.ended_at:
             return "failed" if self.trouble else "computed"
-        return "working" if self.began_at else "waiting"
+        return "working" if self.began_at and not self.waits else "waiting"
 
     def file(self, table: str) -> str:
         """The name of the file with one of its tables."""

@@ -55,6 +55,7 @@ MULTIPLE = "as a multiple of the mean of all pages"
 class LinkGraphOut(Schema):
     state: str = Field(description="of the latest job: none, waiting, working, computed or failed")
     trouble: str = Field(description="why the latest job failed")
+    waits: str = Field(description="why no background job computes it, if one has told")
     computed_at: datetime | None = Field(
         description="of the graph that the lists show; null: there is none"
     )

@@ -19,6 +19,8 @@ class GraphState:
     state: str
     #: why the latest job failed; empty unless it did
     trouble: str = ""
+    #: why no background job computes it, if one has told
+    waits: str = ""
     #: None: no graph is there to be shown; then the counts are 0
     computed_at: datetime | None = None
     pages: int = 0
@@ -44,12 +46,15 @@ class GraphState:
 
 def state_of(run: Run) -> GraphState:
     latest, graph = latest_attempt(run), computed_graph(run)
-    state, trouble = (latest.state, latest.trouble) if latest else ("none", "")
+    state, trouble, waits = (
+        (latest.state, latest.trouble, latest.waits) if latest else ("none", "", "")
+    )
     if graph is None:
-        return GraphState(state, trouble)
+        return GraphState(state, trouble, waits)
     return GraphState(
         state,
         trouble,
+        waits,
         graph.ended_at,
         graph.pages,
         graph.links,

@@ -1,0 +1,55 @@
+"""The background job that computes a link graph, with a grant of memory that it asks for after all
+others and gives back within 5 s when another process needs it.
+
+The scheduler queues it again until the last step is done.
+"""
+
+from __future__ import annotations
+
+from allocation.errors import AllocationError
+from crawling.idle.second_readings import WAIT_SECONDS, IdleTurn
+from crawling.link_graph.graphs import lost_graphs, note_wait
+from crawling.links.parts import links_written
+from crawling.models import Run
+from crawling.process.priority import behind_shifts
+from crawling.rq_jobs import LINK_GRAPH
+from crawling.runs.grants import capacity_of, default_pool
+from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+
+#: what any graph takes, and a million links of a run more
+LEAST_MIB, MIB_PER_MILLION = 96, 40
+
+
+def compute_when_idle(graph_id: int) -> str:
+    """What RQ runs; returns what became of it. After a kill it continues behind the last step."""
+    with LINK_GRAPH.alone(graph_id) as is_alone:
+        graph = lost_graphs().select_related("run").filter(pk=graph_id).first()
+        if not is_alone or graph is None or graph.run is None:
+            return "another worker has it, or it is over"
+        reference, mebibytes = f"link-graph-{graph_id}", _mebibytes(graph.run)
+        finish_moment(reference)  # of a job that was killed
+        try:
+            with (
+                behind_shifts(),
+                held_units(
+                    {"memory": mebibytes},
+                    label=f"link graph {graph_id}",
+                    reference=reference,
+                    wait_seconds=WAIT_SECONDS,
+                    priority=IDLE,
+                ) as (units, lost),
+            ):
+                turn = IdleTurn(units, lost)
+                # SciPy takes memory, too
+                from crawling.link_graph.computation import compute_steps
+
+                return compute_steps(graph_id, turn.seconds_left)
+        except (NoUnits, AllocationError) as error:
+            note_wait(graph, mebibytes)
+            return str(error)
+
+
+def _mebibytes(run: Run) -> int:
+    """What is held: what it takes, or all that there is."""
+    takes = LEAST_MIB + MIB_PER_MILLION * links_written(run) // 1_000_000
+    return min(takes, capacity_of(default_pool()).get("memory", takes))

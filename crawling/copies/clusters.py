@@ -22,6 +22,8 @@ from crawling.web.simhash import LEAST_BYTES
 
 #: pages of all runs together, whose rows have to be in memory
 MOST_PAGES = 2_000_000
+#: memory that finding them takes: what SciPy and any run take, and bytes of a page
+LEAST_MIB, BYTES_OF_A_PAGE = 64, 250
 #: of a cluster that are listed
 LISTED = 10
 SIMHASH_BITS = 64
@@ -134,8 +136,18 @@ def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
     )
 
 
+def mebibytes(question: Mapping[str, Any]) -> int:
+    """How much memory it takes to answer."""
+    pages = Page.objects.filter(run__in=_runs(question)).count()
+    return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20
+
+
 def answer_clusters(question: Mapping[str, Any]) -> dict[str, Any]:
     """What a job finds for the page of copies."""
-    runs = [run for run in (question["run"], question["against"]) if run]
+    runs = _runs(question)
     found = find_clusters(runs, near=question["near"], skip=question["skip"], most=question["most"])
     return asdict(found)
+
+
+def _runs(question: Mapping[str, Any]) -> list[int]:
+    return [run for run in (question["run"], question["against"]) if run]

@@ -19,12 +19,15 @@ from crawling.dryrun.seed_names import look_up_names
 from crawling.errors import ArchiveTrouble, CrawlError
 from crawling.installation import identity
 from crawling.models import InquiryKind, Page, RobotsFile
+from crawling.runs.held_units import held_units
 from crawling.watches.text_diff import compared
 from crawling.web.addresses import read_address
 from crawling.web.robots import forbidding_line, read_robots
 
 logger = logging.getLogger(__name__)
 
+#: a user waits, so no longer; a shift that others wait for ends within its slice of a minute
+GRANT_SECONDS = 45.0
 FAULT = "The background job failed; the log of the worker says how."
 
 
@@ -79,9 +82,11 @@ def _run_changes(question: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def _copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     # SciPy and the search index, which these import, would slow the start of all other jobs
-    from crawling.copies.clusters import answer_clusters
+    from crawling.copies.clusters import answer_clusters, mebibytes
 
-    return answer_clusters(question)
+    wanted, label = {"memory": mebibytes(question)}, f"search for copies {number}"
+    with held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS):
+        return answer_clusters(question)
 
 
 def _text_copies(question: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _written(
     has_files = False
     try:
         with transaction.atomic(durable=True):
-            run = _new_run(create_crawl(order, by=by), manifest, state)
+            run = _new_run(create_crawl(order, by=by, is_restored=True), manifest, state)
             adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
             restore_frontier(
                 run.pk,

@@ -29,6 +29,7 @@ from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.run_counts import count_seeds
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
+from crawling.links.example_pages import missing_examples
 from crawling.models import CrawlJob, Run, RunProcess, Team
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER, RunState
 from crawling.orders.claims import STAGED, complete_claim
@@ -50,12 +51,17 @@ LONGEST_NAME = 100
 
 
 def check_order(
-    fields: Mapping[str, Any], *, by: User | None = None, own_pool: Pool | None = None
+    fields: Mapping[str, Any],
+    *,
+    by: User | None = None,
+    own_pool: Pool | None = None,
+    is_restored: bool = False,
 ) -> tuple[CrawlOrder, dict[str, int]]:
     """The order and its whole claim, if a crawl could be made of them now by this user.
 
-    own_pool: instead of the pool that the order names. Raises BadOrder with a sentence for every
-    wrong field.
+    own_pool: instead of the pool that the order names; is_restored: of a checkpoint, so that its
+    example pages may be stored in files that come with it. Raises BadOrder with a sentence for
+    every wrong field.
     """
     order, errors = read_order(fields)
     wanted = order.claim if order else read_claim(fields.get("claim"))
@@ -72,6 +78,7 @@ def check_order(
         errors = name_is_taken(str(fields["name"])) | errors
     if order:
         errors |= seed_errors(order) | login_errors(order)
+        errors |= {} if is_restored else example_errors(order)
     if errors or not order:
         raise BadOrder(errors)
     return order, claim
@@ -83,13 +90,14 @@ def create_crawl(
     by: User | None = None,
     idempotency_key: str = "",
     own_pool: Pool | None = None,
+    is_restored: bool = False,
 ) -> CrawlJob:
     """Create a crawl from an order's fields.
 
-    own_pool: that of an experiment, which no order can name. Raises BadOrder as `check_order` does;
-    then nothing is made.
+    own_pool: that of an experiment, which no order can name; is_restored: of a checkpoint. Raises
+    BadOrder as `check_order` does; then nothing is made.
     """
-    order, claim = check_order(fields, by=by, own_pool=own_pool)
+    order, claim = check_order(fields, by=by, own_pool=own_pool, is_restored=is_restored)
     crawl = row_of(order, claim)
     crawl.pool = own_pool.name if own_pool else crawl.pool
     crawl.created_by, crawl.idempotency_key = by, idempotency_key
@@ -129,6 +137,13 @@ def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
         f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be"
         for key in missing
     }
+
+
+def example_errors(order: CrawlOrder, crawl_id: int | None = None) -> dict[str, str]:
+    """A topic's example pages are stored. crawl_id: of the crawl, if there is one."""
+    missing = missing_examples(order.topic, crawl_id=crawl_id)
+    told = "no HTML page is stored at {}; crawl it first, or give its text"
+    return {"topic": told.format(", ".join(missing))} if missing else {}
 
 
 def team_errors(name: str, by: User | None) -> dict[str, str]:

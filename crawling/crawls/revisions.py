@@ -11,7 +11,14 @@ from django.db import IntegrityError, connection, transaction
 
 from allocation.wording import whole_number
 from crawling.audit import note
-from crawling.crawls.creation import is_taken, login_errors, name_is_taken, order_of, team_errors
+from crawling.crawls.creation import (
+    example_errors,
+    is_taken,
+    login_errors,
+    name_is_taken,
+    order_of,
+    team_errors,
+)
 from crawling.crawls.fetching_section import change_asking, fetching_of, unmasked
 from crawling.crawls.maximum import AT_THE_BANK, check_max, tell_bank
 from crawling.errors import BadOrder, NotFound, WrongState
@@ -142,6 +149,8 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
         _edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields})
     )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
+    if order and "topic" in fields:
+        errors |= example_errors(order, crawl.pk)
     if (
         "name" in fields
         and "name" not in errors

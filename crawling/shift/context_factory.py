@@ -16,7 +16,8 @@ from crawling.installation import (
     proxy_of,
     shared_networks,
 )
-from crawling.models import CrawlJob, Shift
+from crawling.links.example_pages import with_examples
+from crawling.models import Level, Run, Shift
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.orders.ranking import COUNTS_LINKS, Order
 from crawling.orders.sections.fetching import FetchingPart
@@ -30,6 +31,7 @@ from crawling.pipeline.context import (
     RobotsPolicy,
     ShiftPort,
 )
+from crawling.run_log import write
 from crawling.scope.trap_gate import TrapGate
 from crawling.shift.grants import ShiftGrants
 from crawling.web.addresses import canonical_address
@@ -53,11 +55,17 @@ def bytes_a_second(politeness: PolitenessPart, buyer: ShiftGrants, processes: in
     )
 
 
-def topic_of(crawl: CrawlJob) -> Topic | None:
-    """The topic of a focused crawl; None: it has another order of visits."""
-    if crawl.visit_order != Order.FOCUSED:
+def _topic(run: Run) -> Topic | None:
+    """The topic of a focused crawl; None: it has another order of visits. The run's log tells which
+    example pages it lacks.
+    """
+    if run.crawl.visit_order != Order.FOCUSED:
         return None
-    return Topic(crawl.ordering.get("topic", ()))
+    lines, troubles = with_examples(run.crawl.ordering.get("topic", ()), run.crawl_id)
+    for url, trouble in troubles.items():
+        told = f"The topic lacks an example page. {trouble}"
+        write(run.pk, told, level=Level.WARNING, url=url)
+    return Topic(lines)
 
 
 def make_context(
@@ -85,7 +93,7 @@ def make_context(
         ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
         counts_links=crawl.visit_order in COUNTS_LINKS,
         ascends=crawl.ordering.get("path_ascending", False),
-        topic=topic_of(crawl),
+        topic=_topic(run),
         traps=TrapGate(now.year, states_of(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))

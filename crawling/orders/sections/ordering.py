@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
@@ -12,10 +13,21 @@ from crawling.web.expressions import check_expressions
 #: each is asked of every link
 MOST_WEIGHTS = 50
 MOST_TOPIC_LINES = 100
+#: pages that each shift reads before it begins
+MOST_EXAMPLES = 10
 
-#: a word of it, or an example page
+#: a word of it, the text of an example page, or its URL
 TopicLine = Annotated[str, Field(min_length=1, max_length=5_000, pattern=ONE_LINE)]
 Weight = Annotated[float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False), NUMBER]
+
+
+def example_urls(lines: Sequence[str]) -> list[str]:
+    """The lines of a topic that are nothing but a URL."""
+    return [
+        line
+        for line in lines
+        if line.startswith(("http://", "https://")) and not any(map(str.isspace, line))
+    ]
 
 
 class OrderingPart(BaseModel):
@@ -72,11 +84,13 @@ class OrderingPart(BaseModel):
         Field(max_length=MOST_TOPIC_LINES),
         Question(
             label="Topic",
-            help="Focused: words, or texts of example pages, one per line. Each line counts the "
-            "same. After an edit, new links are judged by the new topic; URLs that wait keep their "
-            "similarity until another link raises it.",
-            meaning="focused: words, or texts of example pages, whose words pages and links "
-            "are compared with; each counts the same",
+            help="Focused: words, texts of example pages, or URLs of example pages that are stored "
+            "already, of any crawl; one per line. Each line counts the same. After an edit, new "
+            "links are judged by the new topic; URLs that wait keep their similarity until another "
+            "link raises it.",
+            meaning="focused: words, texts of example pages, or URLs of stored ones "
+            f"({MOST_EXAMPLES} at most), whose words pages and links are compared with; each "
+            "counts the same",
             rows=3,
             option="--topic",
             metavar="TEXT",
@@ -92,6 +106,13 @@ class OrderingPart(BaseModel):
             option="--path-ascending",
         ),
     ] = False
+
+    @field_validator("topic")
+    @classmethod
+    def _few_examples(cls, lines: list[str]) -> list[str]:
+        if len(example_urls(lines)) > MOST_EXAMPLES:
+            raise ValueError(f"has more than {MOST_EXAMPLES} URLs of example pages")
+        return lines
 
     @field_validator("importance")
     @classmethod

@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.crawls.revisions import edit_crawl
 from crawling.errors import BadOrder
-from crawling.models import Shift
+from crawling.links.example_pages import missing_examples
+from crawling.models import Level, LogLine, Page, Shift
+from crawling.orders.sections.ordering import MOST_EXAMPLES
+from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.frontiers import Frontier, candidates, outcome
 from tests.crawling.pages import browser
 
@@ -93,3 +97,54 @@ def test_a_focused_crawl_needs_a_topic(order, frontier):
 
     assert "words or a text" in refused.value.errors["topic"]
     assert edit_crawl(frontier.run.crawl, {"topic": ["rye"]}).ordering["topic"] == ["rye"]
+
+
+@pytest.fixture
+def example(make_site, crawl_to_the_end):
+    """A stored page of another crawl."""
+    url = f"{make_site({'/example': f'{BREAD} <p>Rye'}).url}/example"
+    return crawl_to_the_end(url), url
+
+
+def test_a_stored_page_of_another_crawl_is_an_example_by_its_url(
+    make_site, crawl_to_the_end, example
+):
+    links = '<a href="/1">Trains</a> <a href="/2">Rye</a> <a href="/3">Old trains</a>'
+    site = make_site({"/": links, **dict.fromkeys(("/1", "/2", "/3"), TRAIN)})
+
+    crawl_to_the_end(
+        f"{site.url}/", name="focused", order="focused", topic=[example[1]], exact_order=True
+    )
+
+    assert site.paths[:2] == ["/", "/2"]
+
+
+def test_an_example_page_that_is_not_stored_is_refused(frontier):
+    with pytest.raises(BadOrder) as refused:
+        edit_crawl(frontier.run.crawl, {"topic": ["bread", "http://a.test/unknown"]})
+    assert "no HTML page is stored at http://a.test/unknown" in refused.value.errors["topic"]
+
+    many = [f"http://a.test/{number}" for number in range(MOST_EXAMPLES + 1)]
+    with pytest.raises(BadOrder) as refused:
+        edit_crawl(frontier.run.crawl, {"topic": many})
+    assert "more than 10 URLs" in refused.value.errors["topic"]
+
+
+def test_what_a_crawl_was_shown_for_its_login_is_an_example_for_it_alone(example):
+    run, url = example
+    Page.objects.update(is_personal=True)
+
+    assert missing_examples([url]) == [url]
+    assert missing_examples(["bread", url], crawl_id=run.crawl_id) == []
+
+
+def test_the_log_says_which_example_page_a_topic_lacks_by_now(order, work_off, example):
+    other, url = example
+    crawl = create_crawl(order(url, name="focused", order="focused", topic=[url, "bread"]))
+    withdraw(other.crawl, None, kind="page", text=url, reason="asked for", by=None)
+
+    run = start_run(crawl)
+    work_off(run)
+
+    line = LogLine.objects.get(run=run, url=url, level=Level.WARNING)
+    assert "lacks an example page" in line.message

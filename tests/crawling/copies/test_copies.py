@@ -16,9 +16,11 @@ from crawling.copies.clusters import find_clusters
 from crawling.copies.near import TooManyNearCopies, near_pairs
 from crawling.copies.passages import compare_texts
 from crawling.copies.supplied import find_pages
+from crawling.dryrun import inquiry_answers
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.links.catch_up import catch_up
 from crawling.models import Inquiry, Page, Run
+from crawling.runs.held_units import held_units
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -200,3 +202,13 @@ def test_a_withdrawn_page_is_in_no_cluster_and_no_answer(site, run):
     page = answered(address, viewer)
     assert f"{site.url}/b" not in page.get_text()
     assert Page.objects.filter(run=run).count() == 4
+
+
+def test_clusters_are_looked_for_with_memory_that_no_other_process_holds(site, run, monkeypatch):
+    monkeypatch.setattr(inquiry_answers, "GRANT_SECONDS", 0.1)
+    viewer, address = browser("viewer"), reverse("crawling:copies", args=[run.crawl_id])
+
+    with held_units({"memory": 512}, label="all", reference="all", wait_seconds=5):
+        page = answered(address, viewer)
+
+    assert "could not spare" in page.get_text()

@@ -26,7 +26,7 @@ CHECKS = [
 
 
 @pytest.fixture
-def token(people, order, settings):
+def token(transactional_db, people, order, settings):
     settings.API_REQUESTS_A_MINUTE = 1_000_000
     create_crawl(order(SEED))
     return make_token(people["administrator"], "schemathesis")

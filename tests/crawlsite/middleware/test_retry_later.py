@@ -12,6 +12,7 @@ from tests.crawling.pages import browser
 
 @pytest.mark.parametrize("door", ["/crawls/{}/stop/", "/api/v1/crawls/{}/stop"])
 def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(
+    transactional_db,
     order,  # noqa: F811
     monkeypatch,
     door,

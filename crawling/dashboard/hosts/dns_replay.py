@@ -21,6 +21,17 @@ FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
 JOIN crawling_hostqueue q ON q.id = u.queue_id JOIN crawling_host h ON h.id = q.host_id
 WHERE p.run_id = %s AND h.dns_name <> '' ORDER BY p.fetched_at LIMIT %s
 """
+#: one step down the index of pages a run: most runs of a large installation may have no page
+RUNS_WITH_PAGES = """
+WITH RECURSIVE found AS (
+    (SELECT run_id FROM crawling_page ORDER BY run_id DESC LIMIT 1)
+    UNION ALL
+    SELECT (SELECT run_id FROM crawling_page
+             WHERE run_id < found.run_id ORDER BY run_id DESC LIMIT 1)
+      FROM found WHERE found.run_id IS NOT NULL
+)
+SELECT run_id FROM found WHERE run_id IS NOT NULL LIMIT %s
+"""
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,14 @@ class Replayed:
     #: names that are no longer in the cache, and count as typical
     forgotten: int
     policies: dict[str, ReplayFigures]
+
+
+def replayable_runs(most: int) -> list[Run]:
+    """The latest so many runs with pages, but those being removed, the latest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(RUNS_WITH_PAGES, [most])
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Run.objects.filter(pk__in=ids).select_related("crawl").order_by("-pk"))
 
 
 def replayed(run: Run, *, capacity: int) -> Replayed:

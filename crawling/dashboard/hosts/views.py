@@ -6,13 +6,12 @@ other caches.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from crawling.crawls.blocklist import block_host, unblock_host
-from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
+from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayable_runs, replayed
 from crawling.dashboard.hosts.filter import LONGEST, WORDS, HostFilter, host_counts
 from crawling.dashboard.hosts.listing import (
     SHORTEST,
@@ -25,7 +24,7 @@ from crawling.dashboard.hosts.listing import (
 )
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.errors import CrawlError
-from crawling.models import Host, Page, Run
+from crawling.models import Host
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.downloads import send
@@ -117,11 +116,7 @@ def why(request: AuthenticatedRequest) -> HttpResponse:
 @authenticated(needs="dnscache.view_dnsentry")
 def replay(request: AuthenticatedRequest) -> HttpResponse:
     """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
-    runs = list(
-        Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk"))))
-        .select_related("crawl")
-        .order_by("-pk")[:RUNS]
-    )
+    runs = replayable_runs(RUNS)
     chosen = next((run for run in runs if str(run.pk) == request.GET.get("run")), None)
     capacity = next((size for size in CAPACITIES if str(size) == request.GET.get("names")), 10_000)
     told = replayed(chosen, capacity=capacity) if chosen else None

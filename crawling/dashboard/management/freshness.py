@@ -62,7 +62,7 @@ def _summary(told: CrawlFreshness) -> list[str]:
     ]
     expected = {"at the end of the run": told.at_end, **told.policies}
     lines += [
-        f"{name:22}{one.percent:6.1f} % fresh, mean age {one.age_days:.3g} days"
+        f"{name:22}{one.percent:6.1f} % fresh, mean age {one.age_days:.2f} days"
         for name, one in expected.items()
         if one
     ]

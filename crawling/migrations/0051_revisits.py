@@ -103,7 +103,8 @@ class Migration(migrations.Migration):
                     "policies",
                     models.JSONField(
                         default=dict,
-                        help_text="expected freshness, and age in days, of each policy in the long run",
+                        help_text="expected freshness, and age in days, of each policy in the "
+                        "long run",
                     ),
                 ),
                 (

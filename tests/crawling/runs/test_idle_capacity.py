@@ -189,7 +189,6 @@ def test_another_crawl_has_its_units_within_5_seconds(
         stack.start(SCHEDULER)
         stack.start(WORKER)
         wait_until(lambda: "/slow" in slow.paths)
-        time.sleep(2)  # it is in the middle of its work
         began = time.monotonic()
         run = start_run(create_crawl(order(f"{other.url}/", name="other")))
         bank = run.processes.get().bank_process_id
@@ -222,7 +221,6 @@ def test_units_of_what_was_killed_are_back_within_5_seconds_of_a_wait(
         wait_until(lambda: "/slow" in slow.paths)
         stack.start(WORKER)
         wait_until(lambda: live_workers() == 2)
-        time.sleep(2)  # it is in the middle of its work
         pids = {"worker": worker.pid, "work process": work_process_of(worker).pid}
         began = time.monotonic()
         run = start_run(create_crawl(order(f"{other.url}/", name="other", claim=claim)))

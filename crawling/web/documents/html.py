@@ -123,9 +123,9 @@ def _links(
     judged = (
         (element, "href", url)
         for name in names
-        for url, element in zip(*plain[name, "href"], strict=True)
+        for url, element in zip(*plain[name, "href"][:2], strict=True)
     )
-    return judged, () if reading.obey_nofollow else dict.fromkeys(plain["a", "href"][0]), plain
+    return judged, () if reading.obey_nofollow else plain["a", "href"].first, plain
 
 
 def _take_links(

@@ -5,7 +5,6 @@ The crawl only collects them, in a microsecond or two each; a background job rea
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -71,9 +70,20 @@ LOOK_EVERY = 64
 MARK = "\0"
 #: of a block of links
 HEAD_FIELDS = 7
-#: the links of an element's attribute (of a style sheet no attribute), and the elements, in the
-#: order of the document
-ElementLinks = dict[tuple[str, str | None], tuple[list[str], list[turbohtml.Element]]]
+
+
+class LinkColumns(NamedTuple):
+    """The links of one attribute of all elements of a name, in the order of the document."""
+
+    urls: list[str]
+    #: of each link its own
+    elements: list[turbohtml.Element]
+    #: of each address the first
+    first: dict[str, turbohtml.Element]
+
+
+#: by element and attribute (of a style sheet no attribute)
+ElementLinks = dict[tuple[str, str | None], LinkColumns]
 
 
 class WrittenLink(NamedTuple):
@@ -118,23 +128,25 @@ def plain_links(document: turbohtml.Document) -> ElementLinks:
     return {(tag, name): _with_link(name, document.find_all(tag)) for tag, name in PLAIN.items()}
 
 
-def _with_link(
-    name: str, elements: list[turbohtml.Element]
-) -> tuple[list[str], list[turbohtml.Element]]:
+def _with_link(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
     links = [(element.attr(name) or "").strip(BLANKS) for element in elements]
     if "" in links:
         elements = [element for element, link in zip(elements, links, strict=True) if link]
-    return list(filter(None, links)), elements
+        links = list(filter(None, links))
+    return LinkColumns(links, elements, _first(links, elements))
 
 
 def all_links(links: Iterable[turbohtml.Link]) -> ElementLinks:
     """Any document's links, by element and attribute."""
-    found: ElementLinks = {}
+    found: dict[tuple[str, str | None], tuple[list[str], list[turbohtml.Element]]] = {}
     for element, name, link in links:
         urls, elements = found.setdefault((element.tag, name), ([], []))
         urls.append(link)
         elements.append(element)
-    return found
+    return {
+        key: LinkColumns(urls, elements, _first(urls, elements))
+        for key, (urls, elements) in found.items()
+    }
 
 
 def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
@@ -145,10 +157,9 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
     """
     blocks: list[list[str]] = []
     count = 0
-    for (tag, name), (urls, elements) in links.items():
+    for (tag, name), (urls, elements, first) in links.items():
         if not urls or (tag, name) not in ATTRIBUTES:
             continue
-        first = _first(urls, elements)
         kept = list(first.values())[: MOST_LINKS - count]
         texts = _texts(tag, kept, places.budget)
         if tag == "a" and "" in texts and len(first) < len(urls):
@@ -164,9 +175,10 @@ def collect(links: ElementLinks, places: LinkPlacement) -> bytes:
 
 def _first(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
     """The first element of each address."""
-    first = dict(zip(urls, elements, strict=True))  # in their order, but with the last elements
-    if len(first) < len(urls):
-        first.update(zip(reversed(urls), reversed(elements), strict=True))
+    if not urls:
+        return {}
+    first = dict.fromkeys(urls, elements[0])  # in their order
+    first.update(zip(reversed(urls), reversed(elements), strict=True))
     return first
 
 
@@ -191,7 +203,7 @@ def _block(tag: str, name: str, columns: Sequence[list[str]]) -> Iterator[list[s
 
 
 def _joined(blocks: Iterable[list[str]]) -> bytes:
-    return MARK.join(itertools.chain.from_iterable(blocks)).encode(errors="replace")
+    return MARK.join([MARK.join(block) for block in blocks]).encode(errors="replace")
 
 
 def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:

@@ -82,7 +82,7 @@ class Storage(Protocol):
         ...
 
     def delete(self, name: str) -> None:
-        """Delete a file, if there is one."""
+        """Delete a file, if there is one, and what a `put` of it that was killed has left."""
         ...
 
     def delete_folder(self, folder: str) -> None:
@@ -116,17 +116,12 @@ class DirectoryStorage:
         path = self.path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(path.name + UNFINISHED)
-        with unfinished.open("wb") as file:
-            for piece in pieces:
-                if len(piece) >= HOLE_BYTES and not piece.strip(b"\0"):
-                    file.seek(len(piece), os.SEEK_CUR)
-                else:
-                    file.write(piece)
-            size = file.tell()
-            file.truncate(size)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
+        try:
+            size = _write(unfinished, pieces)
+            unfinished.rename(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)  # the disk may be full of it
+            raise
         _sync_folder(path.parent)
         return size
 
@@ -152,7 +147,9 @@ class DirectoryStorage:
         return path.stat().st_size if path.exists() else None
 
     def delete(self, name: str) -> None:
-        self.path(name).unlink(missing_ok=True)
+        path = self.path(name)
+        path.unlink(missing_ok=True)
+        path.with_name(path.name + UNFINISHED).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
         path = self._root / folder
@@ -190,6 +187,21 @@ class _DirectoryFile:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> int:
+    """Returns the size of the file, which is safe then."""
+    with path.open("wb") as file:
+        for piece in pieces:
+            if len(piece) >= HOLE_BYTES and not piece.strip(b"\0"):
+                file.seek(len(piece), os.SEEK_CUR)
+            else:
+                file.write(piece)
+        size = file.tell()
+        file.truncate(size)
+        file.flush()
+        os.fsync(file.fileno())
+    return size
 
 
 def _sync_folder(folder: Path) -> None:

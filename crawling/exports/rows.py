@@ -106,6 +106,7 @@ def write_asked_export(
             return
         if found.began_at:  # what is too much for one job would be for the next
             row.update(trouble=KILLED)
+            storage().delete(found.name)
             return
         row.update(began_at=Now())
         _write(found, found.run, package_of(found.run, found.asked_at))
@@ -113,12 +114,17 @@ def write_asked_export(
 
 def _write(row: RunExport, run: Run, package: Package) -> None:
     """What went wrong stands in its `trouble`."""
+    trouble = ""
     try:
         with deletions_held():
             storage().put(row.name, package.pieces())
-    except (ArchiveTrouble, OSError) as error:
-        RunExport.objects.filter(pk=row.pk).update(trouble=str(error))
-        logger.warning("an export was not written", extra={"run": run.pk, "why": str(error)})
+    except ArchiveTrouble as error:
+        trouble = str(error)
+    except OSError as error:
+        trouble = f"The file cannot be written: {error.strerror}."
+    if trouble:
+        RunExport.objects.filter(pk=row.pk).update(trouble=trouble)
+        logger.warning("an export was not written", extra={"run": run.pk, "why": trouble})
         return
     with transaction.atomic():
         RunExport.objects.filter(pk=row.pk).update(

@@ -15,6 +15,7 @@ from functools import partial
 from html import escape
 from itertools import chain
 from pathlib import Path
+from sqlite3 import OperationalError
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from crawling.archive.selection import files_here, foreign_payloads
@@ -81,7 +82,12 @@ class MirrorPackage:
         self.layout.lengths = {str(row.pk): row.committed_length for row in files}
         self.layout.withdrawals = pending_withdrawals(concerned)
         with work_folder() as folder, closing(self._out):
-            yield from self._written(folder.path)
+            try:
+                yield from self._written(folder.path)
+            except OperationalError as error:
+                raise ArchiveTrouble(
+                    f"The paths cannot be written in STATE_DIR: {error}."
+                ) from error
         self.layout.segments, self.size = self._out.segments, self._out.size
 
     def _written(self, folder: Path) -> Iterator[bytes]:

@@ -52,6 +52,21 @@ def test_a_file_that_was_put_in_part_is_not_there(storage):
     assert storage.size("run1/a") is None
 
 
+def test_what_was_put_in_part_takes_no_room(storage, tmp_path):
+    def broken():
+        yield b"half"
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        storage.put("run1/a", broken())
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
+
+    storage.put("run1/b", [b"whole"])
+    storage.path("run1/b.unfinished").write_bytes(b"of a job that was killed")
+    storage.delete("run1/b")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_appending_continues_behind_the_committed_bytes(storage):
     file = storage.append("run1/a", 0)
     file.write(b"committed, and torn")

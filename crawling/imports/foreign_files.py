@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -36,8 +36,14 @@ NAMES = (".warc", ".warc.gz")
 LONGEST_ID = 200
 #: of a header; a longer one counts as several
 LONGEST_LINE = 64 * 1024
+#: bytes; an empty line takes as long to read as that many
+LEAST_OF_A_LINE = 64
 DIGESTS = ("sha1", "sha256", "sha512", "md5")
-DAMAGE = (ArchiveLoadFailed, BadZipFile, EOFError, OSError, ValueError, KeyError, zlib.error)
+#: RuntimeError: a ZIP file that is encrypted, or packed in a way that zipfile does not know
+DAMAGE = (
+    *(ArchiveLoadFailed, BadZipFile, EOFError, OSError, ValueError, KeyError, zlib.error),
+    *(RuntimeError, OverflowError),
+)
 
 
 class Unreadable(Exception):
@@ -127,7 +133,7 @@ class ForeignFile:
 
     def _answers_in(self, stream: IO[bytes]) -> Iterator[ForeignAnswer]:
         records = ArchiveIterator(stream, no_record_parse=True)
-        records.reader = _BoundedLines(records.fh)
+        records.reader = _BoundedLines(records.fh, self._count)
         answer: ForeignAnswer | None = None
         for record in records:
             kind, said = record.rec_type, record.rec_headers
@@ -220,10 +226,20 @@ class ForeignFile:
 
 
 class _BoundedLines(DecompressingBufferedReader):  # type: ignore[misc]  # warcio has no types
-    """What records are read from. A line takes time in proportion to the square of its length."""
+    """What records are read from. A line takes time in proportion to the square of its length.
+
+    count: is told the length of each line, also of those between the records, and no less than
+    LEAST_OF_A_LINE.
+    """
+
+    def __init__(self, stream: IO[bytes], count: Callable[[int], None]) -> None:
+        super().__init__(stream)
+        self._count = count
 
     def readline(self, length: int | None = None) -> bytes:
-        return bytes(super().readline(length or LONGEST_LINE))
+        line = bytes(super().readline(length or LONGEST_LINE))
+        self._count(max(len(line), LEAST_OF_A_LINE))
+        return line
 
 
 class _Block:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -34,14 +36,25 @@ KILLED = f"The background job was killed {MOST_ATTEMPTS} times; the worker's log
 
 def offered_files() -> dict[str, int]:
     """The names of the files in IMPORT_DIR that can be imported, and their sizes; the first by
-    name, if there are many. What is reached by a link is none of them.
+    name, if there are many. What is reached by a link is none of them, nor what has a name that
+    cannot be shown.
     """
     folder = Path(settings.IMPORT_DIR)
     if not folder.is_dir():
         return {}
-    found = (file for file in sorted(folder.iterdir()) if file.name.endswith(ENDINGS))
-    plain = [file for file in found if file.is_file() and not file.is_symlink()]
-    return {file.name: file.stat().st_size for file in plain[:MOST_OFFERED]}
+    with os.scandir(folder) as entries:
+        names = sorted(
+            entry.name
+            for entry in entries
+            if entry.name.endswith(ENDINGS)
+            and entry.name.isprintable()
+            and entry.is_file(follow_symlinks=False)
+        )
+    sizes: dict[str, int] = {}
+    for name in names[:MOST_OFFERED]:
+        with suppress(FileNotFoundError):  # it was taken away just now
+            sizes[name] = (folder / name).stat().st_size
+    return sizes
 
 
 def ask_import(files: Sequence[str], name: str, *, by: User | None) -> ArchiveImport:

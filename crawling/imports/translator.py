@@ -319,3 +319,6 @@ if __name__ == "__main__":
     except OSError as error:
         sys.stderr.write(f"What was read cannot be written: {error.strerror}.")
         sys.exit(UNREADABLE)
+    except sqlite3.OperationalError as error:
+        sys.stderr.write(f"What was read cannot be written in STATE_DIR: {error}.")
+        sys.exit(UNREADABLE)

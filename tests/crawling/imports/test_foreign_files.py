@@ -18,6 +18,15 @@ RECORD = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9999999\r\n\r\n"
 GOOD = answer("http://127.0.0.1:8900/")
 
 
+def of_first_file(package, *changes):
+    """A ZIP file with other bytes in both headers of its first file, by their place in the first:
+    2 is the version, 4 are the flags, 6 is the way of packing."""
+    content = bytearray(package)
+    for place, value in changes:
+        content[place + 2] = content[content.index(b"PK\x01\x02") + place + 4] = value
+    return bytes(content)
+
+
 @pytest.fixture
 def read(tmp_path):
     """The URLs that a file has, what is left out, and what is said of its damage."""
@@ -76,6 +85,14 @@ def test_a_file_that_breaks_off_counts_up_to_there(read):
         ("noise.warc", b"GET / HTTP/1.1\r\n\r\n"),
         ("noise.wacz", b"PK\x03\x04 no zip"),
         ("cut.wacz", wacz({"archive/a.warc.gz": warc(GOOD)})[:-30]),
+        ("locked.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (4, 1))),
+        ("packed.wacz", of_first_file(wacz({"archive/a.warc.gz": warc(GOOD)}), (6, 99))),
+        (
+            "long.warc",
+            warc(GOOD, packed=False).replace(
+                b"\r\nContent-Length: ", b"\r\nContent-Length: " + b"9" * 30
+            ),
+        ),
     ],
 )
 def test_a_file_that_is_no_archive_is_said_to_be_none(read, name, content):
@@ -97,6 +114,15 @@ def test_a_bomb_is_not_unpacked_to_its_end(read, monkeypatch, start):
         urls, _, trouble = read(name, content)
         assert urls == []
         assert trouble.startswith(name)
+
+
+def test_blank_lines_without_end_are_a_bomb_too(read, monkeypatch):
+    monkeypatch.setattr(foreign_files, "FREE_BYTES", 100_000)
+    lines = gzip.compress(warc(GOOD, packed=False) + b"\n" * 2_000_000)
+
+    _, _, trouble = read("lines.warc.gz", lines)
+
+    assert "more than a hundred times its size" in trouble
 
 
 def test_names_in_a_package_are_no_paths_of_files(read, tmp_path):

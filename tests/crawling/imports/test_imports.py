@@ -21,7 +21,7 @@ from crawling.dashboard.pages.downloads import warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.errors import BadOrder
 from crawling.exports.layout import read
-from crawling.imports.import_jobs import ask_import, import_asked
+from crawling.imports.import_jobs import ask_import, import_asked, offered_files
 from crawling.imports.importing import ImportTrouble, import_files
 from crawling.links.catch_up import catch_up
 from crawling.links.parts import lost_parts, pages_behind
@@ -200,6 +200,8 @@ def test_files_that_are_none_of_the_directory_are_refused(db, place):
     (place / "link.warc").symlink_to("/etc/passwd")
     (place / "folder.warc").mkdir()
     (place / "a.warc").touch()
+    (place / os.fsdecode(b"caf\xe9.warc")).touch()
+    assert offered_files() == {"a.warc": 0}
     for files in (["../a.warc"], ["link.warc"], ["folder.warc"], ["none.warc"], [], ["a.warc"] * 2):
         with pytest.raises(BadOrder, match="files: "):
             ask_import(files, "", by=None)

@@ -144,7 +144,8 @@ def _add(source: SeedSource, texts: Sequence[str], additions: SourceSeeds) -> No
         result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)
     except BadSeeds as error:
         if len(texts) == 1:
-            additions.refused += error.mistakes or [f"{texts[0]} is outside the scope"]
+            outside = [f"{url} is outside the scope" for url in error.outside]
+            additions.refused += error.mistakes or outside
             return
         middle = len(texts) // 2
         _add(source, texts[:middle], additions)

@@ -23,6 +23,8 @@ class SeedsUnreadable(CrawlError):
 #: of files that were read; beside each one whose addresses were refused in part, the sentences
 READ = "read"
 REFUSED_SUFFIX = ".refused.txt"
+#: bytes of a file's name that are kept, the last
+LONGEST_KEPT = 200
 SUFFIXES = (".txt", ".json")
 MOST_BYTES = 4 * 1024 * 1024
 #: a file that was changed within this time may still be written
@@ -39,7 +41,8 @@ class SeedFile:
 
     @property
     def name(self) -> str:
-        return self.path.name
+        """As it can be told: bytes that are no UTF-8 are question marks."""
+        return self.path.name.encode(errors="replace").decode()
 
     def addresses(self) -> list[str]:
         """Of a .txt file its lines without blank ones and those that begin with #; of a .json file
@@ -83,7 +86,9 @@ def put_away(file: SeedFile, refused: Sequence[str]) -> None:
     Raises SeedsUnreadable.
     """
     folder = file.path.parent / READ
-    kept = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{file.name}"
+    # a name may have 255 bytes, and this one is longer
+    end = file.name.encode()[-LONGEST_KEPT:].decode(errors="ignore")
+    kept = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{end}"
     try:
         folder.mkdir(exist_ok=True)
         if refused:

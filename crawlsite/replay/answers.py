@@ -16,6 +16,8 @@ from crawling.wacz.access import wacz_by
 
 StartResponse = Callable[..., Any]
 ARCHIVE = "/archive/"
+#: of both ends of a range; no file needs more
+MOST_DIGITS = 40
 #: The player compiles code, styles itself and shows archived pages in frames of its own origin; its
 #: service worker is held to the same policy, so nothing that is replayed reaches the live web.
 POLICY = "; ".join(
@@ -76,7 +78,8 @@ def asked_range(text: str, size: int) -> tuple[int, int] | None:
     """Begin and end of the one range that a header asks for (RFC 9110, 14.1.2); None: all."""
     unit, _, span = text.partition("=")
     first, dash, last = span.strip().partition("-")
-    if unit.strip() != "bytes" or not dash or not f"{first}{last}".isdecimal():
+    digits = f"{first}{last}"
+    if unit.strip() != "bytes" or not dash or not digits.isdecimal() or len(digits) > MOST_DIGITS:
         return None
     if not first:
         return max(size - int(last), 0), size

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
+from allocation.wording import whole_number
 from crawling.dashboard.base.requests import asked_number
 from crawling.errors import BadOrder, CrawlError
 from crawling.models import CrawlJob, Run, Withdrawal
@@ -85,10 +86,11 @@ def _asked(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any]:
 
 def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
     """Raises BadOrder."""
-    number = request.POST.get("run", "").strip()
-    if not number:
+    typed = request.POST.get("run", "").strip()
+    if not typed:
         return None
-    run = crawl.runs.filter(number=number).first() if number.isdecimal() else None
+    number = whole_number(typed)
+    run = None if number is None else crawl.runs.filter(number=number).first()
     if run is None:
         raise BadOrder({"run": "must be the number of a run of the crawl, or empty: all runs"})
     return run

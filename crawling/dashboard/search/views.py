@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 
+from allocation.wording import whole_number
 from crawling.dashboard.search.found import WORDS, labelled
 from crawling.errors import IndexBroken, UnknownCrawl, UnknownRun
 from crawling.search.queries import BadQuery
@@ -58,8 +59,8 @@ def _filter(query: QueryDict) -> SearchFilter:
 
 
 def _number(query: QueryDict, name: str) -> int | None:
-    text = query.get(name, "")
-    return int(text) if text.isdecimal() and 0 < int(text[:12]) <= LARGEST else None
+    number = whole_number(query.get(name, ""))
+    return number if number is not None and 0 < number <= LARGEST else None
 
 
 def _shown(

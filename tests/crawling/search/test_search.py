@@ -250,4 +250,6 @@ def test_a_bad_query_is_refused_with_the_remedy_everywhere(run):
     with pytest.raises(CommandError, match="A phrase has no end"):
         call_command("crawl", "search", 'an "open phrase')
     assert viewer.get("/api/v1/search", {"q": "---"}).status_code == 422
+    # a number of a crawl that none has counts as not given
+    assert viewer.get(f"/search/text/?q=apple&crawl={1:012}{'0' * 5000}").status_code == 200
     assert viewer.get("/api/v1/search", {"q": "a", "crawl": 99}).status_code == 404

@@ -115,6 +115,18 @@ def test_files_that_are_no_whole_seed_files_are_left_or_refused(ended, site, tmp
     assert left == {"fresh.txt", ".hidden.txt", "notes.md", "link.txt", READ}
 
 
+def test_names_that_are_no_text_and_addresses_with_a_nul_are_told(ended, identified):
+    source = create_source(ended.crawl, SeedSourceFields("folder", minutes=1), by=None)
+    put(ended.crawl, os.fsdecode(b"caf\xe9.json"), '["a list"]')
+    put(ended.crawl, f"{'a' * 251}.txt", "http://other.example/\0a")
+
+    read_again(source)
+
+    assert "caf?.json: the document is JSON, but no JSON Feed" in source.note
+    assert "http://other.example/%00a is outside the scope" in source.note
+    assert [path.name for path in folder_of(ended.crawl).iterdir()] == [READ]
+
+
 def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(transactional_db, order, make_site):
     site = make_site(PAGES)
     crawl = create_crawl(order(f"{site.url}/", headers={"X-Key": "secret"}))

@@ -34,6 +34,7 @@ RANGES = {
     "bytes=1-2,5-6": None,
     "lines=1-2": None,
     "bytes=a-b": None,
+    f"bytes={'9' * 5000}-": None,
 }
 
 

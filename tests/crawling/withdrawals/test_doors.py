@@ -28,8 +28,9 @@ def test_page_json_and_command_withdraw_and_undo(make_site, crawl_to_the_end):
     ]
     assert Page.objects.count() == 3
     assert browser("viewer").post(place, {**typed, "withdraw": ""}).status_code == 403
-    said = soup(operator.post(place, {**typed, "run": "9", "withdraw": ""})).get_text()
-    assert "must be the number of a run" in said
+    for number in ("9", "9" * 5000, "-1", "one"):
+        said = soup(operator.post(place, {**typed, "run": number, "withdraw": ""})).get_text()
+        assert "must be the number of a run" in said
     operator.post(place, {**typed, "withdraw": ""})
     assert Page.objects.count() == 1
     withdrawal = Withdrawal.objects.get()

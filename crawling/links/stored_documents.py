@@ -12,9 +12,11 @@ from django.db.models import QuerySet
 
 from crawling.archive.reader import content_of, open_record_of
 from crawling.archive.unpacker import MOST_AROUND, decoded_stream
+from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.web.documents.base import DocumentSource, ReadingRules
+from crawling.web.documents.css_selectors import SelectorTookTooLong, check_cost, read_selector
 from crawling.web.documents.extraction import extract
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.tree import parse_html
@@ -43,10 +45,16 @@ def html_pages(run: Run) -> QuerySet[Page]:
 
 def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
     """What extraction rules, CSS selectors by name, match on a stored HTML page, as the crawl would
-    extract it. Raises ArchiveTrouble.
+    extract it. Raises ArchiveTrouble, also where a rule would take too long.
     """
     with stored_document(run, page) as source:
-        return extract(parse_html(source.body, source.charset).document, rules)
+        document = parse_html(source.body, source.charset).document
+    try:
+        for rule in rules.values():
+            check_cost(document, read_selector(rule)[0])
+    except SelectorTookTooLong as error:
+        raise ArchiveTrouble(str(error)) from error
+    return extract(document, rules)
 
 
 def _stored(page: Page) -> Page:

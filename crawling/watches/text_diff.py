@@ -9,11 +9,14 @@ from difflib import Match, SequenceMatcher
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+import turbohtml
+
 from crawling.archive.reader import content_of, record_of
 from crawling.archive.unpacker import document_in
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.web.document_stream import DocumentStream
+from crawling.web.documents.css_selectors import SelectorTookTooLong, select
 from crawling.web.documents.tree import parse_html
 
 #: of longer ones the beginnings are compared
@@ -57,7 +60,7 @@ def text_lines(page: Page, selector: str = "") -> list[str]:
     if "html" in page.content_type:
         document = parse_html(DocumentStream.of(payload), page.charset or None).document
         document.remove(UNSEEN)
-        parts = document.select(selector)[:MOST_ELEMENTS] if selector else [document]
+        parts = _selected(document, selector) if selector else [document]
         texts = islice((text for part in parts for text in part.strings), MOST_TEXTS)
         lines = "\n".join(texts).splitlines()
     elif selector:
@@ -65,6 +68,14 @@ def text_lines(page: Page, selector: str = "") -> list[str]:
     else:
         lines = payload.decode(_charset(page), errors="replace").splitlines()
     return [short for line in lines if (short := " ".join(line.split()))][:MOST_LINES]
+
+
+def _selected(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
+    """Raises ArchiveTrouble."""
+    try:
+        return select(document, selector)[:MOST_ELEMENTS]
+    except SelectorTookTooLong as error:
+        raise ArchiveTrouble(str(error)) from error
 
 
 def _charset(page: Page) -> str:

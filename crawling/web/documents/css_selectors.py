@@ -1,19 +1,38 @@
 """Extraction rules: a CSS selector, with `::attr(NAME)` behind it for an attribute instead of the
-text.
+text; and what a selector finds, within a limit of time.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 import turbohtml
 
+#: of a selector: what cannot be a combinator, beginnings and ends of groups, and combinators
+TOKEN = re.compile(
+    r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\[\]]|:has\(\s*+|\(\s*+|\s*+\)|\s*+,\s*+"""
+    r"""|\s*+[>+~]\s*+|\s++""",
+    re.IGNORECASE | re.DOTALL,
+)
+#: A search takes no more of them; a second has some hundred million. Pages are seldom nested deeper
+#: than 50 elements, so it is one page in very many, or one that is made for it.
+MOST_STEPS = 100_000_000
 ATTRIBUTE = re.compile(r"(.*)::attr\(\s*([A-Za-z_:][A-Za-z0-9_:.-]*)\s*\)\s*", re.DOTALL)
 
 
 class BadSelector(ValueError):
     """The text is no CSS selector; the message says where it goes wrong."""
+
+
+class SelectorTookTooLong(ValueError):
+    """The selector would take too long on a document that is nested so deep; choose one without
+    :has(), or without spaces within :is() and :not().
+    """
+
+    def __init__(self) -> None:
+        super().__init__(" ".join(str(self.__doc__).split()))
 
 
 @lru_cache(maxsize=256)
@@ -27,3 +46,61 @@ def read_selector(rule: str) -> tuple[str, str]:
         reason = str(error).splitlines()[0][:200]
         raise BadSelector(f"{rule[:100]!r} is no CSS selector: {reason}") from error
     return selector, attribute
+
+
+def select(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
+    """What a selector finds in a document. Raises SelectorTookTooLong."""
+    check_cost(document, selector)
+    return document.select(selector)
+
+
+def check_cost(document: turbohtml.Document, selector: str) -> None:
+    """Raises SelectorTookTooLong.
+
+    A selector takes time with the number of elements. For each one, `:has()` looks at all within
+    it, and a combinator in a group at all around it, so that a power of the depth is a factor.
+    """
+    power = _power(selector)
+    level: list[turbohtml.Element] = document.select(":root") if power else []
+    depth = steps = 0
+    while level:
+        depth += 1
+        steps += len(level) * depth**power
+        if steps > MOST_STEPS:
+            raise SelectorTookTooLong
+        nodes = (child for element in level for child in element.children)
+        level = [node for node in nodes if isinstance(node, turbohtml.Element)]
+
+
+@dataclass
+class _SelectorPart:
+    """What is in parentheses."""
+
+    is_has: bool = False
+    is_combined: bool = False
+    #: the highest power of the groups in it
+    inner: int = 0
+
+    @property
+    def power(self) -> int:
+        return self.is_has + self.is_combined + self.inner
+
+
+@lru_cache(maxsize=256)
+def _power(selector: str) -> int:
+    """Of the depth of a document, in the time that the selector takes; 0: linear."""
+    groups, is_attribute = [_SelectorPart()], False
+    for token in TOKEN.findall(selector):
+        sign = token.strip() or " "
+        if sign in ("[", "]"):
+            is_attribute = sign == "["
+        elif is_attribute:
+            continue
+        elif sign.endswith("("):
+            groups.append(_SelectorPart(is_has=len(sign) > 1))
+        elif sign == ")" and len(groups) > 1:
+            power = groups.pop().power
+            groups[-1].inner = max(groups[-1].inner, power)
+        elif sign in " >+~":
+            groups[-1].is_combined = True
+    return groups[0].power if groups[0].inner else 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 
 import turbohtml
 
-from crawling.web.documents.css_selectors import read_selector
+from crawling.web.documents.css_selectors import SelectorTookTooLong, read_selector, select
 from crawling.web.documents.markup import attribute as attribute_of
 
 MOST_VALUES = 1000
@@ -21,12 +22,15 @@ UNSEEN = frozenset({"script", "style", "template"})
 def extract(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return (name, value) of all matches: their text, or the attribute that the rule names.
 
-    At most MOST_VALUES.
+    At most MOST_VALUES. A rule that would take too long on the document matches nothing.
     """
     found: list[tuple[str, str]] = []
     for name, rule in rules.items():
         selector, attribute = read_selector(rule)
-        for element in document.select(selector)[: MOST_VALUES - len(found)]:
+        elements = list[turbohtml.Element]()
+        with suppress(SelectorTookTooLong):
+            elements = select(document, selector)
+        for element in elements[: MOST_VALUES - len(found)]:
             value = attribute_of(element, attribute).strip() if attribute else _text(element)
             if value:
                 found.append((name, value[:MOST_VALUE_LENGTH].replace("\0", "")))

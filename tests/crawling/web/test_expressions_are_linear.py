@@ -56,6 +56,7 @@ PREFIXES = {
         "@charset ",
         '@charset "',
     ],
+    "crawling.web.documents.css_selectors:TOKEN": ['"', "'", " ", ":has("],
     "crawling.web.documents.css:COMMENT": ["/*"],
     "crawling.web.documents.css:ESCAPE": ["\\"],
     "crawling.web.documents.css:NAMED": [

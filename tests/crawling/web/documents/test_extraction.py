@@ -1,10 +1,16 @@
 """What an operator wants out of a page, by CSS selector."""
 
 import pytest
+import turbohtml
 
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource, ReadingRules
-from crawling.web.documents.css_selectors import BadSelector, read_selector
+from crawling.web.documents.css_selectors import (
+    BadSelector,
+    SelectorTookTooLong,
+    read_selector,
+    select,
+)
 from crawling.web.documents.registry import read_document
 
 HTML = """<?xml version="1.0"?><html><body><h1>The  <b>Title</b></h1>
@@ -58,3 +64,33 @@ def test_a_page_gives_a_bounded_number_of_bounded_values():
 def test_what_is_no_selector_is_told(rule):
     with pytest.raises(BadSelector, match="is no CSS selector"):
         read_selector(rule)
+
+
+@pytest.fixture(scope="module")
+def deep():
+    """Small, and with many elements that all are within many others."""
+    return "<div class=a>" * 400 + "<p class=b>x</p>" * 3000
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ":has(div:not(.a) p)",
+        ":is(.q div) p",
+        "div:has(div:has(div:has(.q)))",
+        "p:NOT(.a:IS(.q > div) p)",
+        ":has( .q , div .q )",
+    ],
+)
+def test_a_selector_that_takes_minutes_on_a_deep_page_is_not_tried(deep, selector):
+    with pytest.raises(SelectorTookTooLong, match="without :has"):
+        select(turbohtml.parse(deep), selector)
+    assert extracted(deep, x=selector, y="p:nth-child(2)") == [("y", "x")]
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["div:has(.b)", "div > div p", ".a:not( .q, .r ) .b", r"p:not([title=':is(a b)']) ~ p, \:has"],
+)
+def test_selectors_that_take_moments_are_tried_on_a_deep_page(deep, selector):
+    assert len(select(turbohtml.parse(deep), selector)) >= 400

@@ -10,6 +10,17 @@ from rich.table import Table
 from crawling.dashboard.base.crawl_views import CrawlView
 from crawling.runs.failure_causes import FailureCause
 
+#: line ends and tabs, and what joins letters or pictures of some scripts
+HARMLESS = "\n\t\u200c\u200d"
+
+
+def harmless(text: str) -> str:
+    """As a terminal shows it, whatever titles of pages say: it would obey control characters."""
+    return "".join(
+        sign if sign.isprintable() or sign in HARMLESS else "\N{REPLACEMENT CHARACTER}"
+        for sign in text
+    )
+
 
 def crawl_table(views: Sequence[CrawlView]) -> Table:
     table = Table("crawl", "state", "why", box=None, pad_edge=False)

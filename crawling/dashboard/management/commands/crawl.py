@@ -45,7 +45,7 @@ from crawling.dashboard.management.seed_sources import (
     seed_sources,
 )
 from crawling.dashboard.management.share_links import add_share_arguments, share
-from crawling.dashboard.management.tables import crawl_lines, crawl_table
+from crawling.dashboard.management.tables import crawl_lines, crawl_table, harmless
 from crawling.dashboard.management.watches import add_watch_arguments, watch
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
@@ -201,6 +201,7 @@ class Command(BaseCommand):
         add("deleted", "list deleted crawls and runs that can be restored", self._deleted)
 
     def handle(self, **options: Any) -> None:
+        self.stdout.style_func = harmless  # which Django uses on a terminal only
         with plain_errors():
             options["do"](options)
 

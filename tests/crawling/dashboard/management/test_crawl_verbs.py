@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.management import log
 from crawling.models import CrawlJob, LogLine, Run, Url, UrlState
+from crawling.run_log import write
 from crawling.runs import steering
 from tests.crawling.pages import browser, soup
 
@@ -114,6 +115,23 @@ def test_a_log_is_printed_oldest_first_and_followed_until_the_run_ends(crawl, mo
     assert [
         json.loads(line)["level"] for line in printed("log", "Manuals", json=True).splitlines()
     ] == ["info"] * len(lines)
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_obeys_nothing_that_pages_say(crawl):
+    said = "\x1b]0;title\x07 \u202eabc \u05e9\u05dc\u05d5\u05dd \U0001f469\u200d\U0001f4bb"
+    write(start_run(crawl).pk, said)
+    terminal = Terminal()
+
+    call_command("crawl", "log", "Manuals", stdout=terminal)
+
+    assert "\ufffd]0;title\ufffd \ufffdabc" in terminal.getvalue()
+    assert said[-8:] in terminal.getvalue()
+    assert said in printed("log", "Manuals")  # a program reads what was said
 
 
 @pytest.mark.parametrize(

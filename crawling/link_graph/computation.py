@@ -80,6 +80,8 @@ def compute_steps(graph_id: int, left: SecondsLeft) -> str:
         trouble = NO_MEMORY
     except (CrawlError, OSError, duckdb.Error) as error:
         trouble = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            trouble = f"Its files cannot be written: {error.strerror}."
         said = {"run": graph.run_id, "error": trouble}
         logger.warning("a link graph cannot be computed", extra=said)
     return _end(graph, counts, trouble)

@@ -72,6 +72,22 @@ def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
     visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
 
 
+def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
+    """The origin's robots.txt cannot be had; whether its URLs alone wait, since another of the host
+    answers. Otherwise URLs of others come first, or the host waits with all of its URLs.
+    """
+    visit.robots.by_origin[origin] = robots
+    if origin not in visit.robots.doubted:
+        if visit.robots.has_any and not visit.availability.outage:
+            return True
+        if visit.turn_to_others():
+            visit.clock.rest_for_delay()
+            return False
+    del visit.robots.by_origin[origin]  # asked for again at the next try
+    visit.availability.suspend(without_robots(robots.unavailable))
+    return False
+
+
 def without_robots(answered: int) -> Fetched:
     """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309,
     2.3.1.4).

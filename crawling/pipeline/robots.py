@@ -14,7 +14,7 @@ from crawling.frontier.host_state import known_robots
 from crawling.frontier.types import CapturedExchange, ServerAnswer
 from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
 from crawling.pipeline.context import FetchContext
-from crawling.pipeline.preconditions import address_to_dial, set_robots, without_robots
+from crawling.pipeline.preconditions import address_to_dial, lack_robots, set_robots
 from crawling.pipeline.visit import Visit
 from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
@@ -59,7 +59,8 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
     if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
         robots = context.robots.read(*old)  # section 2.4: for as long as no newer one can be had
     elif robots.unavailable and context.robots.binds(address.host_key):
-        visit.availability.suspend(without_robots(status))
+        if lack_robots(visit, address.origin, robots):
+            visit.clock.rest_for_delay()
         return
     # it may still refuse all pages
     elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,10 +14,10 @@ from crawling.pipeline.conclusion import conclude
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.login import log_in, must_log_in
 from crawling.pipeline.preconditions import (
+    lack_robots,
     refusal_by_robots,
     refusal_by_rules,
     way_to,
-    without_robots,
 )
 from crawling.pipeline.revalidation import fetch_anew, must_answer, sets_cookies_first
 from crawling.pipeline.robots import learn_robots
@@ -24,6 +25,7 @@ from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.progress import FetchStep, report_step
+from crawling.web.outages import NEVER_HEARD_SECONDS, pause_after, waited_before
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 
@@ -71,7 +73,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         visit.urls.popleft()
-        return conclude(claimed, address, dial, refusal, context)
+        return _refused(claimed, address, dial, refusal, context, is_checked=is_checked)
     if must_log_in(address, context):
         if acquire_turn(visit, dial, context):
             log_in(visit, address, dial, context)
@@ -101,8 +103,30 @@ def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
     return UrlOutcome(claimed.id, UrlState.FAILED, why.status, why.error)
 
 
+def _refused(
+    claimed: ClaimedUrl,
+    address: Address,
+    dial: str,
+    why: Fetched,
+    context: FetchContext,
+    *,
+    is_checked: bool,
+) -> UrlOutcome:
+    """The outcome of a URL that is not requested.
+
+    One whose origin lets nothing be fetched, while another of its host does, waits alone, as long
+    as the URLs of a host that has never answered.
+    """
+    has_waited = waited_before(claimed.attempts) >= NEVER_HEARD_SECONDS
+    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or is_checked or has_waited:
+        return conclude(claimed, address, dial, why, context)
+    pause = pause_after(claimed.attempts, random.random())  # noqa: S311  # no secret
+    return UrlOutcome(claimed.id, UrlState.QUEUED, why.status, why.error, retry_seconds=pause)
+
+
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
-    """Whether robots.txt says something by now.
+    """Whether robots.txt says something by now, or cannot be had though another origin's can: a
+    site may answer at one of HTTP and HTTPS only.
 
     If not it was asked for, or the host waits until it can be had.
     """
@@ -112,9 +136,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
             learn_robots(visit, address, dial, context)
         return False
     if robots.unavailable and context.robots.binds(address.host_key):
-        del visit.robots.by_origin[address.origin]  # asked for again at the next try
-        visit.availability.suspend(without_robots(robots.unavailable))
-        return False
+        return lack_robots(visit, address.origin, robots)
     return True
 
 

@@ -11,6 +11,7 @@ from crawling.archive.earlier_answers import EarlierAnswer
 from crawling.frontier.leases import ClaimedUrl, LeasedHost
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.pipeline.host_clock import HostAvailability, HostClock
+from crawling.web.addresses import canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.politeness import penalty_seconds
 from crawling.web.robots import RobotsRules
@@ -66,13 +67,26 @@ class HostRobots:
     mapped: set[str] = field(default_factory=set)
     #: what was answered on the way to a file that is not at its end yet, by URL
     hops: dict[str, Fetched] = field(default_factory=dict)
+    #: origins that have answered before, and may be down with all of the host
+    doubted: set[str] = field(default_factory=set)
     #: how often a host of a redirect could not be leased
     tries: int = 0
+
+    def lacks(self, origin: str) -> bool:
+        """Whether its file could not be had."""
+        rules = self.by_origin.get(origin)
+        return bool(rules and rules.unavailable)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether an origin of the host has rules."""
+        return any(not rules.unavailable for rules in self.by_origin.values())
 
     def doubt(self, origin: str) -> None:
         """Forget the file, so that it is asked for before the next page; no older one holds on."""
         self.by_origin.pop(origin, None)
         self.outdated.pop(origin, None)
+        self.doubted.add(origin)
 
 
 @dataclass
@@ -128,6 +142,14 @@ class Visit:
         availability = HostAvailability(clock, was_heard=host.was_heard, outage=host.outage)
         clock.keep_budget()
         return cls(host, now, clock, availability, penalty_until=penalty_until)
+
+    def turn_to_others(self) -> bool:
+        """Let a URL be next whose origin may answer; whether there is one."""
+        for place, claimed in enumerate(tuple(self.urls)):
+            if not self.robots.lacks(canonical_address(claimed.url).origin):
+                self.urls.rotate(-place)
+                return True
+        return False
 
     def penalise(self, held_seconds: float, *, threads: int) -> None:
         """The visit, or one of its documents, has kept one of the fetch threads for so long: let

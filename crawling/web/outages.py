@@ -66,6 +66,11 @@ def pause_after(tries: int, chance: float) -> float:
     return float(pause * (1 + JITTER * chance))
 
 
+def waited_before(tries: int) -> float:
+    """Seconds of the pauses before the latest of so many tries, the first included."""
+    return FIRST_PAUSE_SECONDS * (2.0 ** min(tries - 1, 30) - 1)
+
+
 def outage_after(
     before: Outage | None,
     status: int,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 from django import template
 from django.conf import settings
-from django.contrib.humanize.templatetags.humanize import naturaltime
+from django.contrib.humanize.templatetags import humanize
 from django.http import HttpRequest
 from django.template import defaulttags
 from django.template.base import FilterExpression, Parser, Token
 from django.template.context import Context
 from django.urls import get_script_prefix, get_urlconf, reverse
 from django.utils import timezone
-from django.utils.html import conditional_escape, escape
+from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
@@ -29,11 +30,18 @@ def time_ago(at: datetime | None) -> SafeString | str:
     if not at:
         return "–"
     local = timezone.localtime(at)
+    iso = local.isoformat()
     # no more than letters, digits and signs of a time zone
     return mark_safe(  # noqa: S308
-        f'<time datetime="{local.isoformat()}"\n  title="{local:%Y-%m-%d %H:%M:%S} '
-        f'{escape(local.tzname())}">{naturaltime(at)}</time>'
+        f'<time datetime="{iso}"\n  title="{iso[:10]} {iso[11:19]} '
+        f'{escape(local.tzname() or "")}">{humanize.naturaltime(at)}</time>'
     )
+
+
+@register.filter(is_safe=True)
+def intcomma(number: Any) -> str:
+    """A number with commas between its thousands: as Django's, which thinks of all languages."""
+    return f"{number:,}" if type(number) is int else str(humanize.intcomma(number))
 
 
 @register.tag

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from django.contrib.admin.models import DELETION, LogEntry
 from django.http import Http404
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Path, Query, Router, Status
 
 from dnscache import services
 from dnscache.models import DnsEntry
@@ -16,6 +16,7 @@ from dnscache.protocol.names import read_host
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import cut
+from serving.schemas import Schema
 
 dns = Router()
 TEXT = r"^[^\x00]*$"

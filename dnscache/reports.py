@@ -6,7 +6,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Path, Query, Router, Schema
+from ninja import Path, Query, Router
 from pydantic import Field
 
 from dnscache import selectors, services
@@ -17,6 +17,7 @@ from dnscache.records import MOST_PER_SECOND
 from dnscache.services import log
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import cut
+from serving.schemas import Schema
 
 reports = Router()
 Machine = Annotated[

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from ninja import Path, Query, Router, Schema
+from ninja import Path, Query, Router
 from pydantic import Field
 
 from allocation.api.schemas import PastProcessOut, PoolId, Resource, SafeStepOut
@@ -19,6 +19,7 @@ from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
 from serving.access import AuthenticatedRequest, needs
+from serving.schemas import Schema
 
 history = Router()
 

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from ninja import Path, Schema
+from ninja import Path
 from pydantic import ConfigDict, Field
 
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_LETTERS, MOST_PROCESSES, MOST_UNITS
+from serving.schemas import Schema
 
 PoolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Units = Annotated[int, Field(ge=0, le=MOST_UNITS, strict=True)]

@@ -6,7 +6,7 @@ pool."""
 
 from typing import Annotated
 
-from ninja import Body, Router, Schema
+from ninja import Body, Router
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
@@ -16,6 +16,7 @@ from allocation.rules.banker import State, fits, minus
 from allocation.state_check import StateCheck, check, check_request, named
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
 from serving.access import AuthenticatedRequest, needs
+from serving.schemas import Schema
 
 what_if = Router()
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
@@ -29,6 +29,7 @@ from crawling.experiments.store import ask_to_stop
 from crawling.models.experiments import Experiment
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 experiments = Router()
 ExperimentId = Annotated[int, Path(ge=1, le=LARGEST)]

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.crawls import teams as crawl_teams
@@ -31,6 +31,7 @@ from crawlsite.administration.accounts import (
 from crawlsite.administration.activity import activities, as_activity
 from serving.access import AuthenticatedRequest, needs, require
 from serving.paging import page_of
+from serving.schemas import Schema
 
 access, users, teams, activity = Router(), Router(), Router(), Router()
 may_see_access = needs("crawling.change_allowednetwork")

@@ -5,12 +5,13 @@
 
 from datetime import datetime
 
-from ninja import Router, Schema
+from ninja import Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import may_view
 from crawlsite.health.report import SystemReport, report
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 health = Router()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ninja import NinjaAPI, Schema
+from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 from pydantic import Field
+
+from serving.schemas import Schema
 
 
 class Problem(Schema):

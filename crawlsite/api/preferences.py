@@ -4,7 +4,7 @@
 
 from typing import Annotated, Any, Literal
 
-from ninja import Body, Router, Schema
+from ninja import Body, Router
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import may_view
@@ -19,6 +19,7 @@ from crawlsite.preferences import (
     preference_of,
 )
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 preferences = Router()
 LISTS = ", ".join(f"{name}: {', '.join(heads)}" for name, heads in COLUMNS.items())

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Query, Router, Schema, Status
+from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, may_view
@@ -21,6 +21,7 @@ from crawlsite.tokens import (
     revoke_token,
 )
 from serving.access import AuthenticatedRequest, require
+from serving.schemas import Schema
 
 tokens = Router()
 

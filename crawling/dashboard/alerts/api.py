@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.alerts.listeners import remove_listener, save_listener, send_again, send_test
@@ -16,6 +16,7 @@ from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
 from crawling.models import Delivery, Listener
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import page_of
+from serving.schemas import Schema
 
 alerts = Router()
 may_view, may_change, may_delete = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ninja import Schema
 from pydantic import Field
 
 from allocation.api.schemas import WaitOut
+from serving.schemas import Schema
 
 
 class FetchCountsOut(Schema):

@@ -6,7 +6,7 @@
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from ninja import Body, Path, Query, Router, Schema, Status
+from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.copies.results import Clusters
@@ -32,6 +32,7 @@ from crawling.dashboard.copies.asked import (
 from crawling.errors import ComparisonFailure
 from crawling.models import Inquiry
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 copies = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="as in the list of pages")]

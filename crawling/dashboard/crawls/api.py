@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Body, Header, Path, Query, Router, Schema, Status
+from ninja import Body, Header, Path, Query, Router, Status
 from pydantic import Field
 
 from crawling.crawls.creation import create_idempotently
@@ -42,6 +42,7 @@ from crawling.housekeeping import deletion
 from crawling.models import DeletedKind
 from crawling.runs.wait_reason import waiting_runs
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 crawls = Router()
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[\x20-\x7e]*$")]

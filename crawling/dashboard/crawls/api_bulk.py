@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls import saved_views
@@ -35,6 +35,7 @@ from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.orders.estimates import estimate
 from crawling.orders.seeds import BadTags, read_tags
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 bulk, views, drafts = Router(), Router(), Router()
 Word = Annotated[str, Field(max_length=200, pattern=TEXT)]

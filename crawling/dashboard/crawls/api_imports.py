@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit, may_add, may_view
@@ -15,6 +15,7 @@ from crawling.imports.import_jobs import MOST_FILES, ask_import, offered_files
 from crawling.models import ArchiveImport
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 imports = Router()
 ImportId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of the list")]

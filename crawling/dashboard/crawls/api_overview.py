@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
-from ninja import Body, Query, Router, Schema
+from ninja import Body, Query, Router
 from pydantic import ConfigDict, Field
 
 from crawling import installation
@@ -25,6 +25,7 @@ from crawling.dashboard.run.processes import dealings_of
 from crawling.errors import BadOrder
 from crawling.models import Identity
 from serving.access import AuthenticatedRequest, needs
+from serving.schemas import Schema
 
 overview, who, stalls = Router(), Router(), Router()
 may_say = needs("crawling.change_identity")

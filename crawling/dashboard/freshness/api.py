@@ -8,7 +8,7 @@ again.
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, Text, may_view
@@ -19,6 +19,7 @@ from crawling.dashboard.freshness.expected_freshness import (
     list_revisits,
 )
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 freshness = Router()
 Key = Annotated[str, Query(max_length=100, pattern=TEXT, description="`next` of the page before")]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Path, Query, Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -35,6 +35,7 @@ from crawling.link_graph.drawings import MOST_LINES, MOST_NODES
 from crawling.link_graph.graphs import ask_graph
 from crawling.links.parts import MOST_BEHIND
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 graph = Router()
 Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]

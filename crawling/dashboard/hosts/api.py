@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Query, Router, Schema, Status
+from ninja import Body, Path, Query, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.blocklist import block_host, unblock_host
@@ -38,6 +38,7 @@ from crawling.dashboard.hosts.listing import (
 from crawling.dashboard.hosts.name_wait import why_waits
 from crawling.models import Host, Page
 from serving.access import AuthenticatedRequest, needs
+from serving.schemas import Schema
 
 hosts, search = Router(), Router()
 may_block, may_unblock = (

@@ -6,7 +6,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit, may_view
@@ -14,6 +14,7 @@ from crawling.dashboard.inspect.url_decision import UrlDecision, why
 from crawling.dashboard.inspect.url_inspection import history_of, referrers_of
 from crawling.models import Url, UrlState
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 history = Router()
 Address = Annotated[

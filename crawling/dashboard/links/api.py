@@ -6,7 +6,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -30,6 +30,7 @@ from crawling.links.progress import dataset_states
 from crawling.links.second_reading import ask_reading
 from crawling.models import Run
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 links = Router()
 Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]

@@ -6,7 +6,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import TEXT, CrawlId, Limit, RunNumber, may_view
@@ -20,6 +20,7 @@ from crawling.dashboard.links.structured_data import (
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 structured = Router()
 Key = Annotated[str, Query(max_length=5000, pattern=TEXT, description="`next` of the page before")]

@@ -7,8 +7,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from ninja import Schema
 from pydantic import Field
+
+from serving.schemas import Schema
 
 
 class RuleCheckOut(Schema):

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.blocklist import add_entry, remove_entry
@@ -42,6 +42,7 @@ from crawling.models import BlocklistEntry, OrderRevision, RobotsException
 from crawling.scope.blocklist import BlocklistKind
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import cut, page_of
+from serving.schemas import Schema
 
 scoping, blocklist = Router(), Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.http import Http404
-from ninja import Body, Query, Router, Schema, Status
+from ninja import Body, Query, Router, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.crawls.schedules import remove_schedule, set_schedule
@@ -17,6 +17,7 @@ from crawling.dashboard.orders.schedule import plan_of, scheduled_crawls
 from crawling.models import CrawlJob
 from crawling.orders.schedules import ScheduleTiming
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 schedules, all_schedules = Router(), Router()
 TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{model}")

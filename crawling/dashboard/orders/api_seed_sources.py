@@ -6,7 +6,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change, may_view
@@ -16,6 +16,7 @@ from crawling.seed_sources import sources
 from crawling.seed_sources.sources import LONGEST, SeedSourceFields
 from crawling.web.addresses import MAX_URL_LENGTH
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 seed_sources = Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]

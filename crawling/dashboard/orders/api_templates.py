@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.crawls.templates import crawl_from, remove_template, save_template
@@ -26,6 +26,7 @@ from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import OrderTemplate
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 templates, keeping = Router(), Router()
 TemplateId = Annotated[int, Path(ge=1, le=LARGEST)]

@@ -8,7 +8,7 @@ look like a trap's.
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from ninja import Body, Path, Query, Router, Schema
+from ninja import Body, Path, Query, Router
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.traps import approve_trap, ban_trap
@@ -27,6 +27,7 @@ from crawling.dashboard.pages.downloads import list_extracted
 from crawling.dashboard.pages.duplicates import SimilarityKind, list_alike
 from crawling.dashboard.pages.trap_patterns import list_traps
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 documents = Router()
 Kind = Annotated[

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.http import Http404, StreamingHttpResponse
-from ninja import Router, Schema, Status
+from ninja import Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import CrawlId, RunNumber, may_change, may_view
@@ -19,6 +19,7 @@ from crawling.exports.state import ExportState, state_of
 from crawling.models.datasets import ExportKind
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
+from serving.schemas import Schema
 
 exports = Router()
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.http import HttpResponse
-from ninja import Body, Query, Router, Schema, Status
+from ninja import Body, Query, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -29,6 +29,7 @@ from crawling.models import Extraction
 from crawling.orders.sections.reading import MAX_RULES
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 extraction = Router()
 Rules = Annotated[

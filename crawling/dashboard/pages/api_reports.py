@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Path, Query, Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -39,6 +39,7 @@ from crawling.dryrun.run_comparison import (
 from crawling.errors import ComparisonFailure, NotFound
 from crawling.models import InquiryKind
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages with this change")]  # type: ignore[valid-type]

@@ -6,7 +6,7 @@
 from typing import Annotated, Any
 
 from django.http import HttpResponse
-from ninja import Path, Router, Schema, Status
+from ninja import Path, Router, Status
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
@@ -15,6 +15,7 @@ from crawling.dashboard.base.requests import get_page
 from crawling.dryrun.page_tables import StoredTable, ask_tables, tables_in
 from crawling.errors import NotFound
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 page_tables = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]

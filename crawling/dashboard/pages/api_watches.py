@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.urls import reverse
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import (
@@ -34,6 +34,7 @@ from crawling.watches.watching import (
 )
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 watches = Router()
 Number = Annotated[int, Path(ge=1, le=LARGEST)]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, may_view
@@ -17,6 +17,7 @@ from crawling.scope.url_rules import UrlRuleKind
 from crawling.withdrawals.withdrawing import preview, remove_now, undo, withdraw
 from serving.access import AuthenticatedRequest, needs
 from serving.paging import page_of
+from serving.schemas import Schema
 
 withdrawals = Router()
 may_withdraw = needs("crawling.delete_crawljob")

@@ -6,13 +6,14 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import may_view
 from crawling.dashboard.planner.installation_rates import measured_rates
 from crawling.dashboard.planner.plan import ERRATUM, PlannedCrawl, plan_capacity
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 planning = Router()
 

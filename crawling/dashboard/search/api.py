@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Limit, RunNumber, Text, may_view
@@ -20,6 +20,7 @@ from crawling.search.search import (
     search_texts,
 )
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 texts = Router()
 Words = Annotated[

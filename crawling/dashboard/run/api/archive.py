@@ -8,7 +8,7 @@ has of it, and the archive's files; `/api/v1/disk`: what they take.
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Path, Router, Schema
+from ninja import Path, Router
 from pydantic import Field
 
 from crawling.archive.selection import referring_runs
@@ -23,6 +23,7 @@ from crawling.models import ArchiveFile
 from crawling.web.secret_headers import masked_head
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 archive = Router()
 disk = Router()

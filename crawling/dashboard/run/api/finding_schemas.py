@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ninja import Schema
 from pydantic import Field
 
 from crawling.dashboard.base.api_schemas import FetchCountsOut
+from serving.schemas import Schema
 
 
 class PageOut(Schema):

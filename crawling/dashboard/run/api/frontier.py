@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import StreamingHttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from pydantic import ConfigDict, Field
 
 from crawling.crawls.added_seeds import add_to_seeds
@@ -40,6 +40,7 @@ from crawling.runs.waiting_urls import (
 )
 from serving.access import AuthenticatedRequest
 from serving.downloads import send, text_file
+from serving.schemas import Schema
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]

@@ -6,7 +6,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.checkpoints.checkpoint_store import ask_checkpoint
@@ -26,6 +26,7 @@ from crawling.models import Checkpoint, CrawlJob
 from crawling.orders.retention import Retention
 from serving.access import AuthenticatedRequest
 from serving.paging import page_of
+from serving.schemas import Schema
 
 kept = Router()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of the crawl")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Body, Path, Router, Schema, Status
+from ninja import Body, Path, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls import share_links as links
@@ -22,6 +22,7 @@ from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_change
 from crawling.dashboard.base.requests import get_crawl
 from crawling.models import ShareLink
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 share_links = Router()
 

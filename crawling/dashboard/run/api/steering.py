@@ -5,7 +5,7 @@
 
 from typing import Annotated, Any
 
-from ninja import Body, Router, Schema, Status
+from ninja import Body, Router, Status
 from pydantic import ConfigDict, Field
 
 from crawling.crawls import creation
@@ -29,6 +29,7 @@ from crawling.orders.seeds import LONGEST_TAG, MOST_TAGS
 from crawling.runs.steering import abort, pause, resume, stop
 from crawling.runs.waiting_urls import retry_failed
 from serving.access import AuthenticatedRequest
+from serving.schemas import Schema
 
 steering = Router()
 

@@ -6,6 +6,7 @@ What one look costs is bounded.
 from __future__ import annotations
 
 import re
+from calendar import month_abbr
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,6 +34,7 @@ SETTLED_AFTER = timedelta(seconds=10)
 WORKER = re.compile("(Shift (?:began|ended) on )([0-9a-f]{32})")
 #: of the 32 digits
 SHOWN = 8
+MONTHS = tuple(month_abbr)
 #: Django looks the labels of a field's choices up anew for each row
 LABELS = {level.value: level.label for level in Level}
 LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
@@ -139,13 +141,16 @@ def log_rows(lines: Iterable[LogLine]) -> list[LogRow]:
 
 
 def _row(line: LogLine, at: datetime) -> LogRow:
+    """Cut out of the moment's ISO form: of a thousand lines, `strftime` takes half the time."""
+    iso = at.isoformat()
+    clock = iso[11:19]
     return LogRow(
         pk=str(line.pk),
         level=LABELS[line.level],
         is_marked=line.level > Level.INFO,
-        iso=at.isoformat(),
-        full=f"{at:%Y-%m-%d %H:%M:%S %Z}",
-        brief=f"{at:%b} {at.day} {at:%H:%M:%S}",
+        iso=iso,
+        full=f"{iso[:10]} {clock} {at.tzname()}",
+        brief=f"{MONTHS[at.month]} {at.day} {clock}",
         message=brief_message(line.message),
         url=line.url,
     )

@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Max, Q
+from django.db.models import Max, Prefetch, Q
 from django.utils import timezone
 
 from allocation.snapshot import WaitRow
 from allocation.wording import whole_number
 from crawling.errors import UnknownCrawl
 from crawling.frontier.run_counts import RunCounts, counts_of
-from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models import CrawlJob, Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.runs.transitions import possible
 from crawling.runs.wait_reason import WaitReason, wait_reasons
@@ -107,6 +107,14 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     if crawl is None:
         raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
     return crawl
+
+
+def shifts_of(place: str) -> Prefetch[str]:
+    """The shifts that stand there, with the names of their crawls: each once, for very many hosts
+    may be leased to one.
+    """
+    shifts = Shift.objects.select_related("process__run__crawl")
+    return Prefetch(place, shifts.only("ended_at", "process__run__crawl__name"))
 
 
 def crawl_view(crawl: CrawlJob) -> CrawlView:

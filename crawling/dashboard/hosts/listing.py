@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.dashboard.hosts.filter import HostFilter, blocks
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, Page, RobotsFile
 from crawling.timed import time_limit
@@ -66,7 +67,7 @@ class VisitingCrawl:
 
 def list_hosts(wanted: HostFilter, *, most: int = HOSTS) -> tuple[list[HostSummary], str | None]:
     """A page of hosts by name, and the name to go on after."""
-    found = wanted.found().select_related("shift__process__run__crawl").order_by("name")
+    found = wanted.found().prefetch_related(shifts_of("shift")).order_by("name")
     rows, following = cut(list(found[: most + 1]), most, lambda host: host.name)
     return summarize_hosts(rows), following
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.frontier.waiting_names import held_at_gate
 from crawling.models import HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
@@ -54,7 +55,7 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
     """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-`
     before it.
     """
-    queues = run.queues.select_related("host__shift__process__run__crawl")
+    queues = run.queues.select_related("host").prefetch_related(shifts_of("host__shift"))
     if text:
         queues = queues.filter(host__name__icontains=text)
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
@@ -109,7 +110,7 @@ def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
     )
     robots = {
         row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"])
-        for row in files.values()
+        for row in files.values("origin", "status", "expires_at")
     }
     held = (
         held_at_gate([queue.host_id for queue in queues if queue.queued])

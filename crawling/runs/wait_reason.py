@@ -117,6 +117,7 @@ def wait_reasons(
     *,
     waits: Mapping[int, WaitRow] | None = None,
     processes: Sequence[RunProcess] | None = None,
+    explains: bool = True,
 ) -> dict[int, WaitReason]:
     """Return, by run id, why those of the runs have no shift at the moment.
 
@@ -126,6 +127,9 @@ def wait_reasons(
     needs a look at the whole pool.
 
     processes: of those of the runs that have no live shift, each with its process of the pool.
+
+    explains: False for the state alone, with no reason for a wait in the pool, which needs that
+    look.
     """
     idle = _without_shift(runs) if processes is None else list(map(_idle_process, processes))
     if not idle:
@@ -138,7 +142,9 @@ def wait_reasons(
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence of each run's last is told
         last = {run_of[process]: process for process in waiting_in_turn(run_of)}
-        waits = waits_of(last.values()) if last else {}
+        waits = waits_of(last.values()) if last and explains else {}
+        if not explains:
+            at_bank.update(dict.fromkeys(last, WaitReason("waiting", "")))
     at_bank.update(
         (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in waits.items()
     )

@@ -127,13 +127,18 @@ def run_view(
     waits: Mapping[int, WaitRow] | None = None,
     processes: Sequence[RunProcess] | None = None,
     counts: RunCounts | None = None,
+    explains: bool = True,
 ) -> CrawlView:
     """The crawl as one of its runs has it, which need not be the latest.
 
-    waits, processes: as in `wait_reasons`. counts: if the caller has read them already.
+    waits, processes, explains: as in `wait_reasons`. counts: if the caller has read them already.
     """
     is_working = run.state in WORKING_STATES
-    idle = wait_reasons([run], waits=waits, processes=processes) if is_working else {}
+    idle = (
+        wait_reasons([run], waits=waits, processes=processes, explains=explains)
+        if is_working
+        else {}
+    )
     counted = {run.pk: counts} if counts else counts_of([run.pk])
     return _view(run.crawl, run, counted, idle, _owners([run.crawl]))
 

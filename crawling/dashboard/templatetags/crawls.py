@@ -120,7 +120,7 @@ def crawl_head(
 ) -> dict[str, object]:
     """What a page of a crawl besides its overview begins with; the state is the latest run's."""
     latest = run if run and run.is_latest else crawl.runs.filter(is_latest=True).first()
-    view = run_view(latest) if latest else crawl_view(crawl)
+    view = run_view(latest, explains=False) if latest else crawl_view(crawl)  # no reason is shown
     shown = run or latest
     page = {
         "crawl": crawl,

@@ -310,6 +310,9 @@ class Run(models.Model):
         ]
         indexes = [
             models.Index(
+                fields=["state"], condition=Q(removal_asked_at=None), name="runs_by_state"
+            ),
+            models.Index(
                 fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"
             ),
             models.Index(

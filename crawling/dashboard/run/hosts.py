@@ -57,7 +57,7 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
     """
     queues = run.queues.select_related("host").prefetch_related(shifts_of("host__shift"))
     if text:
-        queues = queues.filter(host__name__icontains=text)
+        queues = queues.filter(host__name__contains=text.lower())  # names are in small letters
     key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
     return queues.order_by(sign + SORTS[key], "-done", "pk")
 

@@ -18,6 +18,7 @@ from allocation.models import (
     ProcessState,
     Request,
     RequestState,
+    WaitCount,
 )
 from allocation.rules.banker import Vector, plus
 from allocation.rules.proof import Proof
@@ -61,10 +62,14 @@ def audit_pool(pool_id: int) -> PoolAudit:
             checkpoints = set(
                 LedgerCheckpoint.objects.filter(pool=pool).values_list("version", flat=True)
             )
+            waiting = dict(WaitCount.objects.filter(pool=pool).values_list("version", "waiting"))
             for entry in entries(pool_id):
                 proof.take(entry)
                 if entry.version in checkpoints:
                     _check_checkpoint(pool, entry, proof)
+                if waiting.get(entry.version, len(proof.bank.waiting)) != len(proof.bank.waiting):
+                    counted = f"{waiting[entry.version]} requests counted that wait"
+                    raise Breach(entry, counted, len(proof.bank.waiting))
         except Breach as breach:
             findings = [AuditFinding(str(breach), breach.version, breach.recorded, breach.found)]
         else:

@@ -13,51 +13,52 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from allocation.history.wait_counts import CHANGE
 from allocation.isolation import repeatable_read
-from allocation.models import CAPACITY_KINDS, Event, Request, RequestState, ResourceClass
+from allocation.models import ResourceClass
 from allocation.wording import UnitWords
 
 #: how many seconds may be looked back on
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
 SAMPLES = 60
 
-#: The last event of each interval, by how much the number of waiting requests changed in it, and
-#: the first event of all. Only an event that ends a wait lowers that number: one that was granted
-#: at once never waited.
-SAMPLED = """
+#: The last event up to the end of each interval, and how many requests waited then: from the last
+#: count before that, and the events between them.
+SAMPLED = f"""
 WITH span AS (
     SELECT greatest(clock_timestamp() - make_interval(secs => %(seconds)s::float8),
         first.at) AS begins, clock_timestamp() AS ends
       FROM (SELECT at FROM allocation_event WHERE pool_id = %(pool)s ORDER BY version LIMIT 1) first
-), bound AS (
-    SELECT array_agg(begins + (ends - begins) * number / %(samples)s ORDER BY number) AS bounds
-      FROM span CROSS JOIN generate_series(0, %(samples)s - 1) AS number
-), event AS (
-    SELECT version, kind, request_id, width_bucket(at, (SELECT bounds FROM bound)) AS sample
-      FROM allocation_event
-     WHERE pool_id = %(pool)s AND at >= (SELECT begins FROM span)
-), last AS (
-    SELECT sample, min(version) AS first_version, max(version) AS version,
-           count(*) FILTER (WHERE kind = 'waiting')
-           - count(*) FILTER (WHERE kind IN ('granted', 'cancelled', 'expired')
-                                AND EXISTS (SELECT FROM allocation_event AS wait
-                                             WHERE wait.request_id = event.request_id
-                                                 AND wait.kind = 'waiting')) AS change
-      FROM event GROUP BY sample
+), sample AS (
+    SELECT number, begins + (ends - begins) * number / %(samples)s AS at
+      FROM span CROSS JOIN generate_series(1, %(samples)s) AS number
 )
-SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_after,
-    coalesce(last.change, 0),
+SELECT sample.at, event.available_after, coalesce(counted.waiting, 0) + since.change,
        (SELECT amounts FROM allocation_event AS capacity
          WHERE capacity.pool_id = %(pool)s
              AND capacity.kind IN ('created', 'capacity_set', 'class_added')
-           AND capacity.version <= event.version ORDER BY version DESC LIMIT 1),
-       (SELECT min(first_version) FROM last)
-  FROM span
- CROSS JOIN generate_series(1, %(samples)s) AS sample (number)
-  LEFT JOIN last ON last.sample = sample.number
-  LEFT JOIN allocation_event AS event ON event.pool_id = %(pool)s AND event.version = last.version
+           AND capacity.version <= event.version ORDER BY version DESC LIMIT 1)
+  FROM sample
+  LEFT JOIN LATERAL (
+    SELECT version, waiting FROM allocation_waitcount AS one
+     WHERE one.pool_id = %(pool)s AND one.at <= sample.at ORDER BY one.at DESC, version DESC LIMIT 1
+  ) AS counted ON true
+  LEFT JOIN LATERAL (
+    SELECT version FROM allocation_waitcount AS one
+     WHERE one.pool_id = %(pool)s AND version > coalesce(counted.version, 0)
+     ORDER BY version LIMIT 1
+  ) AS following ON true
+ CROSS JOIN LATERAL (
+    SELECT max(event.version) AS version, coalesce(sum({CHANGE}), 0) AS change
+      FROM allocation_event AS event
+     WHERE event.pool_id = %(pool)s AND event.at <= sample.at
+       AND event.version > coalesce(counted.version, 0)
+       AND event.version < coalesce(following.version, 9223372036854775807)
+  ) AS since
+  LEFT JOIN allocation_event AS event ON event.pool_id = %(pool)s
+   AND event.version = coalesce(since.version, counted.version)
  ORDER BY sample.number
-"""
+"""  # noqa: S608  # constants
 #: samples, then their sum of each class, of the minutes that each interval touches
 USED = """
 SELECT number, sum(samples), {sums}
@@ -130,19 +131,14 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
     with repeatable_read(), connection.cursor() as cursor:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
         rows = cursor.fetchall()
-        waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).count()
-        events, first_version = Event.objects.filter(pool=pool), rows[0][-1]
-        earlier = events.filter(version__lt=first_version) if first_version else events
-        before = earlier.order_by("-version").first()
         names = tuple(
             UnitWords(*one).name
             for one in ResourceClass.objects.filter(pool=pool)
             .order_by("ordinal")
             .values_list("key", "unit")
         )
-        capacity = _capacity(pool, before.version) if before else []
         used = _used(cursor, pool, [at for at, *_ in rows], len(names))
-    samples = _samples(rows, (before.available_after if before else [], capacity), used, waiting)
+    samples = tuple(_sample(*row, used=use) for row, use in zip(rows, used, strict=True))
     return UtilisationChart(
         names=names,
         samples=samples,
@@ -169,35 +165,22 @@ def _used(
     return [means.get(number, (None,) * classes) for number in range(1, len(ends) + 1)]
 
 
-def _capacity(pool: int, version: int) -> list[int]:
-    found = Event.objects.filter(pool=pool, kind__in=CAPACITY_KINDS, version__lte=version).order_by(
-        "-version"
-    )
-    return found.values_list("amounts", flat=True).first() or []
-
-
-def _samples(
-    rows: list[Any],
-    standing: tuple[list[int], list[int]],
-    used: list[tuple[float | None, ...]],
+def _sample(
+    at: datetime,
+    available: list[int] | None,
     waiting: int,
-) -> tuple[UtilisationSample, ...]:
-    """What stood at the end of each interval: an interval without an event is as the one before
-    it."""
-    changes = [change for _, _, change, *_ in rows]
-    found = []
-    for number, (at, available, _, capacity, _) in enumerate(rows, start=1):
-        standing = standing if available is None else (available, capacity)
-        use = used[number - 1]
-        found.append(
-            UtilisationSample(
-                at,
-                _percent(*standing, len(use)),
-                tuple(map(_use_percent, use, _padded(standing[1], len(use)))),
-                waiting - sum(changes[number:]),
-            )
-        )
-    return tuple(found)
+    capacity: list[int] | None,
+    *,
+    used: tuple[float | None, ...],
+) -> UtilisationSample:
+    """What stood at the end of an interval; nothing before the first event."""
+    units = capacity or []
+    return UtilisationSample(
+        at,
+        _percent(available or [], units, len(used)),
+        tuple(map(_use_percent, used, _padded(units, len(used)))),
+        int(waiting),
+    )
 
 
 def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[int, ...]:

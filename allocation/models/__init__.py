@@ -12,6 +12,7 @@ from allocation.models.ledger import (
     Outbox,
     OutboxKind,
     UseMinute,
+    WaitCount,
 )
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "ResourceClass",
     "Share",
     "UseMinute",
+    "WaitCount",
 ]

@@ -136,6 +136,27 @@ class LedgerCheckpoint(models.Model):
         return f"{self.pool_id} at {self.version}"
 
 
+class WaitCount(models.Model):
+    """How many requests of a pool waited after an event, for charts of its past.
+
+    It can be thrown away and made again.
+    """
+
+    pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="wait_counts")
+    version = models.BigIntegerField()
+    at = models.DateTimeField(help_text="when the event was")
+    waiting = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "version"], name="one_wait_count_per_version")
+        ]
+        indexes = [models.Index(fields=["pool", "at", "version"], name="wait_count_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.pool_id} at {self.version}: {self.waiting}"
+
+
 class UseMinute(models.Model):
     """What was used of a pool in one minute: sums of samples, in the order of the pool's classes.
 

@@ -1,6 +1,7 @@
 """Every write to a pool. All take keyword arguments and run in a transaction of their own."""
 
 from allocation.history.checkpoints import keep_checkpoints
+from allocation.history.wait_counts import keep_wait_counts
 from allocation.models import RequestKind
 from allocation.services.bank import GRANTS_CHANNEL
 from allocation.services.grants_on_release import pump_pool
@@ -65,6 +66,7 @@ __all__ = [
     "is_holder",
     "keep_checkpoints",
     "keep_resources",
+    "keep_wait_counts",
     "mark_sent",
     "note_use",
     "preview_limits",

@@ -36,7 +36,9 @@ def copy_of_scene(size: Size) -> Iterator[Filled]:
 
 
 def _scene(size: Size) -> Filled:
-    """What is written down last is whole."""
+    """What is written down last is whole. An old one lacks counts that schedulers keep by now."""
+    from allocation.services import keep_wait_counts
+
     note = Path(settings.ENVIRONMENT.state_dir, f"{SCENE}.json")
     if not note.exists():
         _drop(SCENE)
@@ -46,6 +48,7 @@ def _scene(size: Size) -> Filled:
     if not note.exists():
         call_command("set_up")
         note.write_text(json.dumps(asdict(fill(size))))
+    keep_wait_counts()
     return Filled(**json.loads(note.read_text()))
 
 

@@ -247,10 +247,11 @@ FROM allocation_pool, generate_series(0, %(minutes)s) n
 
 def long_ledger(events: int) -> int:
     """The id of a pool with so many events."""
-    from allocation.services import keep_checkpoints
+    from allocation.services import keep_checkpoints, keep_wait_counts
     from benchmarks.allocation.long_ledger import LongLedger
 
     ledger = LongLedger("long")
     ledger.write(events)
     keep_checkpoints()
+    keep_wait_counts()
     return int(ledger.pool.pk)

@@ -17,7 +17,7 @@ from django.db import connections
 from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
-from allocation.services import keep_checkpoints, reap_expired
+from allocation.services import keep_checkpoints, keep_wait_counts, reap_expired
 from crawling.alerts.notify import raise_ongoing_alerts
 from crawling.checkpoints.checkpoint_store import ask_for_due
 from crawling.crawls.deleted_items import forget_deleted
@@ -97,6 +97,7 @@ def duties() -> list[Duty]:
         Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),
+        Duty(keep_wait_counts, 60.0),
         Duty(trim_robots, 300.0),
         Duty(forget_clocks, 300.0),
         Duty(ask_for_due, 30.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from datetime import timedelta
 from itertools import pairwise
 from uuid import uuid4
@@ -17,8 +18,14 @@ from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
 from allocation.history.listing import EventFilter, list_events, ways_from
-from allocation.models import LedgerCheckpoint, Pool, Process, UseMinute
-from allocation.services import forget_use, keep_checkpoints, note_use, release_resources
+from allocation.models import LedgerCheckpoint, Pool, Process, UseMinute, WaitCount
+from allocation.services import (
+    forget_use,
+    keep_checkpoints,
+    keep_wait_counts,
+    note_use,
+    release_resources,
+)
 from allocation.services.use import KEPT
 from tests.allocation.conftest import ask
 from tests.allocation.history.histories import rewrite
@@ -220,6 +227,30 @@ def test_chart_counts_who_waited_at_each_time(bank):
 
     assert max(waiting) == 1
     assert waiting[0] == 0 == waiting[-1]
+
+
+def test_a_chart_by_counts_is_that_of_the_events_alone(bank, monkeypatch):
+    rewrite(
+        "UPDATE allocation_event SET at = clock_timestamp() - make_interval(mins => 60 - 5 * "
+        "version::int)"
+    )
+    before = [sample[1:] for sample in map(astuple, chart_of(bank.pk, "all").samples)]
+    monkeypatch.setattr("allocation.history.wait_counts.EVERY", 4)
+
+    assert (keep_wait_counts(), keep_wait_counts()) == (2, 0)
+
+    assert list(WaitCount.objects.values_list("version", "waiting")) == [(4, 0), (8, 1)]
+    assert [astuple(sample)[1:] for sample in chart_of(bank.pk, "all").samples] == before
+    assert audit_pool(bank.pk).findings == ()
+
+
+def test_events_before_a_count_are_not_read_again(bank, monkeypatch):
+    monkeypatch.setattr("allocation.history.wait_counts.EVERY", 4)
+    keep_wait_counts()
+    WaitCount.objects.filter(version=8).update(waiting=7)
+
+    assert chart_of(bank.pk, "all").waiting.latest == 6  # one wait ends behind it
+    assert audit_pool(bank.pk).findings[0].version == 8
 
 
 def test_chart_of_an_hour_begins_with_what_was_so_before(bank):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import turbohtml
@@ -49,20 +49,34 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
         element.insert_before(turbohtml.Text(" "))
         element.insert_after(turbohtml.Text(" "))
     tables = document.find_all("table")
-    reader = _TableReader()
-    return [reader.read(table) for table in tables[:MOST_TABLES]], max(0, len(tables) - MOST_TABLES)
+    some, reader = tables[:MOST_TABLES], _TableReader()
+    shares = fair_shares([_cells(table) for table in some], MOST_CELLS)
+    found = [reader.read(table, most) for table, most in zip(some, shares, strict=True)]
+    return found, len(tables) - len(some)
+
+
+def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
+    """What each gets of what there is: no more than it wants, and none less for the sake of one
+    that gets more.
+    """
+    shares, rest = [0] * len(wanted), most
+    for behind, place in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        shares[place] = min(wanted[place], rest // (len(wanted) - behind))
+        rest -= shares[place]
+    return shares
 
 
 class _TableReader:
     """What is left of the limits of a page."""
 
     def __init__(self) -> None:
-        self._cells, self._bytes, self._text = MOST_CELLS, MOST_BYTES, MOST_TEXT
+        self._bytes, self._text = MOST_BYTES, MOST_TEXT
 
-    def read(self, table: turbohtml.Element) -> FoundTable:
+    def read(self, table: turbohtml.Element, most: int) -> FoundTable:
+        """most: cells."""
         title = next((part for part in _children(table) if part.tag == "caption"), None)
         caption = " ".join(text_of(title).split())[:MOST_CELL] if title else ""
-        is_cut = _cut(table, self._cells)
+        is_cut = _cut(table, most)
         length = len(table.text)
         if length > self._text:
             return FoundTable(caption, [], True)
@@ -75,10 +89,15 @@ class _TableReader:
             if size > self._bytes:
                 return FoundTable(caption, rows, True)
             self._bytes -= size
-            self._cells -= len(row)
             is_cut = is_cut or any(len(cell) > MOST_CELL for cell in texts)
             rows.append(row)
         return FoundTable(caption, rows, is_cut)
+
+
+def _cells(table: turbohtml.Element) -> int:
+    """How many it has at the most once spans are written out."""
+    widths = [columns for _, columns in _rows(table)]
+    return len(widths) * max(widths, default=0)
 
 
 def _cut(table: turbohtml.Element, most: int) -> bool:

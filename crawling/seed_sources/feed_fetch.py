@@ -17,7 +17,7 @@ from crawling.web.documents.feed import entries
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import questions, read_date, read_etag
-from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect, succeeded
+from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, succeeded
 
 #: for the grant of a fetch
 WAIT_SECONDS = 20.0
@@ -55,6 +55,10 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
         raise SeedsUnreadable(
             f"It leads to {fetched.final_url}; make that the address of the feed."
         )
+    if is_redirect(fetched.status):
+        raise SeedsUnreadable("It redirects to no other address.")
+    if not found and fetched.sentence != explain(fetched.status):
+        raise SeedsUnreadable(fetched.sentence)
     if not found:
         raise SeedsUnreadable(f"{fetched.sentence.rstrip('.')}, without a document.")
     if isinstance(found[0], BadFeed):

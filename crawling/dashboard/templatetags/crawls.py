@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable
 
@@ -43,6 +44,14 @@ OF_A_RUN = frozenset({"pages", "not-fetched", "links", "frontier", "hosts", "log
 def shell(text: str) -> str:
     """As a shell takes it for one word."""
     return shlex.quote(text)
+
+
+@register.filter
+def digits(number: float, most: int) -> str:
+    """A number of unknown size to so many digits at least, written out: 1,000 and 0.000012."""
+    size = math.floor(math.log10(abs(number))) if number else 0
+    places = max(0, most - 1 - size)
+    return f"{number:,.{places}f}"
 
 
 @register.filter

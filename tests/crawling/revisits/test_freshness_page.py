@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
+from crawling.dashboard.templatetags.crawls import digits
 from crawling.models import PlannedRevisit
 from crawling.revisits.planner import plan_crawl
 from tests.crawling.pages import browser, soup
@@ -91,3 +92,11 @@ def test_a_crawl_without_a_plan_says_why(crawl, order):
     assert said(waiting).startswith("Nothing is planned yet.")
     assert "has no Revisits per day" in said(without)
     assert viewer.get(f"/api/v1/crawls/{without.pk}/freshness").json()["plan"] is None
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(0.0, "0.00"), (0.0000123, "0.0000123"), (0.05, "0.0500"), (12.345, "12.3"), (1000, "1,000")],
+)
+def test_numbers_of_any_size_are_written_out(number, written):
+    assert digits(number, 3) == written

@@ -153,6 +153,7 @@ def test_new_entries_of_a_feed_become_seeds_at_its_next_reading(transactional_db
             "No seeds: the document is neither RSS nor Atom nor a JSON Feed.",
         ),
         ((301, {"Location": "/moved.json"}, ""), "make that the address of the feed"),
+        ((301, {"Location": "/feed.json"}, ""), "It redirects to no other address."),
     ],
 )
 def test_what_is_wrong_with_a_feed_is_said_and_it_is_read_again(

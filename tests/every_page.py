@@ -46,7 +46,8 @@ from crawlsite.tokens import make_token
 from dnscache import store
 from dnscache.models import DnsDropped
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
+from tests.crawling.conftest import do_shifts
 from tests.test_roles import PATHS, ROUTES
 
 #: answers that are files, or parts of a page, or that have a frame of their own
@@ -141,9 +142,9 @@ def furnish(site, *, by: User) -> dict[str, object]:
     )
     site.pages["/a"] = "<title>Book A</title>first"
     crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by, visits_a_day=10)
-    first = work_off(start_run(crawl, by=by))
+    first = do_shifts(start_run(crawl, by=by))
     site.pages["/a"] = "<title>Book A</title>second"
-    second = work_off(start_run(crawl, by=by))
+    second = do_shifts(start_run(crawl, by=by))
     catch_up(second.pk)
     read_again(second.pk)
     compute(open_graph(second).pk)

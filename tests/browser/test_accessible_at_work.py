@@ -13,8 +13,9 @@ from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob
 from crawling.runs.steering import pause
 from tests.browser.axe import violations
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
+from tests.crawling.conftest import do_shifts
 
 #: from this page on the web waits for the test, so that what runs stays running
 HELD_AT = 40
@@ -81,7 +82,7 @@ def takes_three_screens_of_a_phone_and_every_tab_begins_on_the_first(
 
 @pytest.mark.drill
 def test_the_page_of_a_crawl_that_paused_and_keeps(page, make_web, workers):
-    crawl = make_crawl("Library", make_web().url, batch_size=5, delay_seconds=0.05)
+    crawl = make_crawl("Library", make_web().url, batch_size=5, delay_seconds=0.3)
     start_run(crawl)
     page.goto(f"/crawls/{crawl.pk}/")
     expect(page.locator(".crawl-head .state")).to_have_text("running")
@@ -100,7 +101,7 @@ def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_
         }
     )
     crawl = make_crawl("Library", f"{site.url}/")
-    work_off(start_run(crawl))
+    do_shifts(start_run(crawl))
     page.goto(f"/crawls/{crawl.pk}/")
     for cause in page.locator(".causes summary").all():
         cause.click()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crawling.models import AllowedNetwork, Run
-from tests.browser.house import work_off
+from tests.crawling.conftest import do_shifts
 
 COUNT = """
 addEventListener("click", (event) => {
@@ -52,7 +52,7 @@ def test_a_private_site_takes_five_clicks_at_most(newcomer, make_web):
 
     expect(newcomer.get_by_role("heading", level=1)).to_contain_text("127.0.0.1")
     assert clicks(newcomer) <= 5
-    work_off(Run.objects.get())
+    do_shifts(Run.objects.get())
     newcomer.reload()
     expect(newcomer.get_by_role("region", name="Latest pages")).to_contain_text("Page 0")
 

@@ -6,8 +6,9 @@ import pytest
 
 from crawling.crawls.creation import start_run
 from crawling.models import Page as Fetched
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
 from tests.browser.test_accessible import faults, open_as  # noqa: F401
+from tests.crawling.conftest import do_shifts
 
 HOME = """<title>Home</title><meta http-equiv="refresh" content="1;/spy"><link rel="stylesheet"
 href="/spy.css"><style>@import "/spy"; h1 {background: url(/spy.png)}</style><h1 onclick="x()">As it
@@ -27,7 +28,7 @@ def stored(request, make_web, make_site, user_of):
     make_web()
     site = make_site({"/": request.param}, address="127.0.0.3")
     crawl = make_crawl("Library", f"{site.url}/", by=user_of("operator"))
-    work_off(start_run(crawl, by=user_of("operator")))
+    do_shifts(start_run(crawl, by=user_of("operator")))
     return (
         site,
         f"/crawls/{crawl.pk}/pages/"

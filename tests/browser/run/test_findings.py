@@ -12,8 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob, Host, HostQueue
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
 from tests.browser.test_accessible import TOO_WIDE
+from tests.crawling.conftest import do_shifts
 from tests.servers import Site
 
 #: the hosts' page shows 200, the pages' page 100
@@ -43,7 +44,7 @@ def site(make_web, make_site) -> Site:
 def crawl(site, user_of) -> CrawlJob:
     """A crawl of the site that has ended."""
     crawl = make_crawl("Library", f"{site.url}/", by=user_of("operator"))
-    work_off(start_run(crawl, by=user_of("operator")))
+    do_shifts(start_run(crawl, by=user_of("operator")))
     return crawl
 
 
@@ -93,7 +94,7 @@ def test_one_cause_is_retried_and_the_other_is_left(page, site, crawl):
     page.get_by_role("button", name="Retry 404 Not Found").click()
 
     expect(page.locator(".message").first).to_contain_text("2 failed URLs are queued again.")
-    work_off(crawl.runs.get())
+    do_shifts(crawl.runs.get())
     expect(errors(page).get_by_text("1 × 404 Not Found")).to_be_visible()
     expect(errors(page).get_by_text("1 × 501 Not Implemented")).to_be_visible()
     expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Found again")
@@ -105,7 +106,7 @@ def test_all_that_failed_is_retried_by_one_button(page, site, crawl):
     page.get_by_role("button", name="Retry 3 failed URLs").click()
 
     expect(page.locator(".message").first).to_contain_text("3 failed URLs are queued again.")
-    work_off(crawl.runs.get())
+    do_shifts(crawl.runs.get())
     expect(errors(page)).to_contain_text("Nothing has failed.")
 
 
@@ -189,7 +190,7 @@ def test_more_pages_than_fit_are_turned_over(operator, make_site, make_web, user
         {"/": home, **{f"/{number}": "page" for number in numbers}}, address="127.0.0.4"
     )
     crawl = make_crawl("Many pages", f"{site.url}/", by=user_of("operator"))
-    work_off(start_run(crawl))
+    do_shifts(start_run(crawl))
     operator.goto(f"/crawls/{crawl.pk}/pages/")
 
     expect(shown(operator)).to_have_count(100)
@@ -264,7 +265,7 @@ def test_in_a_hand_nothing_scrolls_sideways(many_hosts, hand):
 
 def test_runs_to_compare_fit_the_narrowest_window_whatever_their_times(crawl, browse, user_of):
     """Digits differ in width: a list of runs is widest with these."""
-    work_off(start_run(crawl, by=user_of("operator")))
+    do_shifts(start_run(crawl, by=user_of("operator")))
     crawl.runs.update(created_at=datetime(2020, 8, 8, 20, 8, tzinfo=UTC))
 
     page = browse("operator", f"/crawls/{crawl.pk}/compare/", viewport=NARROWEST)

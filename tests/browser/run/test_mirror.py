@@ -11,7 +11,8 @@ from playwright.sync_api import expect
 
 from crawling.crawls.creation import start_run
 from crawling.models import AllowedNetwork
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
+from tests.crawling.conftest import do_shifts
 
 PIXEL = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
@@ -37,7 +38,7 @@ def test_a_mirror_is_opened_from_a_disk_and_asks_the_web_for_nothing(
         }
     )
     crawl = make_crawl("Mirrored", f"{site.url}/", requisites=True)
-    work_off(start_run(crawl))
+    do_shifts(start_run(crawl))
     call_command("crawl", "mirror", str(crawl.pk), "--output", str(tmp_path / "m"))
 
     asked = [site.paths, elsewhere.paths]

@@ -20,7 +20,8 @@ from crawling.models import AllowedNetwork, Page
 from crawlsite.env import BASE_DIR
 from crawlsite.models import Preference
 from tests.browser.conftest import PATIENCE_MS, session_of
-from tests.browser.house import make_crawl, work_off
+from tests.browser.house import make_crawl
+from tests.crawling.conftest import do_shifts
 from tests.crawling.wacz.test_wacz_file import made
 from tests.crawlsite.programs import free_port
 from tests.stack import running_stack, wait_until
@@ -82,7 +83,7 @@ def sites(make_site):
 @pytest.fixture
 def run(pool, sites):
     crawl = make_crawl("Replayed", f"{sites[0].url}/", requisites=True)
-    run = work_off(start_run(crawl))
+    run = do_shifts(start_run(crawl))
     made(run)
     return run
 

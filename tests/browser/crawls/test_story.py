@@ -17,7 +17,7 @@ def make(page: Page, name: str, seed: str) -> None:
     page.get_by_role("button", name="New crawl").click()
     page.get_by_label("Start URLs").fill(seed)
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Delay per host").fill("0.05")
+    page.get_by_label("Delay per host").fill("0.3")
     page.get_by_text("Resource limits and priority").click()
     page.get_by_label("Max bandwidth").fill(MOST)
     page.get_by_label("Batch size per host").fill("5")

@@ -29,7 +29,7 @@ def crawl(web, workers, user_of) -> CrawlJob:
         "Library",
         web.url,
         by=user_of("operator"),
-        delay_seconds=0.05,
+        delay_seconds=0.2,
         batch_size=5,
         claim={"bandwidth": 40_000},
     )

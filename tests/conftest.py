@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from django.conf import settings as project_settings
@@ -29,6 +30,7 @@ from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
 from tests.nameserver import serve_names
+from tests.processes.starting import import_share, migrate_meanwhile
 from tests.servers import serve_site
 
 #: A machine that is busy is no fault of what is tested. A push is judged by the same examples each
@@ -39,6 +41,8 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.load_profile("suite")
 
+#: the thread that makes the template of test databases, of the process that only hands tests out
+MIGRATING = pytest.StashKey[Thread]()
 
 #: what takes long begins first, or one worker would be at it alone when the others have nothing
 #: left
@@ -100,13 +104,34 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What was imported and collected stays to the end: no look for garbage needs to go through it
     again.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
     """What is frozen as the interpreter ends is taken for a leak by some extension modules."""
     gc.unfreeze()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.getoption("numprocesses", None):
+        session.config.stash[MIGRATING] = migrate_meanwhile()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if thread := session.config.stash.get(MIGRATING, None):
+        thread.join()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Nothing of what is imported and collected is garbage, and to look for some takes a quarter of
+    the time.
+    """
+    gc.disable()
+    if worker := getattr(session.config, "workerinput", None):
+        number = int(worker["workerid"].removeprefix("gw"))
+        import_share(session.config, number, worker["workercount"])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,44 @@
+"""The start of a run of the suite in several processes: what each of them needs is made once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.databases.template import migrated_template
+
+
+def import_share(config: pytest.Config, number: int, processes: int) -> None:
+    """Import every so-manieth test module before the others are collected.
+
+    pytest compiles each test module that is new or changed, for two milliseconds an assertion. On a
+    fresh clone every process would do that with all modules, in step with the others: so each does
+    it with its share first, and finds the shares of the others compiled.
+    """
+    for name in sorted(modules(config))[number::processes]:
+        with suppress(Exception, pytest.skip.Exception):  # the collection fails by it, and tells
+            importlib.import_module(name)
+
+
+def modules(config: pytest.Config) -> Iterator[str]:
+    """The names of the test modules that will be collected."""
+    ignored = [Path(path).resolve() for path in config.getoption("ignore") or ()]
+    for argument in config.args:
+        path = Path(argument.partition("::")[0]).resolve()
+        for file in [path] if path.is_file() else path.rglob("test_*.py"):
+            if not any(map(file.is_relative_to, ignored)):
+                yield ".".join(file.relative_to(config.rootpath).with_suffix("").parts)
+
+
+def migrate_meanwhile() -> Thread:
+    """Make the template of the test databases while the processes collect, and wait for it at their
+    first test.
+    """
+    thread = Thread(target=migrated_template, name="migrating")
+    thread.start()
+    return thread

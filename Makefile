@@ -48,11 +48,11 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 # The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
 test quick drill: export PYTHONDONTWRITEBYTECODE =
 
-# A failure under load is not yet a fault: what failed among four at once runs once more, alone, and must pass there.
+# A failure under load is not yet a fault: what failed among six at once runs once more, alone, and must pass there.
 PYTEST = $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(PYTEST) -n 4 --dist worksteal $(ARGS) || { test $$? = 1 \
+	@$(PYTEST) -n 6 --dist worksteal $(ARGS) || { test $$? = 1 \
 	  && echo >&2 'crawlsite: the tests that failed run once more, one after the other; the first that fails again ends the run' \
 	  && $(PYTEST) --last-failed --last-failed-no-failures none --exitfirst -rA $(ARGS); }
 

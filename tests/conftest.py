@@ -30,7 +30,7 @@ from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
 from tests.nameserver import serve_names
-from tests.processes.starting import import_share, migrate_meanwhile
+from tests.processes.starting import dealt, import_share, migrate_meanwhile
 from tests.servers import serve_site
 
 #: A machine that is busy is no fault of what is tested. A push is judged by the same examples each
@@ -44,8 +44,7 @@ hypothesis_settings.load_profile("suite")
 #: the thread that makes the template of test databases, of the process that only hands tests out
 MIGRATING = pytest.StashKey[Thread]()
 
-#: what takes long begins first, or one worker would be at it alone when the others have nothing
-#: left
+#: what takes long, mostly by waiting: every other worker begins with its part of that (`dealt`)
 LONG = (
     "crawlsite/",
     "webs/",
@@ -88,16 +87,16 @@ SLOW_FIXTURES = frozenset(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what `make quick` leaves out, and full sizes; begin with what takes long."""
+    """Mark what `make quick` leaves out, leave out full sizes, begin with what takes long."""
     for item in items:
         place, fixtures = item.nodeid.removeprefix("tests/"), getattr(item, "fixturenames", ())
         if place.startswith(SLOW_PLACES) or not SLOW_FIXTURES.isdisjoint(fixtures):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
     if not DRILL:
         left_out = {item for item in items if item.get_closest_marker("drill")}
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    items[:] = dealt(items, LONG, getattr(config, "workerinput", {}).get("workercount", 1))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

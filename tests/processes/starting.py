@@ -13,6 +13,31 @@ import pytest
 from tests.databases.template import migrated_template
 
 
+def dealt(items: list[pytest.Item], long: tuple[str, ...], processes: int) -> list[pytest.Item]:
+    """The tests in the order in which xdist is to split them, into one block a process.
+
+    Every other block begins with a part of those that take long, whole files: they wait much, and
+    meanwhile the blocks between them need the processor. Processes that have done theirs take over
+    what stands last in others' blocks, so the run ends with short tests.
+    """
+    parts: list[list[pytest.Item]] = [[] for _ in range(max(1, processes // 2))]
+    files: dict[Path, list[pytest.Item]] = {}
+    short = []
+    for item in items:
+        is_long = item.nodeid.removeprefix("tests/").startswith(long)
+        (files.setdefault(item.path, []) if is_long else short).append(item)
+    for number, file in enumerate(files.values()):
+        parts[number % len(parts)] += file
+    order = []
+    for number, part in enumerate(parts, start=1):
+        end = len(items) * number // len(parts)
+        order += part
+        filling = max(0, end - len(order))
+        order += short[:filling]
+        del short[:filling]
+    return order + short
+
+
 def import_share(config: pytest.Config, number: int, processes: int) -> None:
     """Import every so-manieth test module before the others are collected.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.axe import on_all_pages
 from tests.browser.run.test_archive import AXE_IN_THE_FRAME
 from tests.browser.test_accessible import faults
 from tests.every_page import addresses, furnish
@@ -37,6 +38,7 @@ def values(make_web, make_site, user_of):
 )
 def test_every_page_is_fit_for_every_screen(browse, values, screen, asked, watch):
     page = browse("administrator", **screen)
+    on_all_pages(page)
 
     found = [fault for address in addresses(values, asked=asked) for fault in faults(page, address)]
     assert not found, "\n".join(found)

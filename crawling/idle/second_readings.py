@@ -16,7 +16,7 @@ from allocation.errors import AllocationError
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
-from crawling.process.priority import behind_shifts
+from crawling.process.priority import behind_shifts, hurry
 from crawling.rq_jobs import is_background_wanted
 from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units, others_lack
 from crawling.search.folder import IndexBusy
@@ -52,6 +52,8 @@ def read_when_idle(run_id: int) -> str:
                 priority=IDLE,
             ) as (units, lost),
         ):
+            if is_background_wanted():
+                hurry()  # beside busy shifts a page would take a minute
             return _read(run, index, IdleTurn(units, lost))
     except (NoUnits, IndexBusy, AllocationError) as error:
         return str(error)
@@ -88,6 +90,8 @@ class IdleTurn:
         if not self.is_over and time.monotonic() > self._looks_at:
             self._looks_at = time.monotonic() + LOOK_SECONDS
             self.is_over = is_background_wanted() or others_lack(self._units)
+            if self.is_over:
+                hurry()
         self.is_over = self.is_over or self._lost.is_set()
         return not self.is_over
 

@@ -39,11 +39,19 @@ def behind_shifts() -> Iterator[None]:
     """Let shifts go before this work process for a while, if its worker has a session of its own:
     of that session only the work process works meanwhile.
     """
-    is_alone = os.getsid(0) == os.getppid()
-    if is_alone:
+    if _is_alone():
         lower_session(IDLE_NICENESS)
     try:
         yield
     finally:
-        if is_alone:
-            lower_session(0)
+        hurry()
+
+
+def hurry() -> None:
+    """Be no longer behind shifts: someone waits for the end of this work process."""
+    if _is_alone():
+        lower_session(0)
+
+
+def _is_alone() -> bool:
+    return os.getsid(0) == os.getppid()

@@ -24,6 +24,26 @@ else:
     print(os.nice(0), GROUP.read_text().split()[-1])
 """
 
+#: a worker and its work process, which says the session's niceness until it is the one expected
+IDLE = """
+import os, time
+from contextlib import ExitStack
+from crawling.process.priority import GROUP, IDLE_NICENESS, behind_shifts, hurry
+
+def reached(niceness, change):
+    until = time.monotonic() + 20
+    while GROUP.read_text().split()[-1] != str(niceness) and time.monotonic() < until:
+        change()
+    return GROUP.read_text().split()[-1]
+
+if os.fork():
+    os.wait()
+else:
+    with ExitStack() as stack:
+        print(reached(IDLE_NICENESS, lambda: stack.enter_context(behind_shifts())))
+        print(reached(0, hurry))
+"""
+
 
 @pytest.mark.skipif(not GROUP.exists(), reason="the system shares processors without sessions")
 def test_a_work_process_lowers_the_session_of_its_worker_and_no_other():
@@ -38,3 +58,16 @@ def test_a_work_process_lowers_the_session_of_its_worker_and_no_other():
     worker, work_process = (line.split() for line in told.stdout.splitlines())
     assert worker == ["10", "0"]  # its parent is no leader of its session
     assert work_process == ["19", "5"]
+
+
+@pytest.mark.skipif(not GROUP.exists(), reason="the system shares processors without sessions")
+def test_work_behind_shifts_hurries_once_someone_waits_for_its_end():
+    told = subprocess.run(
+        [sys.executable, "-c", IDLE],
+        start_new_session=True,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert told.stdout.split() == ["19", "0"]

@@ -13,6 +13,8 @@ from crawling.web.addresses import Address
 TYPES = MimeTypes(filenames=())
 #: a document without a type says nothing of its name
 UNTYPED = ("", "application/octet-stream")
+#: Python's tables know it of style sheets alone
+XML = "application/xml"
 INDEX = "index"
 #: file systems take 255 bytes, and a character has at most 4
 LONGEST_STEM, LONGEST_SUFFIX = 50, 10
@@ -54,4 +56,8 @@ def _suffix(of_path: str, content_type: str) -> str:
         content_type, strict=False
     ):
         return of_path
-    return TYPES.guess_extension(content_type, strict=False) or of_path
+    return (
+        ".xml"
+        if content_type == XML
+        else TYPES.guess_extension(content_type, strict=False) or of_path
+    )

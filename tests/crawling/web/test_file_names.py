@@ -27,6 +27,9 @@ NAMES = [
     ("https://example.org/.htaccess", "text/plain", "htaccess.txt"),
     ("https://example.org/con.txt", "text/plain", "_con.txt"),
     ("ftp://example.org/pub/x.tar.gz", "application/gzip", "x.tar.gz"),
+    ("http://a.test/sitemap.xml", "application/xml", "sitemap.xml"),
+    ("http://a.test/map", "application/xml", "map.xml"),
+    ("http://a.test/a.rdf", "application/xml", "a.rdf"),
 ]
 
 

@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings as project_settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.transaction import Atomic
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
@@ -25,7 +26,7 @@ from crawlsite.api import admission
 from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from dnscache import resolver
-from tests.databases import rolled_back
+from tests.databases import kept_connections, rolled_back
 from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
@@ -196,6 +197,16 @@ def is_transactional(request: pytest.FixtureRequest) -> bool:
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -> None:
     """pytest-django's last word before it makes the test database."""
     connection.settings_dict["TEST"]["TEMPLATE"] = migrated_template()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup) -> Iterator[None]:
+    """The last fixture to be there before the first test with a database."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseWrapper, "get_new_connection", kept_connections.take_or_open)
+        patch.setattr(DatabaseWrapper, "_close", kept_connections.keep_or_close)
+        yield
+    kept_connections.KEPT.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,7 +35,7 @@ def dealt(items: list[pytest.Item], long: tuple[str, ...], processes: int) -> li
         filling = max(0, end - len(order))
         order += short[:filling]
         del short[:filling]
-    return order + short
+    return order
 
 
 def import_share(config: pytest.Config, number: int, processes: int) -> None:

@@ -30,7 +30,7 @@ def test_every_test_is_dealt_once_and_each_second_block_begins_with_long_ones(pr
     assert all(order[begin].nodeid.removeprefix("tests/").startswith(LONG) for begin in begins)
 
 
-def test_more_long_ones_than_fit_a_block_stay_together_in_front():
-    given = items(short=3, webs=10)
+def test_more_long_ones_than_fill_a_block_stand_before_all_short_ones():
+    given = items(short=20, webs=30, races=5)
 
-    assert dealt(given, LONG, 4) == given[3:] + given[:3]
+    assert dealt(given, LONG, 4) == given[20:] + given[:20]

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 
 from allocation.errors import AllocationError
+from crawling.links.microformats import MEMORY_BYTES
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
@@ -24,6 +25,8 @@ from crawling.search.index import IndexWriter, add_parts, writing
 
 #: the tree of one document at a time, and what is kept of a part's pages meanwhile
 MEMORY_MIB = 96
+#: the program that reads microformats
+PROGRAM_MIB = MEMORY_BYTES // 2**20
 #: It asks again at its next turn. While it waits it must not become the one that others may pass no
 #: more.
 WAIT_SECONDS = 2.0
@@ -45,7 +48,7 @@ def read_when_idle(run_id: int) -> str:
             behind_shifts(),
             writing() as index,
             held_units(
-                {"memory": MEMORY_MIB},
+                {"memory": MEMORY_MIB + PROGRAM_MIB},
                 label=f"second reading of run {run.pk}",
                 reference=reference,
                 wait_seconds=WAIT_SECONDS,

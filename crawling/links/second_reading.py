@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crawling.errors import ArchiveTrouble
+from crawling.links.microformats import MicroformatsReader
 from crawling.links.parquet import (
     FINDINGS,
     STRUCTURED,
@@ -77,11 +78,12 @@ def read_part(run: Run, part: LinksPart, *, goes_on: Callable[[], bool] = lambda
     """
     rows = _kept(part)
     before, is_whole = len(rows.texts), True
-    for page in _pages(part, [row[0] for row in rows.texts]):
-        rows.add(_read(run, page))
-        if not goes_on():
-            is_whole = False
-            break
+    with MicroformatsReader() as microformats:
+        for page in _pages(part, [row[0] for row in rows.texts]):
+            rows.add(_read(run, page, microformats))
+            if not goes_on():
+                is_whole = False
+                break
     put_findings(part.findings_name, rows.findings)
     put_structured(part.structured_name, rows.structured)
     put_texts(part.texts_name, rows.texts)
@@ -123,14 +125,14 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
     return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
 
 
-def _read(run: Run, page: Page) -> ReadRows:
+def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
     """What is found on a page; a page without a text has an empty row, since it was read."""
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
     if _has_text(page.content_type):
         try:
             with stored_document(run, page) as document:
                 if page.content_type in TYPES:
-                    findings, text, structured = _read_html(page, document)
+                    findings, text, structured = _read_html(page, document, microformats)
                 else:
                     text = _read_other(document)
         except ArchiveTrouble as trouble:
@@ -153,13 +155,14 @@ def _has_text(content_type: str) -> bool:
 
 
 def _read_html(
-    page: Page, source: DocumentSource
+    page: Page, source: DocumentSource, microformats: MicroformatsReader
 ) -> tuple[list[FindingRow], PageText, list[DataRow]]:
     document, _, unread = parse_html(source.body, source.charset)
     # of a page that is read in part, what is missing may be behind that
     findings = [] if unread or page.unread else list(_of_page(page, find_in_html(document)))
     reader = StructuredDataReader(source.url)
     reader.read(document)
+    reader.read_microformats(microformats.items(document, reader.base))
     text = text_of(document)
     reader.read_text(text, language_of(text.text or text.title, text.language))
     return findings, text, reader.rows

@@ -13,6 +13,7 @@ class DataKind(StrEnum):
     JSON_LD = "json-ld"
     MICRODATA = "microdata"
     RDFA = "rdfa"
+    MICROFORMATS = "microformats"
     OPEN_GRAPH = "open-graph"
     DUBLIN_CORE = "dublin-core"
     FEED = "feed"
@@ -32,6 +33,7 @@ LABELS = {
     DataKind.JSON_LD: "JSON-LD",
     DataKind.MICRODATA: "Microdata",
     DataKind.RDFA: "RDFa",
+    DataKind.MICROFORMATS: "Microformats",
     DataKind.OPEN_GRAPH: "Open Graph",
     DataKind.DUBLIN_CORE: "Dublin Core",
     DataKind.FEED: "Feeds",

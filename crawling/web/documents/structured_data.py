@@ -1,12 +1,12 @@
 """What an HTML page says for programs, and what programs look for in it, as rows: items of JSON-LD,
-microdata and RDFa, Open Graph and Dublin Core, facts about the page, feeds, e-mail addresses, phone
-numbers, tables and images. What was not read or not kept is a row, too.
+microdata, RDFa and microformats, Open Graph and Dublin Core, facts about the page, feeds, e-mail
+addresses, phone numbers, tables and images. What was not read or not kept is a row, too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import turbohtml
@@ -57,14 +57,17 @@ META = {
 }
 #: properties of items that say the same
 IN_ITEMS = {"author": "author", "published": "datePublished", "modified": "dateModified"}
+IN_MICROFORMATS = {"author": "author", "published": "published", "modified": "updated"}
 FEEDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 
 
 class StructuredDataReader:
-    """Reads one page: `read` before its tree is taken apart, then `read_text`."""
+    """Reads one page: `read` before its tree is taken apart, then the others."""
 
     def __init__(self, url: str) -> None:
         self.rows: list[DataRow] = []
+        #: what relative URLs of the page start from
+        self.base = url
         self._url = url
         self._characters = 0
         self._seen: set[tuple[DataKind, str]] = set()
@@ -73,7 +76,7 @@ class StructuredDataReader:
         """Read a tree, which stays as it is."""
         stated = document.base_url() if document.find_all("base") else ""
         links = Links(self._url, base=stated or "")
-        base = links.target_of("./") or self._url
+        self.base = base = links.target_of("./") or self._url
         told, title = _meta_texts(document), document.find("title")
         items = {
             DataKind.JSON_LD: list(islice(json_ld_items(document), MOST_ROWS + 1)),
@@ -98,6 +101,19 @@ class StructuredDataReader:
         self._take_contacts(_linked_contacts(document))
         self._take(DataKind.TABLE, map(_table, document.find_all("table")))
         self._take(DataKind.IMAGE, _images(document, links.target_of))
+
+    def read_microformats(self, items: Iterable[FoundItem]) -> None:
+        """Take the microformats of the page, and the facts in them that nothing else states."""
+        found = list(items)
+        self._take_items(DataKind.MICROFORMATS, found)
+        known = {row.name for row in self.rows if row.kind == DataKind.METADATA}
+        said = _said_in([item for item in found if not item.problem], IN_MICROFORMATS)
+        facts = [
+            DataRow(DataKind.METADATA, name=name, value=value)
+            for name, value in said.items()
+            if name not in known
+        ]
+        self._take(DataKind.METADATA, facts)
 
     def read_text(self, text: PageText, language: str) -> None:
         """Read the text of the same page; language: its code, as its letters say."""
@@ -172,15 +188,24 @@ def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
     return told
 
 
-def _metadata(told: Mapping[str, str], items: Iterable[FoundItem], title: str) -> Iterator[DataRow]:
+def _metadata(told: Mapping[str, str], items: Sequence[FoundItem], title: str) -> Iterator[DataRow]:
     said = {"title": _line(title)}
     for name, metas in META.items():
         said[name] = next((told[meta] for meta in metas if meta in told), "")
-    for name, of_item in IN_ITEMS.items():
-        said[name] = said[name] or next(filter(None, (_said(one, of_item) for one in items)), "")
+    for name, value in _said_in(items, IN_ITEMS).items():
+        said[name] = said[name] or value
     return (
         DataRow(DataKind.METADATA, name=name, value=value) for name, value in said.items() if value
     )
+
+
+def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, str]:
+    """Facts by their names, from the first item that has each; names: of properties, by facts."""
+    found = {
+        name: next(filter(None, (_said(item, of_item) for item in items)), "")
+        for name, of_item in names.items()
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _said(item: FoundItem, name: str) -> str:

@@ -83,10 +83,11 @@ def _json_items(read: Any) -> Iterator[FoundItem]:
 def _json_item(item: dict[str, Any]) -> FoundItem:
     kind = item.get("@type", "")
     kinds = [one for one in (kind if isinstance(kind, list) else [kind]) if isinstance(one, str)]
-    return FoundItem(" ".join(kinds), _first_text(item, ("name", "headline", "title")), item)
+    return FoundItem(" ".join(kinds), first_text(item, ("name", "headline", "title")), item)
 
 
-def _first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
+def first_text(item: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The first of these properties that is a text with a word in it; "" without one."""
     texts = (item.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 

@@ -77,7 +77,7 @@ def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, mon
     monkeypatch.setattr(IdleTurn, "goes_on", look)
     read_when_idle(run.pk)
 
-    assert seen[0] == (IDLE, job.MEMORY_MIB)
+    assert seen[0] == (IDLE, job.MEMORY_MIB + job.PROGRAM_MIB)
     assert not Process.objects.filter(state=ProcessState.ACTIVE, run_ref__contains="read").exists()
 
 
@@ -88,12 +88,12 @@ def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
     crawl = register_process(pool=pool.pk, label="c", run_ref="x", maximum={"memory": 512}).pk
     read = second_reading._read
 
-    def waits(run, page):
+    def waits(run, page, microformats):
         monkeypatch.setattr(second_reading, "_read", read)
         request_resources(
             process=crawl, amounts={"memory": 512}, request_id=uuid4(), kind=RequestKind.START
         )
-        return read(run, page)
+        return read(run, page, microformats)
 
     monkeypatch.setattr(second_reading, "_read", waits)
     assert read_when_idle(run.pk) == "others wait"
@@ -146,9 +146,9 @@ def test_a_reading_is_dropped_if_its_pages_change_meanwhile(run, monkeypatch):
     (part,) = unread_parts(run)
     read = second_reading._read
 
-    def withdrawn(run, page):
+    def withdrawn(run, page, microformats):
         LinksPart.objects.filter(pk=part.pk).update(name=f"links{run.pk}/{'0' * 32}.parquet")
-        return read(run, page)
+        return read(run, page, microformats)
 
     monkeypatch.setattr(second_reading, "_read", withdrawn)
     read_part(run, part)

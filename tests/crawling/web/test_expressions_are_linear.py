@@ -65,6 +65,7 @@ PREFIXES = {
     ],
     "crawling.web.documents.markup:CDATA": ["<![CDATA[", "<![CDATA[]]"],
     "crawling.web.documents.markup:LINK": ["<link", "</link"],
+    "crawling.links.microformats:ROOT": ["h-", "h-a-", "h-1-a-"],
     "crawling.web.documents.sitemap:REFERENCE": ["&"],
     "crawling.web.documents.tree:LATE_META": ["<meta ", "<meta charset", "<meta charset ="],
     "crawling.web.documents.text:BARE": ["http://", "https://a"],

@@ -31,6 +31,7 @@ from crawling.orders.fields import format_value
 from crawling.orders.order import PARTS, CrawlOrder, read_order
 from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
+from crawling.revisits.plans import plan_anew
 from crawling.run_log import write
 from crawling.runs.grants import cancel_waiting
 
@@ -50,9 +51,12 @@ OF_THE_CRAWL = (
     "idle_only",
     "team",
 )
-#: parts of the order that may be edited, by column: all but what is said of reuse
+#: of the part about reuse; others are what the archive of a live run is written by
+REVISITS = ("revisit_days", "visits_a_day", "visit_policy")
+#: fields that may be edited of the order's parts, by column
 EDITED_PARTS = {
-    column: tuple(part.model_fields) for column, part in PARTS.items() if column != "reuse"
+    column: REVISITS if column == "reuse" else tuple(part.model_fields)
+    for column, part in PARTS.items()
 }
 #: how it asks; what is posted goes to seeds, and these are sown already
 ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
@@ -258,6 +262,8 @@ def _edit(
     crawl.save(update_fields=[*OF_THE_CRAWL, *EDITED_PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes)
+    if not changes.keys().isdisjoint(REVISITS):
+        plan_anew(crawl)
     if latest := crawl.runs.first():
         _apply_to_run(latest, crawl, changes, by, judged_by=key)
     return crawl

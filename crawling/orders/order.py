@@ -288,16 +288,17 @@ class CrawlOrder(
 
     def mistakes(self) -> dict[str, str]:
         """A sentence by field for what cannot be together."""
-        aimless = self.order == Order.FOCUSED and not self.topic
-        return (
-            self.budget_mistakes()
-            | (self.guard_mistakes() if self.scope is Reach.ANYWHERE else {})
-            | (
-                {"topic": "is required by the order focused: give words or a text"}
-                if aimless
-                else {}
+        errors = self.budget_mistakes()
+        if self.scope is Reach.ANYWHERE:
+            errors |= self.guard_mistakes()
+        if self.order == Order.FOCUSED and not self.topic:
+            errors["topic"] = "is required by the order focused: give words or a text"
+        if self.visits_a_day and not self.archive:
+            errors["visits_a_day"] = (
+                "requires the archive, from which pages are taken over that are not due: store "
+                "answers (archive), or set it to 0"
             )
-        )
+        return errors
 
 
 #: the parts of an order that a column of the crawl keeps each as they are; the section about

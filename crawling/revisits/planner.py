@@ -71,7 +71,7 @@ def plan_crawl(crawl_id: int) -> None:
         if is_alone:
             withdrawals = withdrawals_of(crawl_id)
             plan = _CrawlPlan(crawl, run, read_history(crawl), timezone.now())
-            is_stored = store_plan(plan.summary(), plan.rows(), withdrawals)
+            is_stored = store_plan(plan.summary(), plan.rows(), crawl.reuse, withdrawals)
             facts = {"crawl": crawl_id, "run": run.number, "stored": is_stored}
             logger.info("revisits were planned", extra=facts)
 

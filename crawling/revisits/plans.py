@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -42,15 +42,20 @@ def withdrawals_of(crawl_id: int) -> list[tuple[int, datetime | None]]:
 def store_plan(
     plan: RevisitPlan,
     rows: Iterator[dict[str, Any]],
+    reuse: Mapping[str, Any],
     withdrawals: list[tuple[int, datetime | None]],
 ) -> bool:
     """Store a plan in place of the one before; whether it is stored: not if the crawl was deleted,
-    or `withdrawals` are others than when its pages were read.
+    or the order says something else of `reuse`, or `withdrawals` are others, than when its pages
+    were read.
 
     The locks of the runs keep pages from being withdrawn before this is committed; who withdraws
     removes the rows then.
     """
     with transaction.atomic():
+        crawl = CrawlJob.objects.select_for_update(no_key=True).filter(pk=plan.crawl_id).first()
+        if crawl is None or crawl.reuse != reuse:
+            return False
         runs = Run.all_objects.filter(crawl=plan.crawl_id).order_by("pk")
         if not list(runs.select_for_update(no_key=True).values_list("pk", flat=True)):
             return False
@@ -66,6 +71,18 @@ def store_plan(
         }
         RevisitPlan.objects.update_or_create(crawl_id=plan.crawl_id, defaults=values)
     return True
+
+
+def plan_anew(crawl: CrawlJob) -> None:
+    """Let the revisits of a crawl be planned by its order as it is now, or none any more. To be
+    called in the transaction that edits the order.
+    """
+    plan = RevisitPlan.objects.filter(crawl=crawl)
+    if crawl.reuse.get("visits_a_day"):
+        plan.update(ended_at=None)
+    else:
+        plan.delete()
+        PlannedRevisit.objects.filter(crawl=crawl).delete()
 
 
 def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:

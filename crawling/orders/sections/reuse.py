@@ -34,6 +34,7 @@ class ReusePart(BaseModel):
             "archive instead of requested. Empty: every page is fetched.",
             meaning="reuse pages that another crawl fetched within the last N seconds; 0: off",
             option="--reuse-seconds",
+            above="",
         ),
     ] = 0
     revisit_days: Annotated[

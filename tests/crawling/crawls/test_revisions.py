@@ -70,6 +70,7 @@ def test_a_secret_that_is_sent_back_masked_stays_and_another_takes_its_place_uns
         ({"posts": {HERE: "x"}}, "posts", "cannot be edited"),
         ({"proxy": {"http": "socks5://127.0.0.1:1080"}}, "proxy", "must be text"),
         ({"delay_factor": -1}, "delay_factor", "must be 0"),
+        ({"deduplicate": "all"}, "deduplicate", "cannot be edited"),
     ],
 )
 def test_mistakes_are_told_beside_their_field_and_nothing_changes(crawl, fields, field, sentence):

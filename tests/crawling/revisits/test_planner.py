@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.crawls.creation import start_run
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.errors import BadOrder
 from crawling.models import Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.revisits.planner import plan_crawl
 from crawling.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
@@ -200,9 +202,45 @@ def test_what_is_withdrawn_is_in_no_plan(site, crawl):
     assert set(planned(crawl, site)) == EVERY - {"/news"}
     assert crawls_to_plan() == [crawl.pk]
     late = RevisitPlan.objects.get()
-    assert not store_plan(late, iter([{"crawl_id": crawl.pk}]), before)  # read before
+    assert not store_plan(late, iter([{"crawl_id": crawl.pk}]), crawl.reuse, before)  # read before
     plan_crawl(crawl.pk)
     assert set(planned(crawl, site)) == EVERY - {"/news"}
+
+
+def test_another_budget_is_planned_at_once_and_none_drops_the_plan(site, crawl_to_the_end):
+    crawl = crawl_to_the_end(f"{site.url}/", visits_a_day=3).crawl
+    plan_crawl(crawl.pk)
+    assert crawls_to_plan() == []
+    before = crawl.reuse
+
+    edited = edit_crawl(crawl, {"visits_a_day": 5, "visit_policy": "uniform"})
+
+    assert crawls_to_plan() == [crawl.pk]
+    late = RevisitPlan.objects.get()
+    assert not store_plan(late, iter([]), before, withdrawals_of(crawl.pk))  # of the old order
+    plan_crawl(crawl.pk)
+    plan = RevisitPlan.objects.get()
+    assert (plan.visits_a_day, plan.policy) == (5, "uniform")
+    assert edited.reuse["deduplicate"] == before["deduplicate"]
+
+    edit_crawl(edited, {"visits_a_day": 0})
+
+    assert not RevisitPlan.objects.exists()
+    assert not PlannedRevisit.objects.exists()
+    assert crawls_to_plan() == []
+
+
+def test_without_an_archive_a_budget_is_refused_with_its_remedy(order):
+    with pytest.raises(BadOrder) as refused:
+        create_crawl(order("http://127.0.0.1:8900/", archive=False, visits_a_day=5))
+    crawl = create_crawl(order("http://127.0.0.1:8900/", archive=False))
+    with pytest.raises(BadOrder) as refused_later:
+        edit_crawl(crawl, {"visits_a_day": 5})
+
+    sentence = refused.value.errors["visits_a_day"]
+    assert "requires the archive" in sentence
+    assert "set it to 0" in sentence
+    assert refused_later.value.errors == {"visits_a_day": sentence}
 
 
 def test_the_scheduler_queues_a_plan_after_each_run_of_such_a_crawl(site, crawl_to_the_end):

@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from allocation.wording import UnitWords
 from crawling.crawls.creation import free_name, name_for, order_of
-from crawling.crawls.revisions import ASKING, OF_THE_CRAWL
+from crawling.crawls.revisions import ASKING, EDITED_PARTS, OF_THE_CRAWL
 from crawling.dashboard.orders.forms.fields import (
     OrderForm,
     fill_in,
@@ -26,21 +26,21 @@ from crawling.dashboard.orders.forms.sections import CLAIM
 from crawling.models import CrawlJob
 from crawling.orders.claims import preset_claims
 from crawling.orders.fields import MIB
-from crawling.orders.order import FIELDS, MAX_SEEDS, PARTS
+from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
 #: seeds, name and Max are asked in ways of their own
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
-EDITED = ("filters", "budget", "thresholds", "politeness")
+EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
 #: an order's fields that the form asks for; weights are edited by the command line or the API, and
 #: a team is changed by a hand-over
 ASKED = tuple(
     one
     for one in ASKED_OF_NEW
     if one.name in {*OF_THE_CRAWL, *ASKING} - {"team"}
-    or any(one.name in PARTS[part].model_fields for part in EDITED)
+    or any(one.name in EDITED_PARTS[part] for part in EDITED)
 )
 
 

@@ -17,7 +17,6 @@ from crawling.orders.sections.filters import FiltersPart
 from crawling.orders.sections.ordering import OrderingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.orders.sections.reading import ReadingPart
-from crawling.orders.sections.reuse import ReusePart
 from crawling.orders.sections.thresholds import ThresholdsPart
 
 LONGEST = 40
@@ -100,7 +99,8 @@ SECTIONS = (
         "reuse",
         "Reuse and revisits",
         "Every run requests every page.",
-        _inputs(ReusePart),
+        # those first that can be edited
+        ("revisit_days", "visits_a_day", "visit_policy", "reuse_seconds", "deduplicate"),
     ),
 )
 

@@ -122,19 +122,22 @@ def test_a_form_that_nobody_has_touched_asks_for_the_orders_defaults(db):
     assert made == CrawlOrder(name="Atlas", seeds=[SEED])
 
 
-def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order):
+#: without an archive there is nothing that a budget of visits could take over
+@pytest.mark.parametrize("usual", [{"archive": True}, {"visits_a_day": 0}])
+def test_a_form_filled_in_from_a_crawl_asks_for_the_same_again(order, usual):
     assert OTHERWISE.keys() | SECRET.keys() | ASKED_OTHERWISE == set(CrawlOrder.model_fields)
-    crawl = create_crawl(order(SEED, **{**OTHERWISE, "priority": 5}))
+    asked = {**OTHERWISE, "priority": 5, **usual}
+    crawl = create_crawl(order(SEED, **asked))
 
     again = answered(**as_answers(crawl, CAPACITY)).as_order()
 
-    asked = {**OTHERWISE, "priority": 5}
     made = CrawlOrder(**{**again, "seeds": [SEED], "name": "Atlas"})
     assert {name: getattr(made, name) for name in asked} == asked
 
 
 def test_the_page_of_settings_tells_each_field_under_the_heading_of_its_section(order):
-    page = settings_of(create_crawl(order(SEED, **{**OTHERWISE, **SECRET, "priority": 5})))
+    asked = {**OTHERWISE, **SECRET, "priority": 5, "archive": True}
+    page = settings_of(create_crawl(order(SEED, **asked)))
 
     told = dict([*page.rules_in_words, *page.asks])
 

@@ -30,6 +30,9 @@ class SeedSource(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     next_at = models.DateTimeField(default=timezone.now, db_index=True)
     read_at = models.DateTimeField(null=True)
+    unended = models.PositiveSmallIntegerField(
+        db_default=0, help_text="readings that began since the latest one that ended"
+    )
     etag = models.TextField(
         blank=True,
         default="",

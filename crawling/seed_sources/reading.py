@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connections
 from django.db.models import F
@@ -28,6 +28,10 @@ from crawling.web.documents.json_feed import BadFeed
 
 #: addresses of one document; those behind them are not tried
 MOST_REFUSED = 100
+#: until the next reading, if this one is killed: doubled after each that was, in a row
+PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(days=1)
+#: more doublings make no longer pause
+MOST_DOUBLINGS = 11
 
 
 @dataclass
@@ -76,6 +80,7 @@ def read_source(source_id: int) -> None:
     source = SeedSource.objects.select_related("crawl").filter(pk=source_id).first()
     if source is None or source.next_at > timezone.now():
         return
+    _begin(source)
     read = _read_folder if source.kind == SeedSourceKind.FOLDER else _read_feed
     found, trouble = SourceReading(etag=source.etag, last_modified=source.last_modified), ""
     try:
@@ -88,11 +93,27 @@ def read_source(source_id: int) -> None:
     SeedSource.objects.filter(pk=source.pk).update(
         read_at=now,
         next_at=now + timedelta(minutes=source.minutes),
+        unended=0,
         added=F("added") + found.added,
         etag=found.etag,
         last_modified=found.last_modified,
         note=trouble[:2000],
     )
+
+
+def _begin(source: SeedSource) -> None:
+    """Let the next reading wait, in case this one is killed before it says when that is to be."""
+    before = source.unended
+    values: dict[str, Any] = {
+        "unended": min(before + 1, MOST_DOUBLINGS),
+        "next_at": timezone.now() + min(PAUSE * 2**before, LONGEST_PAUSE),
+    }
+    if before:
+        values["note"] = (
+            "The latest reading was killed before its end. The pause doubles each time, up to a "
+            "day."
+        )
+    SeedSource.objects.filter(pk=source.pk).update(**values)
 
 
 def _read_folder(source: SeedSource) -> SourceReading:

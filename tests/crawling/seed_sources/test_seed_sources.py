@@ -17,6 +17,7 @@ from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob, Page, Run, SeedSource
 from crawling.rq_jobs import SEED_SOURCE
 from crawling.scheduler.messages import resend_background
+from crawling.seed_sources import reading
 from crawling.seed_sources.reading import due_sources, read_source
 from crawling.seed_sources.seed_files import READ
 from crawling.seed_sources.sources import SeedSourceFields, create_source, folder_of
@@ -260,3 +261,28 @@ def test_the_page_programs_and_the_command_line_do_the_same(ended, capsys):
     (left,) = operator.get(path).json()["items"]
     operator.post(reverse("crawling:remove_seed_source", args=[crawl.pk, left["id"]]))
     assert operator.get(path).json()["items"] == []
+
+
+def test_a_source_whose_readings_are_killed_waits_longer_each_time(ended, monkeypatch):
+    source = create_source(ended.crawl, SeedSourceFields("folder", minutes=1), by=None)
+
+    def killed(folder):
+        raise KeyboardInterrupt
+
+    waits = []
+    with monkeypatch.context() as during:
+        during.setattr(reading, "waiting_files", killed)
+        for _ in range(14):
+            SeedSource.objects.update(next_at=timezone.now())
+            began = timezone.now()
+            with pytest.raises(KeyboardInterrupt):
+                read_source(source.pk)
+            source.refresh_from_db()
+            assert due_sources() == []
+            waits.append(round((source.next_at - began).total_seconds() / 60))
+
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440, 1440]
+    assert "was killed before its end" in source.note
+    read_again(source)
+    assert (source.unended, source.note) == (0, "")
+    assert source.next_at - source.read_at == timedelta(minutes=1)

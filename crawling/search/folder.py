@@ -8,12 +8,23 @@ import fcntl
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tantivy
 
 from crawling.errors import CrawlError, IndexBroken
 from crawling.links.progress import own_parts, parts_unindexed
+from crawling.search.file_checks import (
+    META,
+    FileStamp,
+    check_file,
+    check_segments,
+    faults_as_damage,
+    files_of,
+    segment_sizes,
+    stamp_of,
+)
 from crawling.search.schema import new_schema, with_analyzers
 from crawling.storage import LOCK, storage
 
@@ -23,6 +34,8 @@ logger = logging.getLogger(__name__)
 FOLDER = "search-1"
 #: in the folder; it outlasts the index's own files
 LOCK_NAME = f"writer{LOCK}"
+#: each but the first because another process has committed meanwhile
+MOST_OPENINGS = 5
 
 
 class IndexBusy(CrawlError):
@@ -33,22 +46,53 @@ def index_folder() -> Path:
     return storage().workspace(FOLDER)
 
 
-def open_index() -> tantivy.Index | None:
+@dataclass
+class CheckedFiles:
+    """The files of an open index, with the stamps that they had when their checksums were read."""
+
+    stamps: dict[Path, FileStamp | None] = field(default_factory=dict)
+
+    def are_as_they_were(self) -> bool:
+        return all(stamp_of(file) == stamp for file, stamp in self.stamps.items())
+
+
+def open_index(checked: CheckedFiles | None = None) -> tantivy.Index | None:
     """The index as it was committed last; None: this machine has none yet.
 
-    Each of its files is opened, and tells whether it was cut. Raises IndexBroken.
+    Each of its files is read, and tells whether it is as it was written; those that `checked` has
+    are not read again, and it has those of this index then. Raises IndexBroken.
     """
-    try:
-        folder = str(index_folder())
-        if not tantivy.Index.exists(folder):
-            if own_parts().filter(indexed_at__isnull=False).exists():
-                raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
-            return None
-        index = with_analyzers(tantivy.Index.open(folder))
-        index.config_reader("manual")
-        index.reload()
-    except (OSError, ValueError) as error:  # tantivy's own errors are ValueErrors
-        raise IndexBroken from error
+    for _ in range(MOST_OPENINGS):
+        before = stamp_of(index_folder() / META)
+        try:
+            with faults_as_damage():
+                return _opened(index_folder(), checked or CheckedFiles())
+        except IndexBroken as damage:
+            # a commit meanwhile removes files that were listed before
+            if stamp_of(index_folder() / META) == before:
+                raise
+            cause = damage
+    raise cause
+
+
+def _opened(folder: Path, checked: CheckedFiles) -> tantivy.Index | None:
+    """Raises what `faults_as_damage` takes for damage."""
+    if not tantivy.Index.exists(str(folder)):
+        if own_parts().filter(indexed_at__isnull=False).exists():
+            raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
+        checked.stamps = {}
+        return None
+    stamps = {folder / META: stamp_of(folder / META)}
+    segments = segment_sizes(folder)
+    for file in files_of(folder, segments):
+        stamps[file] = stamp_of(file)
+        if checked.stamps.get(file) != stamps[file]:
+            check_file(file)
+    index = with_analyzers(tantivy.Index.open(str(folder)))
+    index.config_reader("manual")
+    index.reload()
+    check_segments(index, segments)
+    checked.stamps = stamps
     return index
 
 

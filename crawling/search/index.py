@@ -22,6 +22,7 @@ from crawling.links.progress import (
     parts_unindexed,
 )
 from crawling.models import LinksPart, Run
+from crawling.search.file_checks import faults_as_damage
 from crawling.search.folder import IndexBusy, index_to_write, open_index
 from crawling.search.schema import field_of
 from crawling.web.addresses import read_address
@@ -125,13 +126,13 @@ def forget_abandoned(_first: int) -> None:
 def has_pages(pages: Iterable[int]) -> bool:
     """Whether the index has, or may still have in its files, the text of one of these pages."""
     try:
-        index = open_index()
+        with faults_as_damage():
+            if (index := open_index()) is None:
+                return False
+            searcher = index.searcher()
+            return any(searcher.doc_freq("page", page) for page in pages)
     except IndexBroken:
         return True
-    if index is None:
-        return False
-    searcher = index.searcher()
-    return any(searcher.doc_freq("page", page) for page in pages)
 
 
 def rebuild() -> int:

@@ -82,7 +82,7 @@ def search_texts(
 ) -> SearchResult:
     """The pages with a text. before: how many better ones are skipped.
 
-    Raises BadQuery, UnknownCrawl, UnknownRun.
+    Raises BadQuery, UnknownCrawl, UnknownRun, IndexBroken.
     """
     began = time.monotonic()
     clauses = read_query(text)
@@ -92,9 +92,10 @@ def search_texts(
         return SearchResult()
     words = query_of(clauses, view.schema, view.languages)
     query = Query.boolean_query([(Occur.Must, words), *_filters(view, wanted, runs)])
-    found = view.searcher.search(query, most, count=True, offset=before)
-    counts = counts_of(view.searcher, query, COUNTED)
-    hits = list(_hits(view, words, [(score, place) for score, place in found.hits]))
+    with OPEN_INDEX.reading():
+        found = view.searcher.search(query, most, count=True, offset=before)
+        counts = counts_of(view.searcher, query, COUNTED)
+        hits = list(_hits(view, words, [(score, place) for score, place in found.hits]))
     return SearchResult(
         hits,
         found.count,  # type: ignore[attr-defined]  # missing in the stubs

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import django_rq
 import pytest
+import tantivy
 
+from crawling.errors import IndexBroken
 from crawling.links.catch_up import catch_up
 from crawling.links.progress import dataset_states, unread_runs
+from crawling.models import LinksPart
 from crawling.rq_jobs import BACKGROUND
-from crawling.search import folder
+from crawling.search import folder, search
 from crawling.search.folder import IndexBusy, index_folder
-from crawling.search.index import repair, writing
+from crawling.search.index import add_parts, repair, writing
+from crawling.search.schema import new_schema
 from crawling.search.search import SearchFilter, search_texts
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -71,6 +77,90 @@ def folder_changed():
     meta = index_folder() / "meta.json"
     if meta.exists():
         meta.write_bytes(meta.read_bytes())
+
+
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place // 8] ^= 1 << place % 8
+    file.write_bytes(content)
+
+
+@pytest.fixture
+def several_segments(run):
+    """An index with deleted documents, so that each kind of file is there."""
+    part = LinksPart.objects.get(run=run)
+    for _ in range(3):
+        with writing() as index:
+            add_parts(index, [part])
+    with writing() as index:
+        index.commit()
+    return sorted(file for file in index_folder().iterdir() if file.stat().st_size)
+
+
+FLIPS_OF_A_FILE = 40
+
+
+def test_a_flipped_bit_anywhere_is_told_or_harmless(several_segments):
+    told = dict.fromkeys(several_segments, 0)
+    for file in several_segments:
+        whole, chance = file.read_bytes(), random.Random(file.suffix)
+        for place in chance.sample(range(8 * len(whole)), FLIPS_OF_A_FILE):
+            flip(file, place)
+            try:
+                assert found() == 1, (file.name, place)
+            except IndexBroken:
+                told[file] += 1
+            file.write_bytes(whole)
+
+    assert found() == 1
+    kinds = {file.suffix for file in several_segments}
+    assert kinds >= {".store", ".term", ".idx", ".pos", ".fast", ".fieldnorm", ".json"}
+    # a checksum finds them all; what is left is the version in the end of a file
+    assert all(told[file] > 0.8 * FLIPS_OF_A_FILE for file in told if file.suffix != ".json")
+
+
+def test_each_kind_of_file_with_a_flipped_bit_is_mended(run):
+    viewer, queue = browser("viewer"), django_rq.get_queue(BACKGROUND)
+    for ending in ("*.store", "*.term", "*.fast", "meta.json"):
+        queue.empty()
+        file = next(index_folder().glob(ending))
+        flip(file, 8 * 20)
+
+        answers = viewer.get("/search/text/?q=orchard"), viewer.get("/api/v1/search?q=orchard")
+
+        assert [answer.status_code for answer in answers] == [503, 503], ending
+        assert queue.job_ids == ["repair-index-0"]
+        queue.fetch_job("repair-index-0").perform()
+        read_to_the_end(run)
+        assert found() == 1, ending
+
+
+def test_what_breaks_while_it_is_open_is_told(run, monkeypatch):
+    """The disk may give other bytes without another time of change."""
+    assert found() == 1
+    faults = [ValueError("An IO error occurred"), OSError("Input/output error"), panic()]
+    for fault in faults:
+        with monkeypatch.context() as during:
+            during.setattr(search, "counts_of", raising(fault))
+            with pytest.raises(IndexBroken):
+                found()
+        assert found() == 1
+
+
+def panic():
+    """What tantivy's own code raises if it breaks: no Exception."""
+    try:
+        tantivy.Query.phrase_query(new_schema(), "text_en", ["one word"])
+    except BaseException as error:
+        return error
+    raise AssertionError
+
+
+def raising(fault):
+    def fails(*_):
+        raise fault
+
+    return fails
 
 
 def test_a_job_killed_while_it_makes_the_index_anew_loses_no_page(run, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from crawling.errors import ArchiveTrouble
@@ -28,10 +29,12 @@ from crawling.models import LinksPart, Page, Run
 from crawling.rq_jobs import SECOND_READING
 from crawling.storage import storage
 from crawling.web.addresses import fingerprint
+from crawling.web.documents import feed, json_feed, xml
 from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.html import TYPES
 from crawling.web.documents.html_findings import HtmlFindings, find_in_html
 from crawling.web.documents.html_text import PageText, text_of
+from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.languages import language_of
 from crawling.web.documents.registry import FAMILIES, MEDIA_TYPES, read_document, reader_of
 from crawling.web.documents.structured_data import StructuredDataReader
@@ -48,6 +51,8 @@ FindingRow = tuple[int, int, str, str, int, int]
 TextRow = tuple[int, str, str, int, str, str, str, str, str]
 #: of the columns of `crawling.links.parquet.STRUCTURED`: where it is, and the row
 StructuredRow = tuple[int, str, int, str, str, str, str, int, int, bool]
+#: documents that are feeds, as their types or their content say
+MAY_BE_FEEDS = (*feed.TYPES, *json_feed.TYPES, *xml.TYPES)
 #: documents that list addresses for programs
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
@@ -128,13 +133,16 @@ def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
 def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
     """What is found on a page; a page without a text has an empty row, since it was read."""
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
-    if _has_text(page.content_type):
+    is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
+    if has_text or is_feed:
         try:
             with stored_document(run, page) as document:
                 if page.content_type in TYPES:
                     findings, text, structured = _read_html(page, document, microformats)
-                else:
+                elif has_text:
                     text = _read_other(document)
+                if is_feed:
+                    structured = _read_feed(document)
         except ArchiveTrouble as trouble:
             facts = {"page": page.pk, "why": trouble}
             logger.warning("a page cannot be read again", extra=facts)
@@ -172,6 +180,13 @@ def _read_other(source: DocumentSource) -> PageText:
     document = read_document(source)
     text = " ".join(document.text.split())
     return PageText(document.title, text=text, language=document.metadata.language)
+
+
+def _read_feed(source: DocumentSource) -> list[DataRow]:
+    reader = StructuredDataReader(source.url)
+    with suppress(BadFeed):  # XML of another kind
+        reader.read_feed(*feed.entry_data(source))
+    return reader.rows
 
 
 def _of_page(page: Page, found: HtmlFindings) -> Iterator[FindingRow]:

@@ -17,6 +17,7 @@ class DataKind(StrEnum):
     OPEN_GRAPH = "open-graph"
     DUBLIN_CORE = "dublin-core"
     FEED = "feed"
+    ENTRY = "entry"
     EMAIL = "email"
     PHONE = "phone"
     TABLE = "table"
@@ -37,6 +38,7 @@ LABELS = {
     DataKind.OPEN_GRAPH: "Open Graph",
     DataKind.DUBLIN_CORE: "Dublin Core",
     DataKind.FEED: "Feeds",
+    DataKind.ENTRY: "Feed entries",
     DataKind.EMAIL: "E-mail addresses",
     DataKind.PHONE: "Phone numbers",
     DataKind.TABLE: "Tables",
@@ -50,12 +52,13 @@ class DataRow(NamedTuple):
 
     kind: DataKind
     #: of an item its types; of an image `described`, `decorative` or `no text`; of a contact where
-    #: it stands; of a feed its media type; of a problem the kind that it is about
+    #: it stands; of a feed its media type; of an entry the kind of its feed; of a problem the kind
+    #: that it is about
     type: str = ""
-    #: of metadata and properties theirs; of an item its name; of an image its text; of a table its
-    #: caption
+    #: of metadata and properties theirs; of an item its name; of an entry its title; of an image
+    #: its text; of a table its caption
     name: str = ""
-    #: of an item JSON
+    #: of an item and an entry JSON
     value: str = ""
     #: of an image as the page declares it, of a table its columns and rows; 0: not declared
     width: int = 0

@@ -46,12 +46,14 @@ BEHIND = f"pages of the run that were not read yet; {MOST_BEHIND:,}: so many or 
 class StructuredRowOut(Schema):
     page: str = Field(description="the URL of the page")
     kind: DataKind
-    type: str = Field(description="of items and images; of contacts where they stand")
-    name: str = Field(
-        description="of metadata and properties theirs; of an item its name, of an image its text, "
-        "of a table its caption"
+    type: str = Field(
+        description="of items and images; of entries the kind of feed; of contacts where they stand"
     )
-    value: str = Field(description="of items JSON, of images and feeds their URL")
+    name: str = Field(
+        description="of metadata and properties theirs; of an item its name, of an entry its "
+        "title, of an image its text, of a table its caption"
+    )
+    value: str = Field(description="of items and entries JSON, of images and feeds their URL")
     width: int | None = Field(description="of an image as declared; of a table its columns")
     height: int | None = Field(description="of an image as declared; of a table its rows")
     is_cut: bool = Field(description="a text of the row is longer than what is kept")

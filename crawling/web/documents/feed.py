@@ -1,5 +1,5 @@
-"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures; and the pages of the
-entries alone, of these and of JSON Feeds.
+"""Feeds: RSS, RDF and Atom. Their entries with their pages and enclosures; and of these and of JSON
+Feeds the pages of the entries alone, or what is said of each entry.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import turbohtml
 
+from crawling.web.addresses import canonical_address
 from crawling.web.documents import json_feed
 from crawling.web.documents.base import (
     MOST_TEXT,
@@ -25,19 +26,22 @@ from crawling.web.documents.markup import (
     read_markup,
     text_of,
 )
+from crawling.web.feed_entries import (
+    FeedEntry,
+    page_of,
+    stated_changes,
+    written_entries,
+    xml_entries,
+)
 from crawling.web.links import Links
 
 TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
-ROOTS = frozenset({"rss", "rdf", "feed"})
+#: the kind of feed that the root of a document names
+ROOTS = {"rss": "rss", "rdf": "rdf", "feed": "atom"}
 #: of Atom's `link` elements, those that lead to documents (RFC 4287, section 4.2.7.2, and RFC 5005)
 RELATIONS = frozenset(
     {"", "alternate", "self", "related", "enclosure", "via", "next", "previous", "first", "last"}
 )
-#: those that lead to the page of their entry
-PAGE_RELATIONS = frozenset({"", "alternate"})
-ENTRIES = frozenset({"item", "entry"})
-#: of these a link in an entry is not the entry's own: the feed that it was taken from, an image
-ASIDE = frozenset({"source", "image", "textinput", "channel"})
 #: which a document may begin with before its text
 BLANK_START = b"\xef\xbb\xbf \t\r\n"
 START_BYTES = 1024
@@ -71,7 +75,9 @@ def read(source: DocumentSource) -> Document:
             language = language or one_line(text_of(element), 35)
     text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.unread
     metadata = DocumentMetadata(author, description, language)
-    return Document(title, charset, links.found, text, metadata, unread=unread)
+    site = f"{canonical_address(source.url).origin}/"
+    modified = stated_changes(document, links, site=site)
+    return Document(title, charset, links.found, text, metadata, modified=modified, unread=unread)
 
 
 def _add_link(links: Links, href: str, relation: str, text: str) -> None:
@@ -85,45 +91,38 @@ def entries(source: DocumentSource) -> list[str]:
     """The addresses of the pages of its entries, in its order, each once; of any kind of feed. An
     entry that names no page is left out. Raises BadFeed.
     """
-    start = source.body.start(START_BYTES).lstrip(BLANK_START)
-    if source.content_type.endswith("json") or start.startswith((b"{", b"[")):
+    if _is_json(source):
         return json_feed.entries(source)
-    document = read_markup(source).document
-    names = map(name_of, elements(document))
-    if next((name for name in names if name not in ("html", "head", "body")), "") not in ROOTS:
-        raise BadFeed("the document is neither RSS nor Atom nor a JSON Feed")
+    document = _feed_in(source)
     links = _links(document, source.url)
-    for page in _pages(document):
+    for page in filter(None, map(page_of, written_entries(document))):
         links.add(page)
     return [address.url for address in links.found]
 
 
-def _pages(document: turbohtml.Document) -> Iterator[str]:
-    """What each entry gives as its page: the first link to it, or else its permanent address."""
-    is_entry, page, permanent = False, "", ""
-    for element in elements(document):
-        name = name_of(element)
-        if name in ENTRIES:
-            if page or permanent:
-                yield page or permanent
-            is_entry, page, permanent = True, "", ""
-        elif is_entry and name == "link" and not page:
-            page = _page_of(element)
-        elif is_entry and name == "guid" and attribute(element, "isPermaLink") != "false":
-            text = leaf_text(element).strip()
-            permanent = permanent or (text if text.startswith("http") else "")
-    if page or permanent:
-        yield page or permanent
+def entry_data(source: DocumentSource) -> tuple[str, Iterator[FeedEntry]]:
+    """The kind of a feed (rss, rdf, atom or json), and what it says of each entry. Raises
+    BadFeed.
+    """
+    if _is_json(source):
+        return "json", json_feed.entry_data(source)
+    document = _feed_in(source)
+    root = next(name for name in map(name_of, elements(document)) if name in ROOTS)
+    return ROOTS[root], xml_entries(document, _links(document, source.url))
 
 
-def _page_of(link: turbohtml.Element) -> str:
-    parent = link.parent
-    if isinstance(parent, turbohtml.Element) and name_of(parent) in ASIDE:
-        return ""
-    href = attribute(link, "href")
-    if href:
-        return href if attribute(link, "rel").lower() in PAGE_RELATIONS else ""
-    return leaf_text(link).strip()
+def _is_json(source: DocumentSource) -> bool:
+    start = source.body.start(START_BYTES).lstrip(BLANK_START)
+    return source.content_type.endswith("json") or start.startswith((b"{", b"["))
+
+
+def _feed_in(source: DocumentSource) -> turbohtml.Document:
+    """Raises BadFeed."""
+    document = read_markup(source).document
+    names = map(name_of, elements(document))
+    if next((name for name in names if name not in ("html", "head", "body")), "") not in ROOTS:
+        raise BadFeed("the document is neither RSS nor Atom nor a JSON Feed")
+    return document
 
 
 def _links(document: turbohtml.Document, url: str) -> Links:

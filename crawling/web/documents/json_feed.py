@@ -1,4 +1,4 @@
-"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and the addresses of its entries alone."""
+"""JSON Feed, version 1.1 (jsonfeed.org): its pages, and its entries or their addresses alone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from crawling.web.documents.base import (
     TruncationReason,
     one_line,
 )
+from crawling.web.feed_entries import FeedEntry, json_entries
 from crawling.web.links import Links
 
 TYPES = ("application/feed+json",)
@@ -61,6 +62,12 @@ def entries(source: DocumentSource) -> list[str]:
     for item in _objects(_parsed(source), "items"):
         links.add(_text(item, "url") or _text(item, "external_url"))
     return [address.url for address in links.found]
+
+
+def entry_data(source: DocumentSource) -> Iterator[FeedEntry]:
+    """What it says of each entry. Raises BadFeed."""
+    links = Links(source.url, charset="UTF-8")
+    return json_entries(_objects(_parsed(source), "items"), links)
 
 
 def _parsed(source: DocumentSource) -> dict[str, Any]:

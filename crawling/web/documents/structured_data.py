@@ -20,6 +20,7 @@ from crawling.web.documents.structured_items import (
     microdata_items,
     rdfa_items,
 )
+from crawling.web.feed_entries import FeedEntry
 from crawling.web.links import Links
 from crawling.web.structured_rows import DataKind, DataRow
 
@@ -115,6 +116,10 @@ class StructuredDataReader:
         ]
         self._take(DataKind.METADATA, facts)
 
+    def read_feed(self, kind: str, entries: Iterable[FeedEntry]) -> None:
+        """Take the entries of a document that is a feed itself; kind: rss, rdf, atom or json."""
+        self._take(DataKind.ENTRY, (_entry_row(kind, entry) for entry in entries))
+
     def read_text(self, text: PageText, language: str) -> None:
         """Read the text of the same page; language: its code, as its letters say."""
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
@@ -175,6 +180,11 @@ def _item_row(kind: DataKind, item: FoundItem) -> DataRow:
     except RecursionError:
         return DataRow(kind, item.type, _line(item.name), "", is_cut=True)
     return DataRow(kind, item.type, _line(item.name), value)
+
+
+def _entry_row(kind: str, entry: FeedEntry) -> DataRow:
+    said = {name: value for name, value in entry._asdict().items() if value and name != "title"}
+    return DataRow(DataKind.ENTRY, kind, entry.title, json.dumps(said, ensure_ascii=False))
 
 
 def _meta_texts(document: turbohtml.Document) -> dict[str, str]:

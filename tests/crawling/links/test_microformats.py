@@ -13,7 +13,6 @@ from mf2py import datetime_helpers, dom_helpers, mf2_classes
 from crawling.links import microformats
 from crawling.links.catch_up import catch_up
 from crawling.links.microformats import MOST_MARKUP, MicroformatsReader, root_markup
-
 from tests.crawling.pages import browser
 from tests.crawling.reading import read_to_the_end
 from tests.crawling.web.test_expressions_are_linear import in_a_process, slowest
@@ -92,7 +91,14 @@ def test_what_is_nested_too_deeply_or_too_long_is_a_problem(items):
 
 
 def test_a_run_has_them_as_rows_and_in_each_file(make_site, crawl_to_the_end):
-    site = make_site({"/": f"<title>T</title>{ENTRY}"})
+    feed = "<rss><item><title>Post</title><link>/1</link></item></rss>"
+    announced = '<link rel=alternate type="application/rss+xml" href=/feed>'
+    site = make_site(
+        {
+            "/": f"<title>T</title>{announced}{ENTRY}<a href=/feed>f</a>",
+            "/feed": (200, {"Content-Type": "text/xml"}, feed),
+        }
+    )
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
     read_to_the_end(run)
@@ -103,6 +109,9 @@ def test_a_run_has_them_as_rows_and_in_each_file(make_site, crawl_to_the_end):
     assert json.loads(row["value"])["url"] == f"{site.url}/b/a"
     facts = viewer.get(f"/api/v1{path}?kind=metadata").json()["items"]
     assert {row["name"]: row["value"] for row in facts}["author"] == "Me"
+    (post,) = viewer.get(f"/api/v1{path}?kind=entry").json()["items"]
+    assert (post["page"], post["type"], post["name"]) == (f"{site.url}/feed", "rss", "Post")
+    assert json.loads(post["value"]) == {"url": f"{site.url}/1"}
     shown = viewer.get(f"{path}/?kind=microformats").content.decode()
     assert "Microformats" in shown
     assert "h-entry" in shown

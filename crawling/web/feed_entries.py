@@ -1,0 +1,191 @@
+"""Entries of feeds as data: what RSS, RDF, Atom and JSON Feeds say of each, in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+import turbohtml
+from turbohtml import TokenType
+
+from crawling.web.documents.base import one_line
+from crawling.web.documents.markup import attribute, elements, leaf_text, name_of, text_of
+from crawling.web.documents.sitemap import read_moment
+from crawling.web.http_caching import read_date
+from crawling.web.links import Links
+
+#: of a feed; those behind them are left out
+MOST_ENTRIES = 5_000
+#: characters of a summary, and of the markup that it is taken from
+MOST_SUMMARY, MOST_MARKUP = 1_000, 8_000
+MOST_NAME, MOST_DATE = 200, 60
+#: elements of HTML between which there is a blank
+BLOCKS = frozenset(
+    {
+        *("address", "article", "blockquote", "br", "dd", "div", "dt", "figure", "h1", "h2", "h3"),
+        *("h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "td", "th", "tr"),
+        "ul",
+    }
+)
+UNSEEN = frozenset({"script", "style"})
+ENTRIES = frozenset({"item", "entry"})
+#: of these a link in an entry is not the entry's own: the feed that it was taken from, an image
+ASIDE = frozenset({"source", "image", "textinput", "channel"})
+#: of links those that lead to the page of their entry
+PAGE_RELATIONS = frozenset({"", "alternate"})
+#: what elements of an entry say, with the prefixes that other vocabularies usually have
+FIELDS = {
+    **dict.fromkeys(("title", "dc:title"), "title"),
+    **dict.fromkeys(("published", "pubdate", "dc:date", "issued"), "published"),
+    **dict.fromkeys(("updated", "modified", "dcterms:modified", "atom:updated"), "updated"),
+    **dict.fromkeys(("author", "dc:creator"), "author"),
+    **dict.fromkeys(("summary", "description", "dc:description"), "summary"),
+    **dict.fromkeys(("content", "content:encoded"), "content"),
+}
+
+
+class FeedEntry(NamedTuple):
+    """One entry; what it does not say is empty."""
+
+    title: str = ""
+    #: of its page
+    url: str = ""
+    #: dates as ISO 8601 has them, or as they are written if they are none that is known
+    published: str = ""
+    updated: str = ""
+    author: str = ""
+    #: without markup
+    summary: str = ""
+
+
+def xml_entries(document: turbohtml.Document, links: Links) -> Iterator[FeedEntry]:
+    """Those of RSS, RDF and Atom, in the order of the document."""
+    for said in islice(written_entries(document), MOST_ENTRIES):
+        address = page_of(said)
+        yield FeedEntry(
+            one_line(said.get("title")),
+            links.target_of(address) if address else "",
+            _date(said.get("published")),
+            _date(said.get("updated")),
+            one_line(said.get("author"), MOST_NAME),
+            text_of_markup(said.get("summary") or said.get("content", "")),
+        )
+
+
+def stated_changes(document: turbohtml.Document, links: Links, *, site: str) -> dict[str, datetime]:
+    """When pages of a site were changed last, or published, as entries of its feed state. site: how
+    its addresses begin.
+    """
+    stated = {}
+    for said in islice(written_entries(document), MOST_ENTRIES):
+        moment = moment_of(said.get("updated") or said.get("published", ""))
+        address = links.target_of(page_of(said)) if moment and page_of(said) else ""
+        if moment and address.startswith(site):
+            stated[address.partition("#")[0]] = moment
+    return stated
+
+
+def page_of(said: Mapping[str, str]) -> str:
+    """What an entry gives as its page: the first link to it, or else its permanent address; "" if
+    it names none.
+    """
+    return said.get("page") or said.get("permanent", "")
+
+
+def written_entries(document: turbohtml.Document) -> Iterator[dict[str, str]]:
+    """What each entry says, as it is written, the first of each field."""
+    said: dict[str, str] | None = None
+    for element in elements(document):
+        name = name_of(element)
+        if name in ENTRIES:
+            if said is not None:
+                yield said
+            said = {}
+        elif said is not None:
+            _take(said, name, element)
+    if said is not None:
+        yield said
+
+
+def _take(said: dict[str, str], name: str, element: turbohtml.Element) -> None:
+    if name == "link":
+        field, text = "page", "" if said.get("page") else _linked_page(element)
+    elif name == "guid":
+        text = "" if attribute(element, "isPermaLink") == "false" else leaf_text(element).strip()
+        field, text = "permanent", text if text.startswith("http") else ""
+    elif field := FIELDS.get(element.tag.lower(), ""):
+        parent = element.parent
+        if field in said or not isinstance(parent, turbohtml.Element):
+            return
+        # what the feed that an entry was taken from, or its image, is called is not the entry's
+        text = _text_in(element) if name_of(parent) in ENTRIES else ""
+    else:
+        return
+    if text:
+        said.setdefault(field, text)
+
+
+def _text_in(element: turbohtml.Element) -> str:
+    """Its text as it is written; of a person the name."""
+    children = (child for child in element.children if isinstance(child, turbohtml.Element))
+    names = (child for child in children if name_of(child) == "name")
+    return text_of(next(names, element))[:MOST_MARKUP]
+
+
+def _linked_page(link: turbohtml.Element) -> str:
+    parent = link.parent
+    if isinstance(parent, turbohtml.Element) and name_of(parent) in ASIDE:
+        return ""
+    href = attribute(link, "href")
+    if href:
+        return href if attribute(link, "rel").lower() in PAGE_RELATIONS else ""
+    return leaf_text(link).strip()
+
+
+def json_entries(items: Iterable[Mapping[str, Any]], links: Links) -> Iterator[FeedEntry]:
+    """Those of a JSON Feed (https://www.jsonfeed.org/version/1.1/, "Items")."""
+    for item in islice(items, MOST_ENTRIES):
+        address = _text(item, "url") or _text(item, "external_url")
+        summary = _text(item, "summary") or _text(item, "content_text")
+        authors = item.get("authors")
+        named = authors[0] if isinstance(authors, list) and authors else item.get("author")
+        yield FeedEntry(
+            one_line(_text(item, "title")),
+            links.target_of(address) if address else "",
+            _date(_text(item, "date_published")),
+            _date(_text(item, "date_modified")),
+            one_line(_text(named, "name") if isinstance(named, dict) else "", MOST_NAME),
+            one_line(summary, MOST_SUMMARY) or text_of_markup(_text(item, "content_html")),
+        )
+
+
+def _text(holder: Mapping[str, Any], name: str) -> str:
+    found = holder.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def moment_of(text: str) -> datetime | None:
+    """A date as feeds write them, by RFC 3339 or RFC 822; None for any other."""
+    return read_moment(text) or read_date(text.strip())
+
+
+def _date(text: str | None) -> str:
+    written = one_line(text, MOST_DATE)
+    moment = moment_of(written)
+    return moment.isoformat() if moment else written
+
+
+def text_of_markup(markup: str) -> str:
+    """The text of some HTML, whose tree is not built: that could be large."""
+    parts: list[str] = []
+    is_seen = True
+    for token in turbohtml.tokenize(markup[:MOST_MARKUP]):
+        if token.type == TokenType.TEXT and is_seen:
+            parts.append(token.data or "")
+        elif token.tag in BLOCKS:
+            parts.append(" ")
+        elif token.tag in UNSEEN:
+            is_seen = token.type == TokenType.END_TAG
+    return one_line("".join(parts), MOST_SUMMARY)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import turbohtml
 
-from crawling.process.limited_program import LimitedProgram
+from crawling.process.bounded_program import BoundedProgram
 from crawling.web.documents.markup import attribute
 from crawling.web.documents.structured_items import FoundItem, first_text
 
@@ -47,7 +47,7 @@ class MicroformatsReader:
     """Reads pages by a program that is started for the first one that has microformats."""
 
     def __init__(self) -> None:
-        self._program = LimitedProgram(PROGRAM, str(MEMORY_BYTES))
+        self._program = BoundedProgram(PROGRAM, str(MEMORY_BYTES))
 
     def __enter__(self) -> MicroformatsReader:
         self._program.__enter__()

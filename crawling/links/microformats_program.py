@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.builder import HTMLTreeBuilder
 
 from crawling.links.microformats import HEIGHTS
-from crawling.process.limited_program import work_on_tasks
+from crawling.process.bounded_program import work_on_tasks
 
 #: for one page; 150 KB of a long article take 0.6 s
 CPU_SECONDS = 2
@@ -38,7 +38,7 @@ READ_ATTRIBUTES = frozenset(
 UNREAD = frozenset({"base", "script", "style", "template"})
 
 
-class TreeOfTheParserInUse(HTMLTreeBuilder):
+class SourceTree(HTMLTreeBuilder):
     """Makes BeautifulSoup's tree from that of the parser in use, which reads HTML as browsers do,
     in linear time. Only elements, texts and the attributes above come over.
     """
@@ -68,14 +68,14 @@ class TreeOfTheParserInUse(HTMLTreeBuilder):
                 nodes.append(iter(node.children))
 
 
-class ReadElement(Tag):
+class OriginalNode(Tag):
     """An element that is its own original. mf2py keeps a copy of each element of an older
     microformat under this name, one for each of its 30 rules, for the HTML of embedded markup.
     Nothing but the text of that is read here, and the text is the same.
     """
 
     @property
-    def original(self) -> ReadElement:
+    def original(self) -> OriginalNode:
         return self
 
 
@@ -94,7 +94,7 @@ def _attributes(element: turbohtml.Element) -> dict[str, str]:
 
 def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
     """The items of a page, those of a feed behind it. Raises RecursionError."""
-    tree = BeautifulSoup(html, builder=TreeOfTheParserInUse, element_classes={Tag: ReadElement})
+    tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
     # with the text of the page nothing is fetched; `expose_dom` spares the HTML of embedded markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 
 from crawling.mirror.rewriting_program import PAGE, SHEET
-from crawling.process.limited_program import LimitedProgram
+from crawling.process.bounded_program import BoundedProgram
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.css import TYPES as SHEETS
 
@@ -22,7 +22,7 @@ class Rewriter:
     """Rewrites documents by a program that is started again after one that was too much for it."""
 
     def __init__(self, paths_file: Path) -> None:
-        self._program = LimitedProgram(PROGRAM, str(paths_file))
+        self._program = BoundedProgram(PROGRAM, str(paths_file))
 
     def __enter__(self) -> Rewriter:
         self._program.__enter__()

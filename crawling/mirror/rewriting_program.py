@@ -14,7 +14,7 @@ from typing import Any
 
 from crawling.mirror.file_paths import FilePaths
 from crawling.mirror.rewriting import DocumentLinks
-from crawling.process.limited_program import work_on_tasks
+from crawling.process.bounded_program import work_on_tasks
 from crawling.web.document_stream import DocumentStream
 
 MEMORY_BYTES = 1024 * 1024 * 1024

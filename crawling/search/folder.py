@@ -47,7 +47,7 @@ def index_folder() -> Path:
 
 
 @dataclass
-class CheckedFiles:
+class FileChecks:
     """The files of an open index, with the stamps that they had when their checksums were read."""
 
     stamps: dict[Path, FileStamp | None] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class CheckedFiles:
         return all(stamp_of(file) == stamp for file, stamp in self.stamps.items())
 
 
-def open_index(checked: CheckedFiles | None = None) -> tantivy.Index | None:
+def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
     """The index as it was committed last; None: this machine has none yet.
 
     Each of its files is read, and tells whether it is as it was written; those that `checked` has
@@ -66,7 +66,7 @@ def open_index(checked: CheckedFiles | None = None) -> tantivy.Index | None:
         before = stamp_of(index_folder() / META)
         try:
             with faults_as_damage():
-                return _opened(index_folder(), checked or CheckedFiles())
+                return _opened(index_folder(), checked or FileChecks())
         except IndexBroken as damage:
             # a commit meanwhile removes files that were listed before
             if stamp_of(index_folder() / META) == before:
@@ -75,7 +75,7 @@ def open_index(checked: CheckedFiles | None = None) -> tantivy.Index | None:
     raise cause
 
 
-def _opened(folder: Path, checked: CheckedFiles) -> tantivy.Index | None:
+def _opened(folder: Path, checked: FileChecks) -> tantivy.Index | None:
     """Raises what `faults_as_damage` takes for damage."""
     if not tantivy.Index.exists(str(folder)):
         if own_parts().filter(indexed_at__isnull=False).exists():

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from crawling.errors import IndexBroken
 from crawling.rq_jobs import INDEX_REPAIR
 from crawling.search.file_checks import faults_as_damage
-from crawling.search.folder import CheckedFiles, index_folder, open_index
+from crawling.search.folder import FileChecks, index_folder, open_index
 from crawling.search.schema import OTHER
 from crawling.web.words import STEMMERS
 
@@ -46,7 +46,7 @@ class OpenIndex:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._folder: Path | None = None
-        self._files = CheckedFiles()
+        self._files = FileChecks()
         self._view: IndexView | None = None
 
     def look(self) -> IndexView | None:
@@ -71,7 +71,7 @@ class OpenIndex:
             yield
         except IndexBroken:
             with self._lock:
-                self._files, self._view = CheckedFiles(), None
+                self._files, self._view = FileChecks(), None
             _ask_repair()
             raise
 
@@ -84,7 +84,7 @@ def _ask_repair() -> None:
         logger.warning("the repair of the search index cannot be queued", extra=facts)
 
 
-def _view(files: CheckedFiles) -> IndexView | None:
+def _view(files: FileChecks) -> IndexView | None:
     index = open_index(files)
     if index is None:
         return None

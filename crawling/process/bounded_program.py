@@ -26,14 +26,14 @@ from crawling.process.orphans import stop_with_parent
 ROOT = Path(__file__).parents[2]
 
 
-class LimitedProgram:
+class BoundedProgram:
     """Gives tasks to a module that calls `work_on_tasks`; the first task starts it."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._command = (sys.executable, "-E", "-s", "-m", module, *arguments)
         self._program: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> LimitedProgram:
+    def __enter__(self) -> BoundedProgram:
         return self
 
     def __exit__(

@@ -113,6 +113,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/seeds/sources/": {"POST": OPERATOR},
     "crawls/<int:pk>/seeds/sources/<int:number>/": {"POST": OPERATOR},
     "crawls/<int:pk>/freshness/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/freshness\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/watches/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/watches/<int:number>/": {"POST": OPERATOR},
     "crawls/<int:pk>/withdrawals/": {"GET": VIEWER, "POST": OPERATOR},

@@ -111,6 +111,11 @@ urlpatterns = [
     path("<int:pk>/withdrawals/", withdrawal_views.withdrawals, name="withdrawals"),
     path("<int:pk>/withdrawals/<int:number>/", withdrawal_views.change, name="withdrawal"),
     path("<int:pk>/freshness/", freshness_views.show, name="freshness"),
+    re_path(
+        r"^(?P<pk>[0-9]{1,18})/freshness\.(?P<kind>csv|jsonl)$",
+        freshness_views.file,
+        name="freshness-file",
+    ),
     path("<int:pk>/watches/", watch_views.watches, name="watches"),
     path("<int:pk>/watches/<int:number>/", watch_views.change, name="watch"),
     path("<int:pk>/scope/", scope_views.scope, name="scope"),

@@ -79,6 +79,7 @@ SHOWN = {
     "crawls/<int:pk>/replay/": "export_crawl_wacz",
     "crawls/<int:pk>/withdrawals/": "list_withdrawals",
     "crawls/<int:pk>/freshness/": "get_freshness list_freshness_pages",
+    "crawls/^(?P<pk>[0-9]{1,18})/freshness\\.(?P<kind>csv|jsonl)$": "list_freshness_pages",
     "crawls/<int:pk>/watches/": "list_watches list_watch_events",
     "crawls/<int:pk>/copies/": "list_copies",
     "crawls/<int:pk>/copies/text/<int:text>/": "list_text_copies",

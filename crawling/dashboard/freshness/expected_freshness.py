@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,15 @@ from crawling.errors import BadOrder
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan
 from crawling.orders.sections.reuse import VISIT_POLICY
 from crawling.timed import time_limit
+from serving.downloads import Download, row_file
 
+#: of a file
+COLUMNS = (
+    *("url", "host", "visits", "changes", "rate", "low", "high", "wait_days", "visited_at"),
+    "next_at",
+)
+#: rows of a query
+SLICE = 1_000
 #: digits of a key that PostgreSQL keeps in 64 bits
 MOST_DIGITS = 18
 
@@ -108,6 +116,22 @@ def list_revisits(
     with time_limit():
         rows = list(_sorted(found, sort)[: most + 1])
     return rows[:most], _key(rows[most - 1], sort) if len(rows) > most else None
+
+
+def revisits_file(
+    crawl: CrawlJob, kind: str, sort: RevisitSort, *, text: str = "", host: str = ""
+) -> Download:
+    """All that `list_revisits` would list, as csv or jsonl."""
+    rows = _each(crawl, sort, text, host)
+    return row_file(f"crawl-{crawl.pk}-freshness", kind, rows, COLUMNS)
+
+
+def _each(crawl: CrawlJob, sort: RevisitSort, text: str, host: str) -> Iterator[dict[str, Any]]:
+    after: str | None = ""
+    while after is not None:
+        rows, after = list_revisits(crawl, sort, text=text, host=host, after=after, most=SLICE)
+        for row in rows:
+            yield {name: getattr(row, name) for name in COLUMNS}
 
 
 def _sorted(found: QuerySet[PlannedRevisit], sort: RevisitSort) -> QuerySet[PlannedRevisit]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 
 from crawling.dashboard.freshness.expected_freshness import (
     RevisitSort,
     freshness_of,
     list_revisits,
+    revisits_file,
 )
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob
 from crawling.timed import SearchTookTooLong
 from serving.access import AuthenticatedRequest, authenticated
+from serving.downloads import send
 from serving.list_choices import choices_of
 from serving.requests import asked_text
 
@@ -28,9 +32,7 @@ HOSTS = 50
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """What is expected of the crawl and its hosts, and its pages by `?sort=`."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    asked = request.GET.get("sort", "")
-    sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT
-    text, host = (asked_text(request.GET, name, most=300) for name in ("q", "host"))
+    sort, text, host = _asked(request)
     after = asked_text(request.GET, "after", most=100)
     told = freshness_of(crawl)
     here: dict[str, Any] = {
@@ -42,6 +44,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "text": text,
         "host": host,
         "after": after,
+        "filters": urlencode({"sort": sort.value, "q": text, "host": host}),
     }
     try:
         here["rows"], here["following"] = list_revisits(
@@ -52,3 +55,19 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     except SearchTookTooLong as trouble:
         here["trouble"] = str(trouble)
     return render(request, "crawling/freshness.html", here)
+
+
+@authenticated(needs="crawling.view_crawljob")
+def file(request: AuthenticatedRequest, pk: str, kind: str) -> HttpResponseBase:
+    """All pages that the list has, in its order."""
+    crawl = get_object_or_404(CrawlJob, pk=int(pk))
+    sort, text, host = _asked(request)
+    return send(revisits_file(crawl, kind, sort, text=text, host=host))
+
+
+def _asked(request: HttpRequest) -> tuple[RevisitSort, str, str]:
+    """The order of the list, a part of the addresses, and their host."""
+    asked = request.GET.get("sort", "")
+    sort = RevisitSort(asked) if asked in RevisitSort.values else RevisitSort.NEXT
+    text, host = (asked_text(request.GET, name, most=300) for name in ("q", "host"))
+    return sort, text, host

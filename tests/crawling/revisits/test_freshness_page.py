@@ -1,5 +1,6 @@
 """How fresh a crawl is, on its page, in JSON and on the command line (SEEDS B8)."""
 
+import csv
 import io
 import json
 
@@ -8,6 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from crawling.crawls.creation import create_crawl
+from crawling.dashboard.freshness import expected_freshness
 from crawling.dashboard.templatetags.crawls import digits
 from crawling.models import PlannedRevisit
 from crawling.revisits.planner import plan_crawl
@@ -78,6 +80,25 @@ def test_pages_are_sorted_filtered_and_go_on_behind_a_key(crawl, sort):
     assert [row.a.get_text()[-2:] for row in shown.select("main table")[2].select("tbody th")] == [
         "/3"
     ]
+
+
+def test_files_have_the_pages_of_the_list_in_its_order(crawl, monkeypatch):
+    viewer, place = browser("viewer"), f"/crawls/{crawl.pk}/freshness"
+    page = soup(viewer.get(f"{place}/?sort=rate&q=/"))
+    links = [link["href"] for link in page.select("main a[href*='freshness.']")]
+    monkeypatch.setattr(expected_freshness, "SLICE", 2)
+
+    csv_file, lines = (b"".join(viewer.get(link).streaming_content).decode() for link in links)
+
+    rows = viewer.get(f"/api/v1{place}/pages?sort=rate&q=/").json()["items"]
+    found = [json.loads(line) for line in lines.splitlines()]
+    assert [row["url"] for row in found] == [row["url"] for row in rows]
+    assert [row["rate"] for row in found] == [3.0, 2.0, 2.0, 1.0, 0.5]
+    table = list(csv.DictReader(io.StringIO(csv_file)))
+    assert [row["url"] for row in table] == [row["url"] for row in rows]
+    assert table[0]["next_at"][:4] == rows[0]["next_at"][:4]
+    only = b"".join(viewer.get(f"{place}.jsonl?q=/3").streaming_content)
+    assert [json.loads(line)["url"][-2:] for line in only.splitlines()] == ["/3"]
 
 
 def test_a_crawl_without_a_plan_says_why(crawl, order):

@@ -19,14 +19,21 @@ from crawling.crawls.revisions import edit_crawl
 from crawling.crawls.saved_views import save_view
 from crawling.crawls.schedules import set_schedule
 from crawling.crawls.templates import save_template
-from crawling.dashboard.copies.asked import ask_text
+from crawling.dashboard.copies.asked import ask_clusters, ask_text
+from crawling.dashboard.copies.views import ROWS
 from crawling.dryrun.inquiries import ask
+from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.dryrun.page_tables import ask_tables
 from crawling.experiments.store import make_experiment
+from crawling.exports.rows import ask_export
 from crawling.housekeeping.deletion import delete_crawl
+from crawling.idle.extraction_rows import open_extraction
+from crawling.idle.extractions import extract_now
 from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
+from crawling.mirror.packing import write_asked
 from crawling.models import (
     ArchiveFile,
     ArchiveImport,
@@ -39,9 +46,12 @@ from crawling.models import (
     Run,
     Team,
 )
+from crawling.models.datasets import ExportKind
 from crawling.models.inquiries import InquiryKind
 from crawling.revisits.planner import plan_crawl
 from crawling.runs.steering import pause
+from crawling.seed_sources.sources import SeedSourceFields, create_source
+from crawling.watches.watching import WatchFields, create_watch
 from crawlsite.tokens import make_token
 from dnscache import store
 from dnscache.models import DnsDropped
@@ -97,6 +107,7 @@ ASKED = {
     "crawls/<int:pk>/structured-data/": [
         "?kind=metadata&name=title",
         "?kind=image",
+        "?kind=microformats",
         "?page=http://a.test/",
     ],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
@@ -132,18 +143,25 @@ def addresses(values: dict[str, object], *, asked: bool = True) -> list[str]:
     return found
 
 
-def furnish(site, *, by: User) -> dict[str, object]:
+#: what a page may say for programs, and has to be read for a table
+DATA = """<article class=h-entry><h1 class=p-name>Book A</h1>
+<a class="p-author h-card" href=/>Ann</a><img src=/a.png alt="A book">
+<time class=dt-published datetime=2026-01-02>2 January</time></article>
+<table><caption>Prices</caption><tr><th>Edition<th>Price<tr><td>first<td>5</table>"""
+
+
+def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
     """A crawl of two runs that differ, one that is paused, and one of whatever else there may be;
-    the ids of each by its name.
+    the ids of each by its name. data: what a page has beside its text.
     """
     site.pages["/"] = (
         '<title>Books</title><a href="/a">a</a> <a href="/gone">gone</a> <a '
         'href="http://elsewhere.test/">out</a>'
     )
-    site.pages["/a"] = "<title>Book A</title>first"
+    site.pages["/a"] = f"<title>Book A</title>first{data}"
     crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by, visits_a_day=10)
     first = do_shifts(start_run(crawl, by=by))
-    site.pages["/a"] = "<title>Book A</title>second"
+    site.pages["/a"] = f"<title>Book A</title>second{data}"
     second = do_shifts(start_run(crawl, by=by))
     catch_up(second.pk)
     read_again(second.pk)
@@ -164,6 +182,21 @@ def furnish(site, *, by: User) -> dict[str, object]:
         "old": _page(first),
         "new": _page(second),
     }
+
+
+def use_pages(page: Page, *, by: User) -> None:
+    """Let pages be filled that show what is made of the latest run of a crawl and of one of its
+    pages: mirrors, tables, watches, sources of seeds, extracted fields, clusters of copies.
+    """
+    run = page.run
+    for kind in (ExportKind.MIRROR, ExportKind.LATEST_MIRROR):
+        write_asked(ask_export(run, kind, by=by).pk)
+    clusters = ask_clusters(run, None, near=True, skip=0, most=ROWS, by=by)
+    for asked in (ask_tables(page, by=by), clusters):
+        answer_inquiry(asked.pk)
+    create_watch(run.crawl, WatchFields("page", page.url.url), by=by)
+    create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
+    extract_now(open_extraction(run, {"title": "title"}, by=by))
 
 
 def _page(run: Run) -> int:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import pytest
 
+from crawling.models import Page
 from tests.browser.axe import on_all_pages
 from tests.browser.run.test_archive import AXE_IN_THE_FRAME
 from tests.browser.test_accessible import faults
-from tests.every_page import addresses, furnish
+from tests.every_page import DATA, addresses, furnish, use_pages
 
 #: 320 px is the narrowest that must do; a window of 1280 px enlarged to 200 % has 640, at two
 #: device pixels each
@@ -24,7 +25,10 @@ ENLARGED = {
 @pytest.fixture
 def values(make_web, make_site, user_of):
     make_web()
-    return furnish(make_site({}), by=user_of("administrator"))
+    by = user_of("administrator")
+    values = furnish(make_site({}), by=by, data=DATA)
+    use_pages(Page.objects.get(pk=values["url"]), by=by)
+    return values
 
 
 @pytest.mark.timeout(600)  # a hundred pages, each judged whole, for a second of the processor

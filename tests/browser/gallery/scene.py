@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crawling.crawls.creation import start_run
+from crawling.crawls.revisions import edit_crawl
 from crawling.dashboard.copies.asked import ask_text
 from crawling.housekeeping.deletion import delete_crawl
 from crawling.idle.second_readings import read_when_idle
@@ -24,15 +25,16 @@ from crawling.link_graph.computation import compute
 from crawling.link_graph.graphs import open_graph
 from crawling.links.catch_up import catch_up
 from crawling.links.second_reading import read_again
-from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
+from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount, RunExport
 from crawling.models.inquiries import InquiryKind
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.preresolver.slots import is_any_taken
+from crawling.revisits.planner import plan_crawl
 from crawling.runs.steering import pause, stop
 from crawling.withdrawals.file_removal import remove_records
 from crawling.withdrawals.withdrawing import withdraw
 from tests.browser.house import MOST, make_crawl
-from tests.every_page import furnish_others
+from tests.every_page import furnish_others, use_pages
 from tests.nameserver import NameServer
 from tests.servers import Reply, Request, serve_site
 from tests.stack import BACKGROUND, SCHEDULER, WORKER, running_stack, wait_until
@@ -115,9 +117,20 @@ class TownSite:
             200,
             HTML,
             f'<!doctype html><html lang="en"><title>{title}</title>'
-            f'<img src="/logo.png" alt="Logo"><h1 id="top" id="top">{title}</h1>{text}'
-            f"<ul>{items}</ul></html>",
+            f'<img src="/logo.png" alt="Logo"><article class="h-entry"><h1 id="top" id="top" '
+            f'class="p-name">{title}</h1>{text}<a class="p-author h-card" href="/">Ada Byron</a>'
+            f"</article>{self.table(number)}<ul>{items}</ul></html>",
         )
+
+    def table(self, number: int) -> str:
+        """Figures that some pages have."""
+        chance = random.Random(number)
+        rows = "".join(
+            f"<tr><th>{word}<td>{chance.randrange(1000)}<td>{chance.random():.2f}"
+            for word in WORDS[:9]
+        )
+        head = "<caption>Sizes</caption><tr><th>Object<th>Rows<th>Seconds"
+        return f"<table>{head}{rows}</table>" if number % 4 == 0 else ""
 
 
 @contextmanager
@@ -297,6 +310,8 @@ def ask_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:
     kinds = (InquiryKind.COPIES, InquiryKind.TEXT_COPIES, InquiryKind.PASSAGES)
     asked_for = Inquiry.objects.filter(kind__in=kinds)
     wait_until(lambda: not asked_for.filter(ended_at=None).exists())
+    exports = RunExport.objects.filter(written_at=None, trouble="")
+    wait_until(lambda: not exports.exists())
     return text.pk
 
 
@@ -312,6 +327,9 @@ def values_of(
         for run in manual.runs.order_by("number")
     )
     check_and_withdraw(manual, by=by)
+    # later than its runs, which request all pages so
+    plan_crawl(edit_crawl(manual, {"visits_a_day": 200}, by=by).pk)
+    use_pages(new, by=by)
     values = furnish_others(manual, crawls["draft"], by)
     values["text"] = ask_copies(manual, sites["manual"], new, by=by)
     return (

@@ -19,8 +19,8 @@ from crawling.web.documents.structured_items import FoundItem, first_text
 PROGRAM = "crawling.links.microformats_program"
 #: of the program, of which its own code takes 26 MB
 MEMORY_BYTES = 80 * 1024 * 1024
-#: for one page, so that whoever waits for the memory has it within 5 s; the processor time that
-#: the program gives a page is shorter
+#: for one page, so that another process that waits for the memory has it within 5 s; the program
+#: gives a page less time of the processor
 SECONDS = 4.0
 ROOT = re.compile(r"h-(?:[a-z0-9]+-)?[a-z]+(?:-[a-z]+)*")
 #: names of roots in the form from before 2010: hCard, hCalendar, hAtom and so on

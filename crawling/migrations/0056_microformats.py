@@ -14,6 +14,6 @@ def read_again(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crawling", "0054_link_graph_waits")]
+    dependencies = [("crawling", "0055_runs_by_state")]
 
     operations = [migrations.RunPython(read_again, migrations.RunPython.noop)]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crawling", "0055_microformats")]
+    dependencies = [("crawling", "0056_microformats")]
 
     operations = [
         migrations.AddField(

@@ -39,10 +39,10 @@ def compute_when_idle(graph_id: int) -> str:
                     priority=IDLE,
                 ) as (units, lost),
             ):
-                turn = IdleTurn(units, lost)
-                # SciPy takes memory, too
+                # SciPy takes memory, too, and more time than a turn has before its first look
                 from crawling.link_graph.computation import compute_steps
 
+                turn = IdleTurn(units, lost)
                 return compute_steps(graph_id, turn.seconds_left)
         except (NoUnits, AllocationError) as error:
             note_wait(graph, mebibytes)

@@ -21,6 +21,7 @@ from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
 from allocation.services import transaction
+from crawling.crawls import rejudgement
 from crawling.frontier import run_lock
 from crawlsite.api import admission
 from crawlsite.health import report as health
@@ -173,6 +174,7 @@ def nobody_gets_what_another_looked_at() -> Iterator[None]:
         patch.setattr(refreshes, "UNWRITTEN_SECONDS", 0)
         patch.setattr(admission, "SHARE", 1)
         patch.setattr(health, "KEPT_SECONDS", 0)
+        patch.setattr(rejudgement, "BUDGET_SECONDS", 60)
         yield
 
 

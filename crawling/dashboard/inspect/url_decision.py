@@ -13,6 +13,7 @@ from django.utils import timezone
 from crawling.dryrun.inquiries import ask_once
 from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of, revision_in
 from crawling.frontier.change.rejudgement import judge
+from crawling.frontier.due_queues import seeds_of_runs
 from crawling.frontier.run_limits import limit_reached, soft_limit_reached
 from crawling.models import (
     CrawlJob,
@@ -84,6 +85,8 @@ class UrlDecisionFacts:
     rows: Mapping[int, Url]
     #: the verdict on the URL, by the run's id
     verdicts: Mapping[int, Verdict]
+    #: the seeds of each run, and where they redirect to
+    seeds: Mapping[int, Sequence[Address]]
     #: crawls that robots.txt does not bind there
     excepted: frozenset[int]
 
@@ -114,11 +117,12 @@ def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
         crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now()
     )
     return UrlDecisionFacts(
-        blocklist=current_blocklist(),
+        blocklist=current_blocklist(address),
         robots=list(_of_robots(address)),
         runs=runs,
         rows={row.run_id: row for row in rows},
         verdicts={verdict.run_id: verdict for verdict in Verdict.objects.filter(**here)},
+        seeds=seeds_of_runs([run.pk for run in runs.values()]),
         excepted=frozenset(excepted.values_list("crawl", flat=True)),
     )
 
@@ -128,7 +132,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     if run is None:
         return _answer_before_start(crawl, address, common)
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
-    filters = filters_of(crawl, run, blocklist=common.blocklist)
+    filters = filters_of(crawl, run, blocklist=common.blocklist, seeds=common.seeds[run.pk])
     if row:
         ruling = judge(row, filters)
     else:

@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from crawling.frontier.due_queues import seeds_of
 from crawling.models import BlocklistEntry, CrawlJob, RobotsException, Run
 from crawling.scope.blocklist import Blocklist, BlocklistKind, BlocklistMatch
 from crawling.scope.filters import UrlFilters
 from crawling.scope.scope import Reach, Scope
-from crawling.web.addresses import canonical_address
+from crawling.web.addresses import Address, canonical_address
 
 #: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo
 #: record)
 OBEYED = "classic"
 
 
-def current_blocklist() -> Blocklist:
-    rows = (
-        BlocklistEntry.objects.filter(removed_at=None)
-        .order_by("pk")
-        .values_list("pk", "kind", "text", "reason")
-    )
+def current_blocklist(about: Address | None = None) -> Blocklist:
+    """about: of the hosts and domains only those that cover this address."""
+    rows = BlocklistEntry.objects.filter(removed_at=None)
+    if about:
+        names = about.hostname.split(".")
+        domains = [".".join(names[place:]) for place in range(len(names))]
+        rows = rows.filter(
+            Q(kind=BlocklistKind.HOST, text=about.host_key)
+            | Q(kind=BlocklistKind.DOMAIN, text__in=domains)
+            | Q(kind__in=(BlocklistKind.PREFIX, BlocklistKind.REGEX))
+        )
+    entries = rows.order_by("pk").values_list("pk", "kind", "text", "reason")
     return Blocklist(
-        BlocklistMatch(pk, BlocklistKind(kind), text, reason) for pk, kind, text, reason in rows
+        BlocklistMatch(pk, BlocklistKind(kind), text, reason) for pk, kind, text, reason in entries
     )
 
 
 def filters_of(
-    crawl: CrawlJob, run: Run | None = None, *, blocklist: Blocklist | None = None
+    crawl: CrawlJob,
+    run: Run | None = None,
+    *,
+    blocklist: Blocklist | None = None,
+    seeds: Sequence[Address] | None = None,
 ) -> UrlFilters:
     """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too.
 
-    blocklist: if it is at hand.
+    blocklist, seeds: the list and the run's seeds, if they are at hand.
     """
-    seeds = [canonical_address(seed) for seed in crawl.seeds]
-    scope = Scope.of_seeds(
-        Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth
-    )
+    if seeds is None:
+        seeds = seeds_of(run.pk) if run else ()
+    ordered = [canonical_address(seed) for seed in crawl.seeds]
+    scope = Scope.of_seeds(Reach(crawl.scope), [*ordered, *seeds], crawl.max_depth)
     return UrlFilters.of_order(scope, blocklist or current_blocklist(), crawl.filters)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -20,7 +22,17 @@ from crawling.dryrun import inquiries
 from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.errors import WrongState
 from crawling.frontier.admit import refusals as verdicts
-from crawling.models import ArchiveFile, Inquiry, RobotsFile, Url, Verdict, VerdictCount
+from crawling.frontier.admit.crawl_rules import current_blocklist
+from crawling.models import (
+    ArchiveFile,
+    BlocklistEntry,
+    Inquiry,
+    RobotsFile,
+    Url,
+    Verdict,
+    VerdictCount,
+)
+from crawling.web.addresses import read_address
 from crawling.web.statuses import FetchStatus
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from tests.crawling.acting import acting
@@ -337,3 +349,43 @@ def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
     answer_inquiry(Inquiry.objects.get().pk)
 
     assert Inquiry.objects.get().why_failed == "It was forgotten meanwhile."
+
+
+def test_crawls_judge_a_url_by_their_own_seeds_in_the_same_queries_however_many_there_are(frontier):
+    with CaptureQueriesContext(connection) as of_one:
+        why("http://b.test/x")
+    others = [Frontier(), Frontier()]
+    others[0].sow("b.test/")
+
+    with CaptureQueriesContext(connection) as of_three:
+        _, answers = why("http://b.test/x")
+
+    assert {answer.crawl: answer.admits for answer in answers} == {
+        frontier.run.crawl: False,
+        others[0].run.crawl: True,
+        others[1].run.crawl: False,
+    }
+    assert len(of_three) == len(of_one)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("host", "www.a.test:8080"),
+        ("domain", "a.test"),
+        ("domain", "www.a.test"),
+        ("domain", "test"),
+        ("prefix", "http://www.a.test:8080/x/"),
+        ("regex", "/x/[0-9]"),
+        ("host", "www.a.test"),
+        ("domain", "ww.a.test"),
+        ("prefix", "http://www.a.test:8080/y/"),
+    ],
+)
+@pytest.mark.django_db
+def test_of_the_blocklist_what_covers_an_address_is_read(kind, text):
+    BlocklistEntry.objects.create(kind=kind, text=text, reason="r")
+    BlocklistEntry.objects.create(kind="host", text="other.test", reason="r")
+    address = read_address("http://www.a.test:8080/x/1")
+
+    assert current_blocklist(address).find(address) == current_blocklist().find(address)

@@ -4,17 +4,18 @@ keys.
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any, Self
 
 import ninja
-from ninja.schema import DjangoGetter
 from pydantic import ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 
 class Schema(ninja.Schema):
-    """A ninja.Schema that takes an instance of its own, and a dictionary, as pydantic does.
+    """A ninja.Schema that takes an instance of its own, a dictionary and a data class as pydantic
+    does.
 
-    Ninja reads both by attributes, each in Python, and so an instance again at every level around
+    Ninja reads all by attributes, each in Python, and so an instance again at every level around
     it: of an answer with a thousand rows that was most of the time.
     """
 
@@ -23,7 +24,8 @@ class Schema(ninja.Schema):
     def _run_root_validator(
         cls, values: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        is_plain = type(values) is dict or isinstance(values, cls)
+        is_plain = type(values) is dict or isinstance(values, cls) or is_dataclass(values)
         if is_plain and not cls._ninja_resolvers:
             return handler(values)
-        return handler(DjangoGetter(values, cls, info.context))
+        made: Self = super()._run_root_validator(values, handler, info)  # type: ignore[operator]
+        return made

@@ -176,6 +176,10 @@ UNWANTED = frozenset(
 )
 
 
+#: a file explains thousands, and to look each up among the members takes longer than to read it
+HTTP_SENTENCES = {one.value: f"{one.value} {one.phrase}" for one in HTTPStatus}
+
+
 def is_answer(status: int) -> bool:
     """Whether this status settles the rules of robots.txt, even if it means none."""
     return status // 100 in (2, 4) and status not in NO_ANSWERS
@@ -193,7 +197,4 @@ def explain(status: int) -> str:
     """A short sentence for any status, HTTP's or ours."""
     if status < 0:
         return FetchStatus(status).sentence
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return f"HTTP status {status}"
+    return HTTP_SENTENCES.get(status) or f"HTTP status {status}"

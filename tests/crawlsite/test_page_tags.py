@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from django.template import Context, Template, defaulttags
+from django.contrib.humanize.templatetags import humanize
+from django.template import Context, Template, defaultfilters, defaulttags
 from django.urls import NoReverseMatch, set_script_prefix
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
-from crawlsite.templatetags.page_tags import time_ago
+from crawlsite.templatetags.page_tags import intcomma, time_ago, urlencode
 
 ADDRESSES = [
     "{% url 'home' %}",
@@ -66,3 +68,25 @@ def test_a_moment_is_told_in_the_zone_of_the_user_and_exact_for_programs():
 
 def test_no_moment_is_a_dash():
     assert time_ago(None) == "–"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://www.a.test:8080/x%20y/?q=a+b&c='d'&e=\"f\"#g",
+        "".join(map(chr, range(128))),
+        "https://bücher.example/ö",
+        SafeString("<b>&amp;"),
+        "",
+        7,
+        None,
+    ],
+)
+@pytest.mark.parametrize("safe", ["", "/", None])
+def test_a_text_is_quoted_in_an_address_as_by_django(text, safe):
+    assert urlencode(text, safe) == defaultfilters.urlencode(text, safe)
+
+
+@pytest.mark.parametrize("number", [0, -7, 1234567, True, 1234.5, "12345", "x", None, 10**30])
+def test_a_number_has_djangos_commas(number):
+    assert intcomma(number) == humanize.intcomma(number)

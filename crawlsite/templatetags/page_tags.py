@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.template import defaultfilters, defaulttags
 from django.template.base import FilterExpression, Parser, Token
 from django.template.context import Context
-from django.urls import get_script_prefix, get_urlconf, reverse
+from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 from django.utils import timezone
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
@@ -69,15 +69,23 @@ class _UrlNode(defaulttags.URLNode):
         arguments = [argument.resolve(context) for argument in self.args]
         named = {name: value.resolve(context) for name, value in self.kwargs.items()}
         # Values of other types may be equal and have other addresses: 1, 1.0 and True.
-        if self.asvar or any(type(one) not in (int, str) for one in (*arguments, *named.values())):
+        if any(type(one) not in (int, str) for one in (*arguments, *named.values())):
             return str(super().render(context))
-        address = _address(
-            (get_urlconf() or settings.ROOT_URLCONF, get_script_prefix()),
-            _application(getattr(context, "request", None)),
-            self.view_name.resolve(context),
-            tuple(arguments),
-            tuple(named.items()),
-        )
+        try:
+            address = _address(
+                (get_urlconf() or settings.ROOT_URLCONF, get_script_prefix()),
+                _application(getattr(context, "request", None)),
+                self.view_name.resolve(context),
+                tuple(arguments),
+                tuple(named.items()),
+            )
+        except NoReverseMatch:
+            if self.asvar is None:
+                raise
+            address = ""
+        if self.asvar:
+            context[self.asvar] = address
+            return ""
         return str(conditional_escape(address)) if context.autoescape else address
 
 

@@ -28,7 +28,7 @@ run: .venv/ready ## start everything; the first line is the dashboard's address;
 
 # Its version and checksum stand in crawlsite/replay/player.py.
 replay: .venv/ready ## install ReplayWeb.page (AGPL), which shows archived pages on an origin of their own; needs npm
-	@folder=$$(mktemp -d) && version=$$($(BIN)/python -c 'from crawlsite.replay.player import VERSION; print(VERSION)') \
+	@folder=$$(mktemp -d) && version=$$($(BIN)/python -c 'from crawlsite.replay.player import PLAYER; print(PLAYER.version)') \
 	  && (cd $$folder && npm pack --silent replaywebpage@$$version >/dev/null) \
 	  && $(BIN)/python manage.py install_replay $$folder/replaywebpage-$$version.tgz; status=$$?; rm -rf "$$folder"; exit $$status
 

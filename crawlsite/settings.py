@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from crawlsite import env
 from crawlsite.logs import logging_setting
-from crawlsite.replay.player import player_folder
+from crawlsite.replay.player import PLAYER
 from crawlsite.server_settings import database_setting, mail_server, own_services
 from crawlsite.supervisor.procfile import dashboard
 
@@ -250,7 +250,7 @@ DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
 #: where ReplayWeb.page is, if it is installed, and the origin on which it is served
-REPLAY_DIR = player_folder(STATE_DIR)
+REPLAY_DIR = PLAYER.folder(STATE_DIR)
 REPLAY_PORT = ENVIRONMENT.replay_port
 REPLAY_URL = ENVIRONMENT.replay_url
 DEMO = ENVIRONMENT.demo

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 
 from crawlsite.env import Environment
-from crawlsite.replay.player import is_installed
+from crawlsite.replay.player import PLAYER
 from crawlsite.services.stops import StartError
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound
@@ -42,7 +42,7 @@ def check_free(environment: Environment) -> None:
             f"PORT and DEMO_PORT are both {environment.port}: give one of them another value"
         )
     _check(environment.host.strip("[]"), environment.port, "PORT")
-    if is_installed(environment.state_dir):
+    if PLAYER.is_installed(environment.state_dir):
         if environment.replay_port in (environment.port, environment.demo_port):
             raise StartError(
                 f"REPLAY_PORT {environment.replay_port} is another server's: give it another value"
@@ -122,7 +122,7 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
         "worker": environment.workers,
         "demo": int(environment.demo),
         "preresolver": int(environment.dns_ahead != "off"),
-        "replay": int(is_installed(environment.state_dir)),
+        "replay": int(PLAYER.is_installed(environment.state_dir)),
     }
     return Processes(
         release=release,

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from pathlib import Path
-from typing import Any
-
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
-
-from crawlsite.replay.player import VERSION, BadPlayer, install
+from crawlsite.management.install import InstallCommand
+from crawlsite.replay.player import PLAYER
 
 
-class Command(BaseCommand):
+class Command(InstallCommand):
     help = (
-        f"Install ReplayWeb.page {VERSION} from its npm package, whose checksum is compared. It is "
-        "served at the next start."
+        f"Install ReplayWeb.page {PLAYER.version} from its npm package, whose checksum is "
+        "compared. It is served at the next start."
     )
-    requires_system_checks = ()
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("package", type=Path, metavar="FILE", help="as `npm pack` writes it")
-
-    def handle(self, *, package: Path, **options: Any) -> None:
-        try:
-            install(package, settings.STATE_DIR)
-        except BadPlayer as error:
-            raise CommandError(str(error)) from error
-        except OSError as error:
-            raise CommandError(f"{package}: {error.strerror}") from error
-        self.stdout.write(
-            f"ReplayWeb.page {VERSION} is installed. It is served at the next start of `make run`."
-        )
+    program = PLAYER
+    title = "ReplayWeb.page"
+    effect = "It is served at the next start of `make run`."

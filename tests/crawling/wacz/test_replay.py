@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import tarfile
-from base64 import b64encode
 from wsgiref.util import setup_testing_defaults
 
 import pytest
@@ -18,7 +14,6 @@ from crawling.models import Page, Run
 from crawling.wacz import access
 from crawling.wacz.access import token_for
 from crawling.withdrawals.withdrawing import withdraw
-from crawlsite.replay import player as replay_player
 from crawlsite.replay.answers import answer_archive, asked_range
 from tests.crawling.pages import browser, soup
 from tests.crawling.wacz.test_wacz_file import made
@@ -161,24 +156,3 @@ def test_a_form_that_an_archived_page_sends_is_refused(db, settings, host):
     )
     foreign = {"Origin": f"http://{name}:8020"}
     assert client.post("/account/look/", sent, headers=foreign).status_code == 403
-
-
-def test_only_the_package_with_the_known_checksum_is_installed(tmp_path, monkeypatch):
-    package = tmp_path / "package.tgz"
-    with tarfile.open(package, "w:gz") as archive:
-        for name in (*replay_player.SERVED, "../../escaped"):
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(name)
-            archive.addfile(info, io.BytesIO(name.encode()))
-    with pytest.raises(replay_player.BadPlayer, match="has the checksum"):
-        replay_player.install(package, tmp_path)
-    assert not replay_player.is_installed(tmp_path)
-
-    known = "sha512-" + b64encode(hashlib.sha512(package.read_bytes()).digest()).decode()
-    monkeypatch.setattr(replay_player, "INTEGRITY", known)
-    replay_player.install(package, tmp_path)
-    replay_player.install(package, tmp_path)
-
-    found = {path.name for path in replay_player.player_folder(tmp_path).iterdir()}
-    assert found == set(replay_player.SERVED)
-    assert replay_player.is_installed(tmp_path)

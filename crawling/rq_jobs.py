@@ -122,6 +122,7 @@ LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
 SECOND_READING = RowJob(
     "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60
 )
+NU_READING = RowJob("nu-check", "crawling.idle.nu_readings.check_when_idle", seconds=60 * 60)
 EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
 #: of a part of the links dataset; it does the work of all that there are
 FORGETTING = RowJob(

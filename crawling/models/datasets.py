@@ -41,6 +41,12 @@ class LinksPart(models.Model):
     indexed_at = models.DateTimeField(
         null=True, help_text="when the texts of its pages were in the search index"
     )
+    nu_asked_at = models.DateTimeField(
+        null=True, help_text="since when its pages are to be read by the Nu checker"
+    )
+    nu_read_at = models.DateTimeField(
+        null=True, help_text="when the messages of the Nu checker were stored"
+    )
     links = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0)
 
@@ -54,6 +60,11 @@ class LinksPart(models.Model):
             ),
             models.Index(
                 fields=["run"], condition=Q(indexed_at=None), name="links_parts_unindexed"
+            ),
+            models.Index(
+                fields=["run"],
+                condition=Q(nu_asked_at__isnull=False, nu_read_at=None),
+                name="links_parts_unread_by_nu",
             ),
         ]
 
@@ -84,6 +95,16 @@ class LinksPart(models.Model):
     def reading_names(self) -> tuple[str, str, str]:
         """Of the files that a second reading of its pages writes."""
         return self.findings_name, self.texts_name, self.structured_name
+
+    @property
+    def nu_name(self) -> str:
+        """Of the file with the messages of the Nu checker about its pages."""
+        return self.name.removesuffix("parquet") + "nu.parquet"
+
+    @property
+    def derived_names(self) -> tuple[str, ...]:
+        """Of all files that are made of its pages beside it."""
+        return *self.reading_names, self.nu_name
 
 
 class ExportKind(models.TextChoices):

@@ -23,7 +23,7 @@ from crawling.exports.rows import JOBS, longest
 from crawling.idle.extraction_rows import open_extractions
 from crawling.link_graph.graphs import lost_graphs
 from crawling.links.parts import collected_parts, lost_parts
-from crawling.links.progress import abandoned_parts, unread_runs
+from crawling.links.progress import abandoned_parts, runs_for_nu, unread_runs
 from crawling.models import ArchiveImport, Checkpoint, Delivery, Inquiry, RunExport
 from crawling.models.experiments import Experiment, ExperimentState
 from crawling.revisits.plans import crawls_to_plan
@@ -38,6 +38,7 @@ from crawling.rq_jobs import (
     INQUIRY,
     LINK_GRAPH,
     LINKS,
+    NU_READING,
     REVISITS,
     RUN_SHIFT,
     SECOND_READING,
@@ -215,18 +216,18 @@ def resend_background() -> None:
     lost = lost_parts().filter(opened_at__lt=late).values_list("run", flat=True)
     for run_id in {*collected_parts().values_list("run", flat=True), *lost}:
         LINKS.enqueue_if_lost(run_id)
-    for run_id in unread_runs():
-        SECOND_READING.enqueue_if_lost(run_id)
     if (abandoned := abandoned_parts().first()) is not None:
         FORGETTING.enqueue_if_lost(abandoned.pk)
-    for crawl in due_crawls():
-        WATCHES.enqueue_if_lost(crawl)
-    for crawl in crawls_to_plan():
-        REVISITS.enqueue_if_lost(crawl)
-    for source in due_sources():
-        SEED_SOURCE.enqueue_if_lost(source)
-    for withdrawal in due_withdrawals():
-        WITHDRAWAL.enqueue_if_lost(withdrawal)
+    for job, due in (
+        (SECOND_READING, unread_runs),
+        (NU_READING, runs_for_nu),
+        (WATCHES, due_crawls),
+        (REVISITS, crawls_to_plan),
+        (SEED_SOURCE, due_sources),
+        (WITHDRAWAL, due_withdrawals),
+    ):
+        for pk in due():
+            job.enqueue_if_lost(pk)
 
 
 def wake_courier() -> None:

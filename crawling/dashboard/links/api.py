@@ -25,6 +25,7 @@ from crawling.dashboard.links.link_changes import list_link_changes as link_chan
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_broken, list_hosts, list_links, list_media
+from crawling.links.nu_reading import ask_nu_reading
 from crawling.links.parts import MOST_BEHIND, pages_behind
 from crawling.links.progress import dataset_states
 from crawling.links.second_reading import ask_reading
@@ -47,6 +48,7 @@ Kind = Annotated[ProblemKind, Query(description="the kind of problem")]
 SlowSeconds = Annotated[
     float, Query(ge=0, le=86_400, description="of kind `slow`: answers that took so long")
 ]
+ByNu = Annotated[bool, Query(description="by the Nu checker instead")]
 BEHIND = (
     f"pages of the run whose links are not in the dataset yet; {MOST_BEHIND:,}: so many or more"
 )
@@ -222,10 +224,13 @@ def list_link_problems(
 )
 @may_change
 def check_crawl_links(
-    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None, nu: ByNu = False
 ) -> Status:
-    """A background job does it; the kinds `fragment` and `html` of `reports/problems` need it."""
-    return Status(202, {"unread_parts": ask_reading(get_run(crawl_id, run))})
+    """A background job does it; the kinds `fragment` and `html` of `reports/problems` need it, and
+    with `nu` the kind `nu`. Status 409 says why the Nu checker is not there.
+    """
+    ask = ask_nu_reading if nu else ask_reading
+    return Status(202, {"unread_parts": ask(get_run(crawl_id, run))})
 
 
 @links.get(

@@ -23,7 +23,11 @@ from crawling.dashboard.links.page_problems import (
     find_slow,
 )
 from crawling.dashboard.links.problem_kinds import Found, LinkProblem, ProblemKind
-from crawling.dashboard.links.reading_problems import find_markup_errors, find_missing_fragments
+from crawling.dashboard.links.reading_problems import (
+    find_markup_errors,
+    find_missing_fragments,
+    find_nu_messages,
+)
 from crawling.models import Run
 
 #: seconds of an answer
@@ -39,6 +43,7 @@ FINDERS: dict[ProblemKind, Callable[[Run, str, int], Found]] = {
     ProblemKind.HREFLANG: find_languages,
     ProblemKind.FRAGMENT: find_missing_fragments,
     ProblemKind.HTML: find_markup_errors,
+    ProblemKind.NU: find_nu_messages,
 }
 
 

@@ -32,6 +32,7 @@ class ProblemKind(StrEnum):
     TITLE = "title"
     DESCRIPTION = "description"
     HTML = "html"
+    NU = "nu"
 
     @property
     def label(self) -> str:
@@ -74,6 +75,7 @@ LABELS = {
     ProblemKind.TITLE: "Titles",
     ProblemKind.DESCRIPTION: "Descriptions",
     ProblemKind.HTML: "HTML errors",
+    ProblemKind.NU: "Nu checker",
 }
 CONDITIONS = {
     ProblemKind.MIXED_CONTENT: f"{INSECURE} AND NOT {FOLLOWED} AND NOT {LISTED} AND "

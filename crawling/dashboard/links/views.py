@@ -24,9 +24,11 @@ from crawling.dashboard.links.link_changes import (
 from crawling.dashboard.links.link_check import SLOW_SECONDS, list_problems, problem_rows
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.dashboard.links.reports import list_hosts, list_links, list_media
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
+from crawling.links.nu_checker import why_unavailable
+from crawling.links.nu_reading import ask_nu_reading
 from crawling.links.parts import MOST_BEHIND, pages_behind
-from crawling.links.progress import unread_parts
+from crawling.links.progress import parts_without_nu, unread_parts
 from crawling.links.query import LinkSearchTookTooLong
 from crawling.links.second_reading import ask_reading
 from crawling.models import Run
@@ -55,7 +57,7 @@ ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """The list `?show=`, and with `?page=`, `?target=` or `?host=` the links of a page, to a URL or
-    to a host; a POST asks for the second reading of the run's pages.
+    to a host; a POST asks for the reading of the run's pages that the kind of problem needs.
     """
     run = wanted_run(request, pk, NEVER_STARTED)
     if request.method == "POST":
@@ -81,7 +83,10 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "certificate_days": SOON.days,
         "endings": ENDINGS,
     }
-    here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
+    if here["kind"] is ProblemKind.NU:
+        here |= {"unread": bool(parts_without_nu(run)), "nu_trouble": why_unavailable()}
+    else:
+        here["unread"] = here["kind"].needs_reading and bool(unread_parts(run))
     try:
         rows, following = _rows(request, run, shown, asked)
     except (BadOrder, LinkSearchTookTooLong) as trouble:
@@ -92,9 +97,12 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @needs("crawling.change_crawljob")
 def _ask_reading(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     try:
-        ask_reading(run)
+        ask = ask_nu_reading if _kind(request) is ProblemKind.NU else ask_reading
+        ask(run)
     except RedisError:
         messages.error(request, "Redis does not answer, so no background job can be asked.")
+    except WrongState as error:
+        messages.error(request, str(error))
     else:
         messages.success(request, "A background job reads the pages of this run again.")
     here = reverse("crawling:links", args=[run.crawl_id])

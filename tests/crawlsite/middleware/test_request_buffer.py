@@ -193,6 +193,7 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status
     assert body.tell() == (length if status == "200 OK" else 0)
 
 
+@pytest.mark.django_db  # the end of an answer looks whether a connection is to be closed
 def test_downloads_take_a_quarter_of_the_threads_and_leave_their_places(settings):
     settings.WEB_THREADS = 8
     gate = DownloadLimitMiddleware(

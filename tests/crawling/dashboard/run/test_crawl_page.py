@@ -377,8 +377,9 @@ def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
 
 
 def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finished):
-    start = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=3)
-    Run.objects.filter(pk=finished.pk).update(started_at=start)
+    now = timezone.now()
+    start = now.replace(second=0, microsecond=0) - timedelta(minutes=3)
+    Run.objects.filter(pk=finished.pk).update(started_at=start, finished_at=now)
     RunCount.objects.filter(run=finished).update(minute=start, fetched=12)
     RunCount.objects.create(
         run=finished, process_number=1, minute=start + timedelta(minutes=1), fetched=-5

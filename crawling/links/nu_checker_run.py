@@ -31,7 +31,7 @@ JVM = (
     "-XX:ErrorFile=/dev/null",
 )
 #: The checker has the schemas and DTDs that it needs and fetches nothing. If a version did, it
-#: would ask a proxy where nobody listens, also for this machine's own addresses.
+#: would ask a proxy at a closed port, also for this machine's own addresses.
 NO_NETWORK = (
     "-Djava.net.useSystemProxies=false",
     "-Dhttp.nonProxyHosts=",

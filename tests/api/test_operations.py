@@ -107,6 +107,7 @@ PARAMETERS = {
     "month",
     "name",
     "names",
+    "nu",
     "other_crawl",
     "owner",
     "page",

@@ -9,6 +9,7 @@ from psycopg.adapt import PyFormat
 
 from crawling.shift.arrays import QuickListDumper, send_lists_quickly
 from crawling.worker.jobs import run_shift
+from tests.databases.kept_connections import KEPT
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +63,7 @@ def test_a_nul_is_refused_before_it_is_sent():
 def test_only_the_connections_of_a_process_that_runs_shifts_write_them_quickly():
     connection_created.disconnect(send_lists_quickly)
     connection.close()
+    KEPT.close()  # a kept connection may have been a shift's
     connection.connect()
     assert not issubclass(dumper(), QuickListDumper)
 

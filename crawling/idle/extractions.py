@@ -18,7 +18,8 @@ from allocation.errors import AllocationError
 from crawling.errors import ArchiveTrouble, WrongState
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.idle.extraction_rows import open_extractions
-from crawling.idle.second_readings import MEMORY_MIB, WAIT_SECONDS, IdleTurn
+from crawling.idle.second_readings import MEMORY_MIB
+from crawling.idle.turns import WAIT_SECONDS, IdleTurn
 from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
 from crawling.process.priority import behind_shifts

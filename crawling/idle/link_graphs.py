@@ -7,7 +7,7 @@ The scheduler queues it again until the last step is done.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.second_readings import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import WAIT_SECONDS, IdleTurn
 from crawling.link_graph.graphs import lost_graphs, note_wait
 from crawling.links.parts import links_written
 from crawling.models import Run

@@ -7,7 +7,7 @@ The scheduler queues it again while there is something left.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.second_readings import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import WAIT_SECONDS, IdleTurn
 from crawling.links.nu_checker import MEMORY_MIB, why_unavailable
 from crawling.links.nu_reading import read_part_by_nu
 from crawling.links.progress import parts_without_nu

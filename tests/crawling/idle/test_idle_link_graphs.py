@@ -16,9 +16,9 @@ from django.db import connections
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.errors import WrongState
-from crawling.idle import link_graphs, second_readings
+from crawling.idle import link_graphs, turns
 from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
-from crawling.idle.second_readings import IdleTurn
+from crawling.idle.turns import IdleTurn
 from crawling.link_graph import computation
 from crawling.link_graph.graphs import MOST_ATTEMPTS, computed_graph, open_graph
 from crawling.link_graph.measures import pagerank
@@ -101,8 +101,8 @@ def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
 def test_it_ends_although_others_want_the_memory_after_each_step(
     run, graph, background, wants, monkeypatch
 ):
-    monkeypatch.setattr(second_readings, "LOOK_SECONDS", 0.0)
-    done, others, turns = computation.step_done, [], 0
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
+    done, others, given_way = computation.step_done, [], 0
 
     def others_come(graph):
         others.append(wants())
@@ -110,13 +110,13 @@ def test_it_ends_although_others_want_the_memory_after_each_step(
 
     monkeypatch.setattr(computation, "step_done", others_come)
     while (ending := compute_when_idle(graph.pk)) == "others wait":
-        turns += 1
+        given_way += 1
         assert has_memory(others[-1])
-        assert turns > 1 or "continues then" in graph_page(run)
+        assert given_way > 1 or "continues then" in graph_page(run)
         finish_process(process=others[-1])
 
     assert ending == "it is computed"
-    assert turns == len(others) - 1 > len(TABLES)
+    assert given_way == len(others) - 1 > len(TABLES)
     assert ask(computed_graph(run), "SELECT count(*) FROM links") == [(10,)]
     assert files(run) == len(TABLES)
 
@@ -124,8 +124,8 @@ def test_it_ends_although_others_want_the_memory_after_each_step(
 def test_a_long_step_is_broken_off_for_others_which_counts_as_no_attempt(
     run, graph, background, wants, monkeypatch
 ):
-    monkeypatch.setattr(second_readings, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(second_readings, "STEP_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "STEP_SECONDS", 0.0)
     others = []
 
     def others_come(edges, left):
@@ -143,7 +143,7 @@ def test_a_long_step_is_broken_off_for_others_which_counts_as_no_attempt(
 
 
 def test_a_step_ends_in_time_to_give_back_within_five_seconds():
-    assert second_readings.LOOK_SECONDS + second_readings.STEP_SECONDS < 5
+    assert turns.LOOK_SECONDS + turns.STEP_SECONDS < 5
 
 
 def test_a_job_killed_between_steps_is_continued_and_its_units_come_back(run, graph, background):

@@ -11,7 +11,9 @@ from django.conf import settings
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.idle import second_readings as job
-from crawling.idle.second_readings import IdleTurn, read_when_idle
+from crawling.idle import turns
+from crawling.idle.second_readings import read_when_idle
+from crawling.idle.turns import IdleTurn
 from crawling.links import second_reading
 from crawling.links.catch_up import catch_up
 from crawling.links.parquet import TEXTS, rows_in
@@ -84,7 +86,7 @@ def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, mon
 def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
     run, pool, background, monkeypatch
 ):
-    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     crawl = register_process(pool=pool.pk, label="c", run_ref="x", maximum={"memory": 512}).pk
     read = second_reading._read
 
@@ -108,7 +110,7 @@ def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
 
 
 def test_who_waits_for_something_else_is_not_given_way_to(run, pool, background, monkeypatch):
-    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     threads = {"fetch_slots": 64}
     for reference in ("has", "waits"):
         one = register_process(pool=pool.pk, label=reference, run_ref=reference, maximum=threads)
@@ -120,7 +122,7 @@ def test_who_waits_for_something_else_is_not_given_way_to(run, pool, background,
 
 
 def test_it_gives_way_to_a_job_that_a_user_waits_for(run, background, monkeypatch):
-    monkeypatch.setattr(job, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "LOOK_SECONDS", 0.0)
     background.enqueue_call("crawling.alerts.delivery.send_due_deliveries")
 
     assert read_when_idle(run.pk) == "others wait"

@@ -12,7 +12,7 @@ from allocation.models import Process
 from crawling.dashboard.links.link_check import list_problems
 from crawling.dashboard.links.problem_kinds import ProblemKind
 from crawling.idle import nu_readings as job
-from crawling.idle.second_readings import IdleTurn
+from crawling.idle.turns import IdleTurn
 from crawling.links import nu_reading
 from crawling.links.catch_up import catch_up
 from crawling.links.nu_checker import MEMORY_MIB, why_unavailable

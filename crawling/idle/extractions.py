@@ -19,12 +19,12 @@ from crawling.errors import ArchiveTrouble, WrongState
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.idle.extraction_rows import open_extractions
 from crawling.idle.second_readings import MEMORY_MIB
-from crawling.idle.turns import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import IdleTurn, idle_turn
 from crawling.links.stored_documents import extracted_again, html_pages
 from crawling.models import Extraction, Page, Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import EXTRACTION
-from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+from crawling.runs.held_units import NoUnits
 
 logger = logging.getLogger(__name__)
 
@@ -46,20 +46,10 @@ def extract_when_idle(extraction_id: int) -> str:
         extraction = rows.filter(pk=extraction_id).first()
         if not is_alone or extraction is None:
             return "another worker has it, or it is over"
-        reference = f"extraction-{extraction_id}"
-        finish_moment(reference)  # of a job that was killed
+        name, label = f"extraction-{extraction_id}", f"extraction {extraction_id}"
         try:
-            with (
-                behind_shifts(),
-                held_units(
-                    {"memory": MEMORY_MIB},
-                    label=f"extraction {extraction_id}",
-                    reference=reference,
-                    wait_seconds=WAIT_SECONDS,
-                    priority=IDLE,
-                ) as (units, lost),
-            ):
-                return _extract(extraction, IdleTurn(units, lost))
+            with behind_shifts(), idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
+                return _extract(extraction, turn)
         except (NoUnits, AllocationError) as error:
             return str(error)
 

@@ -7,14 +7,14 @@ The scheduler queues it again until the last step is done.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.turns import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import idle_turn
 from crawling.link_graph.graphs import lost_graphs, note_wait
 from crawling.links.parts import links_written
 from crawling.models import Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import LINK_GRAPH
 from crawling.runs.grants import capacity_of, default_pool
-from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+from crawling.runs.held_units import NoUnits
 
 #: what any graph takes, and a million links of a run more: 9 million were measured to take 974
 LEAST_MIB, MIB_PER_MILLION = 96, 100
@@ -26,23 +26,14 @@ def compute_when_idle(graph_id: int) -> str:
         graph = lost_graphs().select_related("run").filter(pk=graph_id).first()
         if not is_alone or graph is None or graph.run is None:
             return "another worker has it, or it is over"
-        reference, mebibytes = f"link-graph-{graph_id}", _mebibytes(graph.run)
-        finish_moment(reference)  # of a job that was killed
+        name, label = f"link-graph-{graph_id}", f"link graph {graph_id}"
+        mebibytes = _mebibytes(graph.run)
         try:
-            with (
-                behind_shifts(),
-                held_units(
-                    {"memory": mebibytes},
-                    label=f"link graph {graph_id}",
-                    reference=reference,
-                    wait_seconds=WAIT_SECONDS,
-                    priority=IDLE,
-                ) as (units, lost),
-            ):
+            with behind_shifts(), idle_turn(name, label=label, mebibytes=mebibytes) as turn:
                 # SciPy takes memory, too, and more time than a turn has before its first look
                 from crawling.link_graph.computation import compute_steps
 
-                turn = IdleTurn(units, lost)
+                turn.begin()
                 return compute_steps(graph_id, turn.seconds_left)
         except (NoUnits, AllocationError) as error:
             note_wait(graph, mebibytes)

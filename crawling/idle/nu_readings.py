@@ -1,5 +1,6 @@
 """The background job that lets the Nu checker read a run's stored pages, with a grant of memory
-that it asks for after all others and gives back as soon as another process needs it.
+that it asks for after all others. It gives it back between two starts of the checker when another
+process needs it.
 
 The scheduler queues it again while there is something left.
 """
@@ -7,14 +8,14 @@ The scheduler queues it again while there is something left.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.turns import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import IdleTurn, idle_turn
 from crawling.links.nu_checker import MEMORY_MIB, why_unavailable
 from crawling.links.nu_reading import read_part_by_nu
 from crawling.links.progress import parts_without_nu
 from crawling.models import Run
 from crawling.process.priority import behind_shifts
 from crawling.rq_jobs import NU_READING
-from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+from crawling.runs.held_units import NoUnits
 
 
 def check_when_idle(run_id: int) -> str:
@@ -27,20 +28,10 @@ def check_when_idle(run_id: int) -> str:
     with NU_READING.alone(run_id) as is_alone:
         if not is_alone:
             return "another worker has it"
-        reference = f"nu-check-{run.pk}"
-        finish_moment(reference)  # of a job that was killed
+        name, label = f"nu-check-{run.pk}", f"Nu check of run {run.pk}"
         try:
-            with (
-                behind_shifts(),
-                held_units(
-                    {"memory": MEMORY_MIB},
-                    label=f"Nu check of run {run.pk}",
-                    reference=reference,
-                    wait_seconds=WAIT_SECONDS,
-                    priority=IDLE,
-                ) as (units, lost),
-            ):
-                return _read(run, IdleTurn(units, lost))
+            with behind_shifts(), idle_turn(name, label=label, mebibytes=MEMORY_MIB) as turn:
+                return _read(run, turn)
         except (NoUnits, AllocationError) as error:
             return str(error)
 

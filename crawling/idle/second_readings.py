@@ -8,14 +8,13 @@ The scheduler queues it again while there is something left.
 from __future__ import annotations
 
 from allocation.errors import AllocationError
-from crawling.idle.turns import WAIT_SECONDS, IdleTurn
+from crawling.idle.turns import IdleTurn, idle_turn
 from crawling.links.microformats import MEMORY_BYTES
 from crawling.links.progress import unindexed_parts, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import Run
-from crawling.process.priority import behind_shifts, hurry
-from crawling.rq_jobs import is_background_wanted
-from crawling.runs.held_units import IDLE, NoUnits, finish_moment, held_units
+from crawling.process.priority import behind_shifts
+from crawling.runs.held_units import NoUnits
 from crawling.search.folder import IndexBusy
 from crawling.search.index import IndexWriter, add_parts, writing
 
@@ -30,23 +29,17 @@ def read_when_idle(run_id: int) -> str:
     run = Run.objects.select_related("crawl").filter(pk=run_id).first()
     if run is None:
         return "the run was deleted"
-    reference = f"reading-{run.pk}"
-    finish_moment(reference)  # of a job that was killed
     try:
         with (
             behind_shifts(),
             writing() as index,
-            held_units(
-                {"memory": MEMORY_MIB + PROGRAM_MIB},
+            idle_turn(
+                f"reading-{run.pk}",
                 label=f"second reading of run {run.pk}",
-                reference=reference,
-                wait_seconds=WAIT_SECONDS,
-                priority=IDLE,
-            ) as (units, lost),
+                mebibytes=MEMORY_MIB + PROGRAM_MIB,
+            ) as turn,
         ):
-            if is_background_wanted():
-                hurry()  # beside busy shifts a page would take a minute
-            return _read(run, index, IdleTurn(units, lost))
+            return _read(run, index, turn)
     except (NoUnits, IndexBusy, AllocationError) as error:
         return str(error)
 

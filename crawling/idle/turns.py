@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from crawling.process.priority import hurry
 from crawling.rq_jobs import is_background_wanted
-from crawling.runs.held_units import others_lack
+from crawling.runs.held_units import IDLE, finish_moment, held_units, others_lack
 
 #: It asks again at its next turn. While it waits it must not become the one that others may pass no
 #: more.
@@ -28,9 +29,13 @@ class IdleTurn:
 
     def __init__(self, units: Mapping[str, int], lost: threading.Event) -> None:
         self._units, self._lost = units, lost
-        self._looks_at = time.monotonic() + LOOK_SECONDS
         self._ends_at = math.inf
         self.is_over = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now on: what came before was to get ready."""
+        self._looks_at = time.monotonic() + LOOK_SECONDS
 
     def goes_on(self) -> bool:
         """To be asked after each page."""
@@ -51,3 +56,24 @@ class IdleTurn:
         if self._ends_at == math.inf:
             self._ends_at = time.monotonic() + (0 if self._lost.is_set() else STEP_SECONDS)
         return self._ends_at - time.monotonic()
+
+
+@contextmanager
+def idle_turn(reference: str, *, label: str, mebibytes: int) -> Iterator[IdleTurn]:
+    """Hold memory that is asked for after all others until the block ends.
+
+    reference: of the job; what one with the same has left, because it was killed, is given back.
+    Raises NoUnits, AllocationError. The block is no longer
+    behind shifts if another job waits for this worker.
+    """
+    finish_moment(reference)
+    with held_units(
+        {"memory": mebibytes},
+        label=label,
+        reference=reference,
+        wait_seconds=WAIT_SECONDS,
+        priority=IDLE,
+    ) as (units, lost):
+        if is_background_wanted():
+            hurry()  # beside busy shifts a page would take a minute
+        yield IdleTurn(units, lost)

@@ -16,7 +16,7 @@ from django.db import connections
 from allocation.models import Process, ProcessState, RequestKind
 from allocation.services import finish_process, register_process, request_resources
 from crawling.errors import WrongState
-from crawling.idle import link_graphs, turns
+from crawling.idle import turns
 from crawling.idle.link_graphs import LEAST_MIB, compute_when_idle
 from crawling.idle.turns import IdleTurn
 from crawling.link_graph import computation
@@ -79,7 +79,7 @@ def files(run):
 def test_it_waits_for_memory_that_no_crawl_needs_and_says_so(
     run, graph, background, wants, monkeypatch
 ):
-    monkeypatch.setattr(link_graphs, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(turns, "WAIT_SECONDS", 0.1)
     crawl, seen = wants(), set()
     assert "could not spare" in compute_when_idle(graph.pk)
     assert f"it waits for {LEAST_MIB} MiB of memory that no crawl needs" in graph_page(run)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from types import TracebackType
 from typing import NamedTuple
 
 import turbohtml
@@ -43,23 +42,11 @@ CANDIDATES = ", ".join(["[class*='h-']", *(f".{name}" for name in sorted(CLASSIC
 MOST_MARKUP = 256 * 1024
 
 
-class MicroformatsReader:
+class MicroformatsReader(BoundedProgram):
     """Reads pages by a program that is started for the first one that has microformats."""
 
     def __init__(self) -> None:
-        self._program = BoundedProgram(PROGRAM, str(MEMORY_BYTES))
-
-    def __enter__(self) -> MicroformatsReader:
-        self._program.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._program.__exit__(kind, error, at)
+        super().__init__(PROGRAM, str(MEMORY_BYTES))
 
     def items(self, document: turbohtml.Document, base: str) -> list[FoundItem]:
         """Those that are no property of another; base: what relative URLs start from."""
@@ -70,7 +57,7 @@ class MicroformatsReader:
         if html:
             content = html.encode(errors="replace")
             task = {"base": base, "size": len(content)}
-            answer = self._program.answer(task, [content], seconds=SECONDS)
+            answer = self.answer(task, [content], seconds=SECONDS)
             if answer is None:
                 told = "Items were not read: they took too much time or memory."
                 found.append(FoundItem(problem=told))

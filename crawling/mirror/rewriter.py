@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 
 from crawling.mirror.rewriting_program import PAGE, SHEET
 from crawling.process.bounded_program import BoundedProgram
@@ -18,23 +17,11 @@ MOST_BYTES = 16 * 1024 * 1024
 PAGES = ("text/html", "application/xhtml+xml")
 
 
-class Rewriter:
+class Rewriter(BoundedProgram):
     """Rewrites documents by a program that is started again after one that was too much for it."""
 
     def __init__(self, paths_file: Path) -> None:
-        self._program = BoundedProgram(PROGRAM, str(paths_file))
-
-    def __enter__(self) -> Rewriter:
-        self._program.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._program.__exit__(kind, error, at)
+        super().__init__(PROGRAM, str(paths_file))
 
     def rewrite(
         self, body: DocumentStream, *, content_type: str, charset: str | None, url: str, path: str
@@ -44,4 +31,4 @@ class Rewriter:
             return None
         kind = PAGE if content_type in PAGES else SHEET
         task = {"kind": kind, "url": url, "path": path, "charset": charset, "size": len(body)}
-        return self._program.answer(task, body.pieces(), seconds=SECONDS)
+        return self.answer(task, body.pieces(), seconds=SECONDS)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from crawling.process.orphans import stop_with_parent
 
@@ -27,13 +27,15 @@ ROOT = Path(__file__).parents[2]
 
 
 class BoundedProgram:
-    """Gives tasks to a module that calls `work_on_tasks`; the first task starts it."""
+    """Gives tasks to a module that calls `work_on_tasks`; the first task starts it. A subclass says
+    what is asked.
+    """
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._command = (sys.executable, "-E", "-s", "-m", module, *arguments)
         self._program: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> BoundedProgram:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -6,13 +6,12 @@ from datetime import datetime
 from functools import lru_cache
 from html import escape
 from typing import Any
-from urllib.parse import quote
 
 from django import template
 from django.conf import settings
 from django.contrib.humanize.templatetags import humanize
 from django.http import HttpRequest
-from django.template import defaultfilters, defaulttags
+from django.template import defaulttags
 from django.template.base import FilterExpression, Parser, Token
 from django.template.context import Context
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
@@ -21,8 +20,6 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
-#: what stands for each character of ASCII that is not itself in an address, by its code
-QUOTED = {code: f"%{code:02X}" for code in range(128) if quote(chr(code), safe="") != chr(code)}
 #: addresses that are kept: those of a hundred long lists
 ADDRESSES = 10_000
 
@@ -45,14 +42,6 @@ def time_ago(at: datetime | None) -> SafeString | str:
 def intcomma(number: Any) -> str:
     """A number with commas between its thousands: as Django's, which thinks of all languages."""
     return f"{number:,}" if type(number) is int else str(humanize.intcomma(number))
-
-
-@register.filter(is_safe=False)
-def urlencode(text: Any, safe: str | None = None) -> str:
-    """The text as part of an address: as Django's, which takes a canonical URL letter by letter."""
-    if safe == "" and isinstance(text, str) and text.isascii():
-        return text.translate(QUOTED)
-    return str(defaultfilters.urlencode(text, None if safe is None else mark_safe(safe)))  # noqa: S308
 
 
 @register.tag

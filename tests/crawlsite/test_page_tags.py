@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 from django.contrib.humanize.templatetags import humanize
-from django.template import Context, Template, defaultfilters, defaulttags
+from django.template import Context, Template, defaulttags
 from django.urls import NoReverseMatch, set_script_prefix
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from crawlsite.templatetags.page_tags import intcomma, time_ago, urlencode
+from crawlsite.templatetags.page_tags import intcomma, time_ago
 
 ADDRESSES = [
     "{% url 'home' %}",
@@ -68,23 +67,6 @@ def test_a_moment_is_told_in_the_zone_of_the_user_and_exact_for_programs():
 
 def test_no_moment_is_a_dash():
     assert time_ago(None) == "–"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://www.a.test:8080/x%20y/?q=a+b&c='d'&e=\"f\"#g",
-        "".join(map(chr, range(128))),
-        "https://bücher.example/ö",
-        SafeString("<b>&amp;"),
-        "",
-        7,
-        None,
-    ],
-)
-@pytest.mark.parametrize("safe", ["", "/", None])
-def test_a_text_is_quoted_in_an_address_as_by_django(text, safe):
-    assert urlencode(text, safe) == defaultfilters.urlencode(text, safe)
 
 
 @pytest.mark.parametrize("number", [0, -7, 1234567, True, 1234.5, "12345", "x", None, 10**30])

@@ -113,8 +113,10 @@ def shifts_of(place: str) -> Prefetch[str]:
     """The shifts that stand there, with the names of their crawls: each once, for very many hosts
     may be leased to one.
     """
-    shifts = Shift.objects.select_related("process__run__crawl")
-    return Prefetch(place, shifts.only("ended_at", "process__run__crawl__name"))
+    # Runs by their ids: a join from shifts may walk all runs that there ever were.
+    runs = Prefetch("process__run", Run.objects.select_related("crawl").only("crawl__name"))
+    shifts = Shift.objects.select_related("process").prefetch_related(runs)
+    return Prefetch(place, shifts.only("ended_at", "process__run"))
 
 
 def crawl_view(crawl: CrawlJob) -> CrawlView:

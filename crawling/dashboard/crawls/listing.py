@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
@@ -138,14 +138,24 @@ def _totals(
     found = found_crawls(wanted, waiting, among).order_by()
     names = {*COUNTED.values(), *SETTLED}
     sums = found.aggregate(**{name: Sum(f"last__total__{name}", default=0) for name in names})
-    in_process = Url.objects.filter(
-        shift__isnull=False, state=UrlState.IN_PROCESS, run__in=found.values("latest")
-    )
     settled = sum(sums[name] for name in SETTLED)
     return CrawlTotals(
-        queued=max(0, sums["discovered"] - settled - in_process.count()),
+        queued=max(0, sums["discovered"] - settled - _in_process(found)),
         **{name: sums[column] for name, column in COUNTED.items()},
     )
+
+
+def _in_process(found: QuerySet[Any]) -> int:
+    """How many URLs of these crawls' latest runs are being fetched.
+
+    An index has just those URLs, of few runs: asked run by run, the database may walk all runs.
+    """
+    urls = Url.objects.filter(shift__isnull=False, state=UrlState.IN_PROCESS)
+    fetching = dict(urls.values_list("run").annotate(n=Count("*")))
+    if not fetching:
+        return 0
+    latest = found.filter(last__in=list(fetching)).values_list("latest", flat=True)
+    return sum(fetching[run] for run in latest)
 
 
 def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from django.db.models import Sum
+from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 
 from crawling.models import Run, RunCount, Shift
@@ -94,10 +94,10 @@ def rates_now(run_ids: Collection[int]) -> dict[int, float]:
     """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE
-    live = Shift.objects.filter(
-        process__run__in=run_ids, ended_at=None, process__run__started_at__isnull=False
-    )
-    started = dict(live.values_list("process__run", "process__run__started_at").distinct())
+    # by the runs' own ids: a join from all live shifts may walk all runs that there ever were
+    live = Exists(Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None))
+    runs = Run.objects.filter(live, pk__in=run_ids, started_at__isnull=False)
+    started = dict(runs.values_list("pk", "started_at"))
     rows = (
         RunCount.objects.filter(run__in=started, minute__gte=since)
         .values("run")

@@ -6,7 +6,7 @@ that let nothing be fetched, by run.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -68,9 +68,10 @@ ON CONFLICT (run_id, host_id) DO UPDATE SET sealed = excluded.sealed
 #: only the shift that leases the host may write this
 KEEP_OUTAGES = """
 UPDATE crawling_hostqueue q
-SET outage = kept.outage, retry_at = kept.retry_at, due_at = greatest(q.due_at, kept.retry_at)
-FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(retries)s::timestamptz[]) AS kept(id,
-    outage, retry_at), crawling_host h
+SET outage = kept.outage, origin_outages = kept.origins, retry_at = kept.retry_at,
+    due_at = greatest(q.due_at, kept.retry_at)
+FROM unnest(%(queues)s::bigint[], %(outages)s::jsonb[], %(origins)s::jsonb[],
+    %(retries)s::timestamptz[]) AS kept(id, outage, origins, retry_at), crawling_host h
 WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 """
 #: a later visit may meet a renewed certificate
@@ -196,6 +197,10 @@ class OutageChange(NamedTuple):
     outage: Outage | None
     #: its URLs fail
     is_given_up: bool
+    #: those of its origins that let nothing be fetched while another does
+    origins: Mapping[str, Outage]
+    #: origins of which the queue's row said so before
+    known_origins: Collection[str]
 
 
 def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
@@ -205,12 +210,13 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
     values: dict[str, Any] = {
         "queues": [one.queue_id for one in found],
         "outages": [json.dumps(one.outage.as_json()) if one.outage else None for one in found],
+        "origins": [_as_json(one.origins) for one in found],
         "retries": [_retry_at(one.outage) for one in found],
         "shift": shift.pk,
     }
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         cursor.execute(KEEP_OUTAGES, values)
-        write_all(run.pk, [line for one in found if (line := _outage_line(one))])
+        write_all(run.pk, [line for one in found for line in _outage_lines(one)])
 
 
 def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
@@ -227,6 +233,19 @@ def _retry_at(outage: Outage | None) -> datetime | None:
     obey.
     """
     return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
+
+
+def _as_json(origins: Mapping[str, Outage]) -> str | None:
+    outages = {origin: outage.as_json() for origin, outage in origins.items()}
+    return json.dumps(outages) if outages else None
+
+
+def _outage_lines(found: OutageChange) -> Iterator[NewLogLine]:
+    for origin, outage in found.origins.items():
+        if origin not in found.known_origins:
+            yield NewLogLine(outage.sentence, Level.WARNING)
+    if line := _outage_line(found):
+        yield line
 
 
 def _outage_line(found: OutageChange) -> NewLogLine | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from crawling.frontier.run_limits import pages_left, within_host_budget
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
-from crawling.web.outages import Outage, read_outage
+from crawling.web.outages import Outage, read_outage, read_outages
 
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and
 #: never twice by the same shift
@@ -53,7 +53,7 @@ DUE_HOSTS = f"""
 LEASE_HOSTS = f"""
 WITH due AS (
     SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at,
-        q.outage::text AS outage
+        q.outage::text AS outage, q.origin_outages::text AS origin_outages
     {DUE_HOSTS}
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -63,7 +63,8 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name,
     greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
-        h.answered_at IS NOT NULL, due.outage, h.counted_at, h.requests_in_minute, h.requests_in_day
+        h.answered_at IS NOT NULL, due.outage, due.origin_outages, h.counted_at,
+        h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
 COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
@@ -182,6 +183,8 @@ class LeasedHost:
     was_heard: bool = False
     #: it let nothing be fetched when it was last tried
     outage: Outage | None = None
+    #: by origin, where an origin lets nothing be fetched and another does
+    origin_outages: Mapping[str, Outage] = field(default_factory=dict)
     spent: RequestsSpent = NOTHING_SPENT
 
 
@@ -245,9 +248,10 @@ def lease_hosts(
             backoffs,
             heard,
             read_outage(json.loads(outage or "null")),
+            read_outages(json.loads(of_origins or "null")),
             RequestsSpent(*spent),
         )
-        for queue, host, name, wait, backoffs, heard, outage, *spent in rows
+        for queue, host, name, wait, backoffs, heard, outage, of_origins, *spent in rows
     ]
     return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
 

@@ -131,6 +131,8 @@ class UrlOutcome:
     error: str = ""
     #: if set, it goes back to the queue, and is not tried again before then
     retry_seconds: float | None = None
+    #: it was not asked for, which counts as no try
+    is_untried: bool = False
     answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()

@@ -112,6 +112,10 @@ class HostQueue(models.Model):
     outage = models.JSONField(
         null=True, help_text="`crawling.web.outages.Outage`, while its host lets nothing be fetched"
     )
+    origin_outages = models.JSONField(
+        null=True,
+        help_text="outages by origin: its robots.txt cannot be had, though another of the host can",
+    )
     pages = models.IntegerField(db_default=0, help_text="answers had of it")
     bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
     began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")

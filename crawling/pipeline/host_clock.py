@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from crawling.frontier.rules.hosts import NOTHING_SPENT, RequestsSpent
@@ -116,6 +116,8 @@ class HostAvailability:
     was_heard: bool = False
     #: it lets nothing be fetched
     outage: Outage | None = None
+    #: origins that let nothing be fetched, while another of the host does
+    origins: dict[str, Outage] = field(default_factory=dict)
     #: the host's row says so, too
     is_kept: bool = True
     #: it is not of the crawl's sites: its URLs are only checked
@@ -127,8 +129,7 @@ class HostAvailability:
         """The host lets nothing be fetched: wait with all of its URLs for as long as the outage
         says, or give it up.
         """
-        tries = self.outage.tries + 1 if self.outage else 1
-        self._note_outage(fetched, pause_after(tries, random.random()))  # noqa: S311  # no secret
+        self._note_outage(fetched, _pause(self.outage))
         if self.outage and not self.given_up:
             left = (self.outage.retry_at - datetime.now(UTC)).total_seconds()
             self.clock.closed_until = time.monotonic() + left
@@ -149,6 +150,32 @@ class HostAvailability:
         self.was_heard = True
         if self.outage:
             self.outage, self.is_kept, self.clock.closed_until = None, False, 0.0
+
+    def suspend_origin(self, origin: str, fetched: Fetched) -> None:
+        """The origin lets nothing be fetched, though another of the host does: its URLs alone wait.
+
+        It never answered, for otherwise its earlier robots.txt would hold on.
+        """
+        before = self.origins.get(origin)
+        self.origins[origin] = outage_after(
+            before,
+            fetched.status,
+            f"{origin}: {fetched.error or explain(fetched.status)}",
+            now=datetime.now(UTC),
+            pause_seconds=_pause(before),
+            patience_seconds=patience(self.clock.politeness.host_patience_seconds, was_heard=False),
+        )
+        self.is_kept = False
+
+    def recover_origin(self, origin: str) -> None:
+        """The origin lets itself be fetched from."""
+        if self.origins.pop(origin, None):
+            self.is_kept = False
+
+    def seconds_to_wait(self, origin: str) -> float:
+        """Until the origin may be asked again; 0: at once."""
+        outage = self.origins.get(origin)
+        return max(0.0, (outage.retry_at - datetime.now(UTC)).total_seconds()) if outage else 0.0
 
     @property
     def lacks_robots(self) -> bool:
@@ -180,3 +207,9 @@ class HostAvailability:
         assert self.outage is not None
         self.given_up = Fetched(status, error=self.outage.last_words)
         self.clock.skip()
+
+
+def _pause(before: Outage | None) -> float:
+    """Seconds of the pause after one more try that failed."""
+    tries = before.tries + 1 if before else 1
+    return pause_after(tries, random.random())  # noqa: S311  # no secret

@@ -78,7 +78,8 @@ def lack_robots(visit: Visit, origin: str, robots: RobotsRules) -> bool:
     """
     visit.robots.by_origin[origin] = robots
     if origin not in visit.robots.doubted:
-        if visit.robots.has_any and not visit.availability.outage:
+        others_answer = visit.robots.has_any or origin in visit.availability.origins
+        if others_answer and not visit.availability.outage:
             return True
         if visit.turn_to_others():
             visit.clock.rest_for_delay()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from crawling.pipeline.visit import Visit
 from crawling.web.addresses import WEB, Address, canonical_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.progress import FetchStep, report_step
-from crawling.web.outages import NEVER_HEARD_SECONDS, pause_after, waited_before
+from crawling.web.outages import Outage
 from crawling.web.robots import RobotsRules
 from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 
@@ -73,7 +72,7 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         visit.urls.popleft()
-        return _refused(claimed, address, dial, refusal, context, is_checked=is_checked)
+        return _refused(visit, claimed, address, dial, refusal, context)
     if must_log_in(address, context):
         if acquire_turn(visit, dial, context):
             log_in(visit, address, dial, context)
@@ -91,11 +90,15 @@ def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | Non
 def _unasked(
     visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext
 ) -> UrlOutcome | None:
-    """The outcome of a URL that needs no request: the rules exclude it, or its host is given up."""
+    """The outcome of a URL that needs no request: the rules exclude it, its host is given up, or
+    its origin is not to be asked yet.
+    """
     if unwanted := refusal_by_rules(claimed, address, context):
         return conclude(claimed, address, "", unwanted, context)
     if visit.availability.given_up:
         return _given_up(claimed, visit.availability.given_up)
+    if wait := visit.availability.seconds_to_wait(address.origin):
+        return _waits(claimed, visit.availability.origins[address.origin], wait)
     return None
 
 
@@ -104,24 +107,38 @@ def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
 
 
 def _refused(
+    visit: Visit,
     claimed: ClaimedUrl,
     address: Address,
     dial: str,
     why: Fetched,
     context: FetchContext,
-    *,
-    is_checked: bool,
 ) -> UrlOutcome:
     """The outcome of a URL that is not requested.
 
-    One whose origin lets nothing be fetched, while another of its host does, waits alone, as long
-    as the URLs of a host that has never answered.
+    One whose origin lets nothing be fetched, while another of its host does, waits alone, until the
+    origin is given up.
     """
-    has_waited = waited_before(claimed.attempts) >= NEVER_HEARD_SECONDS
-    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or is_checked or has_waited:
+    availability, origin = visit.availability, address.origin
+    if why.status != FetchStatus.ROBOTS_UNAVAILABLE or availability.is_checked:
         return conclude(claimed, address, dial, why, context)
-    pause = pause_after(claimed.attempts, random.random())  # noqa: S311  # no secret
-    return UrlOutcome(claimed.id, UrlState.QUEUED, why.status, why.error, retry_seconds=pause)
+    availability.suspend_origin(origin, why)
+    del visit.robots.by_origin[origin]  # asked for again at the next try
+    outage = availability.origins[origin]
+    if wait := availability.seconds_to_wait(origin):
+        return _waits(claimed, outage, wait)
+    return UrlOutcome(claimed.id, UrlState.FAILED, outage.status, outage.last_words)
+
+
+def _waits(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:
+    return UrlOutcome(
+        claimed.id,
+        UrlState.QUEUED,
+        outage.status,
+        outage.sentence,
+        retry_seconds=seconds,
+        is_untried=True,
+    )
 
 
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
@@ -137,6 +154,7 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
         return False
     if robots.unavailable and context.robots.binds(address.host_key):
         return lack_robots(visit, address.origin, robots)
+    visit.availability.recover_origin(address.origin)
     return True
 
 

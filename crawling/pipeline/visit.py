@@ -139,7 +139,12 @@ class Visit:
             backoffs=host.backoffs,
             spent=host.spent,
         )
-        availability = HostAvailability(clock, was_heard=host.was_heard, outage=host.outage)
+        availability = HostAvailability(
+            clock,
+            was_heard=host.was_heard,
+            outage=host.outage,
+            origins=dict(host.origin_outages),
+        )
         clock.keep_budget()
         return cls(host, now, clock, availability, penalty_until=penalty_until)
 

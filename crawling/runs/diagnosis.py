@@ -226,7 +226,7 @@ def _resting(host: NextHost) -> Stall:
         )
         return Stall(
             StallCause.HOST_DOWN,
-            f"{host.name} answers no request. {host.outage}",
+            f"Waiting for {host.name}. {host.outage}",
             remedy,
             host.seconds,
         )

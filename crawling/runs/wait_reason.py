@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.utils import timezone
 
 from allocation.selectors import waiting_in_turn, waits_of
 from allocation.snapshot import WaitRow
@@ -17,7 +18,7 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import GRANTED
 from crawling.runs.idle_capacity import lack_of_idle_capacity
-from crawling.web.outages import Outage, read_outage
+from crawling.web.outages import Outage, holding, read_outage, read_outages
 
 #: the run's host that is free first, the seconds until then, the other crawl that has it leased, if
 #: one has, and whether it waits for its name
@@ -25,7 +26,7 @@ NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
     extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8,
         c.name, NOT {PASSES_GATE},
-    q.outage::text
+    q.outage::text, q.origin_outages::text, q.due_at
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
@@ -38,13 +39,14 @@ ORDER BY q.run_id, 4
 #: a host of the run that is free now, if there is one: found without a look at all others
 FREE_HOST = f"""
 SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
-    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text, NULL::text, q.due_at
+    FROM crawling_hostqueue q
     JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL
         AND greatest(q.due_at, h.due_at) <= clock_timestamp()
         AND {PASSES_GATE}
     LIMIT 1
-) AS free (queue, name, seconds, crawl, is_held, outage)
+) AS free (queue, name, seconds, crawl, is_held, outage, origin_outages, due_at)
 """  # noqa: S608  # a constant
 
 
@@ -108,7 +110,8 @@ class NextHostQueue(NamedTuple):
     taken_by: str | None
     #: it waits for its name
     is_held: bool
-    #: what the host was found to be like when it was last tried, if it let nothing be fetched
+    #: what the host was found to be like when it was last tried, if it let nothing be fetched; or
+    #: the origin to which all URLs of it belong that wait
     outage: Outage | None
 
 
@@ -200,7 +203,10 @@ def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
 
 
 def _next(*row: Any) -> NextHostQueue:
-    return NextHostQueue._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
+    *facts, of_host, of_origins, due_at = row
+    outages = read_outages(json.loads(of_origins or "null")).values()
+    outage = read_outage(json.loads(of_host or "null")) or holding(outages, due_at, timezone.now())
+    return NextHostQueue._make([*facts, outage])
 
 
 def _is_free(host: NextHostQueue) -> bool:

@@ -323,6 +323,8 @@ class HostLeases:
                     visit.host.name,
                     visit.availability.outage,
                     visit.availability.given_up is not None,
+                    dict(visit.availability.origins),
+                    visit.host.origin_outages.keys(),
                 )
                 for visit in news
             ],

@@ -4,7 +4,7 @@ of them, known robots.txt, and the run's cookies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
 from crawling.frontier.change.reusable_pages import find_fresh, find_not_due, find_steady
@@ -14,7 +14,7 @@ from crawling.models import Shift
 from crawling.pipeline.context import FetchContext
 from crawling.pipeline.preconditions import set_robots
 from crawling.pipeline.visit import Visit
-from crawling.web.addresses import canonical_address
+from crawling.web.addresses import WEB, Address, canonical_address
 from crawling.web.fetch.host_session import Cookies
 
 
@@ -76,12 +76,14 @@ class HostRefill:
 
 
 def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
-    """Let what is kept of the origins of the visits' URLs hold, with one query for all; a host that
-    was found not to answer is asked itself.
+    """Let what is kept of the origins of the visits' URLs hold, and of the same hosts' other
+    origins, with one query for all; a host that was found not to answer is asked itself.
     """
     visits = [visit for visit in visits if not visit.availability.lacks_robots]
     origins = {
-        visit.host.queue_id: {canonical_address(claimed.url).origin for claimed in visit.urls}
+        visit.host.queue_id: {
+            origin for claimed in visit.urls for origin in _origins(canonical_address(claimed.url))
+        }
         for visit in visits
     }
     every = set().union(*origins.values()) if visits else set()
@@ -95,6 +97,16 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
         visit.robots.outdated.update(
             {origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()}
         )
+
+
+def _origins(address: Address) -> Iterator[str]:
+    """The URL's origin, and the host's by the other of HTTP and HTTPS: where that answers, URLs of
+    an origin that does not wait alone.
+    """
+    yield address.origin
+    scheme, rest = address.origin.split("://", 1)
+    if scheme in WEB:
+        yield from (f"{other}://{rest}" for other in WEB - {scheme})
 
 
 def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:

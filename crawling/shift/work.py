@@ -66,6 +66,9 @@ SLICE_OVER = "its time slice is over and others wait"
 YIELDED = "others wait, and it uses idle capacity only"
 SURPLUS = "the order has fewer processes"
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
+#: what these cut off was a try, for it might be cut off in every shift; so is what a fault of the
+#: shift cuts off. All other endings are the doing of people or of other crawls
+COUNTED_ENDINGS = ("", *SLICE_ENDINGS, MEMORY_SPENT)
 
 
 class ShiftClock:
@@ -342,13 +345,10 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:
-        """Write down what the fetch threads finish in time; whether that is all.
-
-        What a crawl on idle capacity does not finish was no try: others decide how often it ends.
-        """
-        has_yielded = self._ending == YIELDED
-        all_ended = self._threads.join(YIELD_SECONDS if has_yielded else JOIN_SECONDS)
-        late = [] if has_yielded else self._threads.asked_for()
+        """Write down what the fetch threads finish in time; whether that is all."""
+        seconds = YIELD_SECONDS if self._ending == YIELDED else JOIN_SECONDS
+        all_ended = self._threads.join(seconds)
+        late = self._threads.asked_for() if self._ending in COUNTED_ENDINGS else []
         self._recorder.write_the_rest([self._cut(claimed) for claimed in late])
         self._mind_the_archive()
         return all_ended

@@ -1,9 +1,10 @@
-"""A host that lets nothing be fetched for now: how long its queue rests, and when it is given
-up."""
+"""A host, or one of its origins, that lets nothing be fetched for now: how long its URLs wait, and
+when it is given up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from crawling.web.politeness import JITTER
 #: the queue rests for this after the first try that failed, and twice as long after each other one
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 2 * 3600.0
-#: a host that has never answered is given up after this, however long the crawl waits for others
+#: what has never answered is given up after this, however long the crawl waits for others
 NEVER_HEARD_SECONDS = 3600.0
 #: as is a host of which links are only checked
 CHECK_PATIENCE_SECONDS = 60.0
@@ -45,11 +46,11 @@ class Outage:
         """What an operator reads while the crawl waits."""
         again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
         since = f"{_times(self.tries)} since {_at(self.since)}"
-        return f"{self.error} {since}; next attempt at {again}; the host is given up at {end}."
+        return f"{self.error} {since}; next attempt at {again}; given up at {end}."
 
     @property
     def last_words(self) -> str:
-        """Why the URLs of a host that was given up failed."""
+        """Why its URLs failed once it was given up."""
         return f"{self.error} {_times(self.tries)} from {_at(self.since)} on."
 
 
@@ -60,15 +61,24 @@ def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
     return Outage(**{**fields, **{name: datetime.fromisoformat(fields[name]) for name in TIMES}})
 
 
+def read_outages(fields: Mapping[str, Mapping[str, Any]] | None) -> dict[str, Outage]:
+    """Return the outages of which these, by origin, are the `as_json`."""
+    found = {origin: read_outage(outage) for origin, outage in (fields or {}).items()}
+    return {origin: outage for origin, outage in found.items() if outage}
+
+
+def holding(origins: Iterable[Outage], due_at: datetime, now: datetime) -> Outage | None:
+    """Return for which of its origins a host's queue waits that falls due then, if it does: for the
+    one that is asked again first.
+    """
+    first = min(origins, key=lambda outage: outage.retry_at, default=None)
+    return first if first and now < first.retry_at <= due_at else None
+
+
 def pause_after(tries: int, chance: float) -> float:
     """Seconds until the next try; chance: a random number below 1."""
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(tries - 1, 30), LONGEST_PAUSE_SECONDS)
     return float(pause * (1 + JITTER * chance))
-
-
-def waited_before(tries: int) -> float:
-    """Seconds of the pauses before the latest of so many tries, the first included."""
-    return FIRST_PAUSE_SECONDS * (2.0 ** min(tries - 1, 30) - 1)
 
 
 def outage_after(

@@ -31,7 +31,8 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.scope.blocklist import Blocklist
 from crawling.scope.filters import Rule, Ruling
 from crawling.scope.trap_patterns import REASONS
-from crawling.web.addresses import Address, fingerprints, read_address
+from crawling.web.addresses import Address, canonical_address, fingerprints, read_address
+from crawling.web.outages import read_outages
 from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
 
 #: crawls that are asked, the newest first
@@ -250,7 +251,9 @@ def _of_frontier(run: Run, row: Url) -> Iterator[DecisionFact]:
     if row.state == UrlState.QUEUED:
         queue = row.queue
         at = row.due_at if row.due_at and row.due_at > timezone.now() else None
+        outage = read_outages(queue.origin_outages).get(canonical_address(row.url).origin)
         after = f" After {tries} it failed for now: {said}" if row.attempts and said else ""
+        after = f" {outage.sentence}" if outage else after
         until = " It is fetched at the earliest:" if at else ""
         yield DecisionFact(
             "frontier",

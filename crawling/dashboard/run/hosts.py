@@ -13,7 +13,7 @@ from crawling.dashboard.base.crawl_views import shifts_of
 from crawling.frontier.waiting_names import held_at_gate
 from crawling.models import HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
-from crawling.web.outages import read_outage
+from crawling.web.outages import Outage, holding, read_outage, read_outages
 from crawling.web.statuses import explain
 from serving.paging import cut
 
@@ -127,7 +127,7 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
     host = queue.host
     shift = host.shift if host.shift and host.shift.ended_at is None else None
     is_due = queue.queued and run.state not in ENDED_STATES
-    outage = read_outage(queue.outage) if is_due else None
+    outage = _outage_of(queue) if is_due else None
     return HostRow(
         name=host.name,
         process=queue.process_number,
@@ -141,6 +141,11 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
         is_at_gate=is_at_gate,
         outage=outage.sentence if outage else "",
     )
+
+
+def _outage_of(queue: HostQueue) -> Outage | None:
+    origins = read_outages(queue.origin_outages)
+    return read_outage(queue.outage) or holding(origins.values(), queue.due_at, timezone.now())
 
 
 def _free_at(queue: HostQueue) -> datetime:

@@ -33,7 +33,8 @@ WITH slice AS (
     WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n,
-        due_at = least(q.due_at, clock_timestamp()), outage = NULL, retry_at = NULL
+        due_at = least(q.due_at, clock_timestamp()), outage = NULL, retry_at = NULL,
+        origin_outages = NULL
     FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted
     WHERE q.id = counted.queue_id
 ), statuses AS (

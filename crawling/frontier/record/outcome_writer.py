@@ -56,10 +56,11 @@ UPDATE crawling_url u
 SET state = done.state, status = done.status, error = done.error,
     due_at = CASE WHEN done.retry IS NULL THEN NULL
         ELSE clock_timestamp() + make_interval(secs => done.retry) END,
+    attempts = CASE WHEN done.untried THEN greatest(0, u.attempts - 1) ELSE u.attempts END,
     shift_id = CASE WHEN done.state = '{UrlState.QUEUED}' THEN NULL ELSE u.shift_id END
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[],
-    %(retries)s::float8[])
-     AS done(id, state, status, error, retry)
+    %(retries)s::float8[], %(untried)s::bool[])
+     AS done(id, state, status, error, retry, untried)
 WHERE u.id = done.id AND u.state = '{UrlState.IN_PROCESS}' AND u.shift_id = %(shift)s
 RETURNING u.id, u.queue_id, u.url, u.rank
 """  # noqa: S608 - the states are constants
@@ -109,7 +110,7 @@ class OutcomeLog:
         lines = [
             line
             for outcome in outcomes
-            if outcome.status in OF_THE_HOST
+            if outcome.status in OF_THE_HOST and not outcome.is_untried
             for line in self._of_host(outcome, urls[outcome.url_id])
         ]
         failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
@@ -337,6 +338,7 @@ def _settle(
             "statuses": [outcome.status for outcome in outcomes],
             "errors": [as_text(outcome.error) for outcome in outcomes],
             "retries": [outcome.retry_seconds for outcome in outcomes],
+            "untried": [outcome.is_untried for outcome in outcomes],
             "shift": shift.pk,
         },
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+from django.db import connections
 
 from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Url
+from crawling.runs.steering import pause
 from crawling.shift import work
 from crawling.web.statuses import FetchStatus
 from tests.crawling.pipeline.test_crawl_path import links
@@ -52,6 +54,25 @@ def test_a_page_that_slices_cut_off_counts_its_tries_and_is_let_end(
 
     assert (run.state, slow.paths.count("/slow")) == ("finished", 3)
     assert Url.objects.get(run=run, url__endswith="/slow").state == "s"
+
+
+def test_a_page_that_a_pause_cuts_off_was_not_tried(slow, order, work_off, monkeypatch):
+    for name in ("JOIN_SECONDS", "LET_END_SECONDS", "LOOK_SECONDS"):
+        monkeypatch.setattr(work, name, 0.1)
+    crawl = create_crawl(order(f"{slow.url}/slow", archive=False))
+    run = start_run(crawl)
+
+    def page(request):
+        pause(crawl)
+        connections.close_all()
+        slow.let_go.wait(60)
+        return 200, {}, "too late"
+
+    slow.pages["/slow"] = page
+    work_off(run, until=lambda run: run.state == "paused")
+
+    row = Url.objects.get(run=run)
+    assert (row.state, row.attempts, slow.paths) == ("q", 0, ["/slow"])
 
 
 def test_a_page_that_never_ends_does_not_keep_a_run_for_ever(

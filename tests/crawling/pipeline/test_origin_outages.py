@@ -14,10 +14,11 @@ from crawling.crawls.creation import create_crawl, start_run
 from crawling.dashboard.inspect.url_decision import why
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows
+from crawling.frontier.change.manual_order import UrlAction
 from crawling.frontier.host_state import keep_robots
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Url
 from crawling.runs.wait_reason import wait_reasons
-from crawling.runs.waiting_urls import retry_failed
+from crawling.runs.waiting_urls import handle_urls, retry_failed
 from crawling.web import politeness
 from crawling.web.outages import read_outages
 from crawling.web.statuses import FetchStatus
@@ -128,6 +129,26 @@ def test_links_to_an_origin_that_is_waited_for_cause_no_request(half, order, wor
     assert states(run) == [("q", 0), ("s", 1)]
     assert asked(half) == ["/robots.txt"]
     assert has_tried(1)(run)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_host_is_tried_at_once_when_what_it_waits_for_is_taken_out(
+    make_site, order, work_off, others
+):
+    """With one URL at a time the host waits, since its other origin was not asked yet."""
+    site = make_site({"/": "x"})
+    secure = [f"{site.url.replace('http:', 'https:')}/{n}" for n in range(1 + others)]
+    run = start_run(create_crawl(order(*secure, f"{site.url}/", batch_size=1)))
+    work_off(run, until=lambda run: outage(run) is not None)
+
+    first = Url.objects.get(run=run, url=secure[0])
+    assert handle_urls(run, UrlAction.TAKE_OUT, [first.pk]) == 1
+
+    if others:
+        assert outage(run) is not None
+        return
+    assert (outage(run), HostQueue.objects.get().due_at <= timezone.now()) == (None, True)
+    assert (work_off(run).state, states(run)) == ("finished", [("s", 1), ("x", 0)])
 
 
 @pytest.mark.parametrize("patience", [0, 24 * 3600])

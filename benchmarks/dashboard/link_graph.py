@@ -1,5 +1,5 @@
-"""How long the job of a link graph takes, how much memory, and its pages, in a database of its own
-on the server that DATABASE_URL names.
+"""How long the job of a link graph takes, how much memory beside what it is granted, and its pages,
+endpoints and files, in a database of its own on the server that DATABASE_URL names.
 
 python -m benchmarks.dashboard.link_graph [--pages 1000000 --links 10000000 --hosts 20000]
 """
@@ -7,9 +7,10 @@ python -m benchmarks.dashboard.link_graph [--pages 1000000 --links 10000000 --ho
 from __future__ import annotations
 
 import argparse
+import math
 import os
-import resource
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -64,7 +65,7 @@ def main() -> None:
 
     from benchmarks.dashboard.links import forget_links
     from benchmarks.dashboard.load import Size, fill
-    from benchmarks.dashboard.times import show
+    from benchmarks.dashboard.times import show, show_files
     from benchmarks.database import empty_database
     from crawling.link_graph.graphs import forget_graphs, remove_abandoned_graphs
     from crawling.models import Run
@@ -83,7 +84,8 @@ def main() -> None:
             run = Run.objects.get(crawl=fill(size).crawl, is_latest=True)
             fill_graph(run.pk, asked.links)
             _compute(run)
-            show([f"/crawls/{run.crawl_id}/graph/{query}" for query in _queries(run)])
+            show(list(_places(run)))
+            show_files(list(_files(run)))
         finally:
             forget_links()
             forget_graphs(Run.objects.values_list("pk", flat=True))
@@ -91,9 +93,13 @@ def main() -> None:
 
 
 def _compute(run: Any) -> None:
-    """In a process of its own, as RQ does it: its time, its memory, and what it stored."""
+    """In a process of its own, as RQ does it: its time, its memory, how long it went on at most
+    without asking whether others wait, and what it stored.
+    """
     from django.db import connection
 
+    from benchmarks.dashboard.times import forget_peak, peak_memory, resident_memory
+    from crawling.idle.link_graphs import mebibytes_of
     from crawling.link_graph.graphs import computed_graph, open_graph
     from crawling.link_graph.tables import TABLES
     from crawling.storage import storage
@@ -101,14 +107,19 @@ def _compute(run: Any) -> None:
     graph = open_graph(run)
     connection.close()
     if (pid := os.fork()) == 0:
-        from crawling.link_graph.computation import compute
-
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before, asked = resident_memory(), _Asked()
+        forget_peak()
         began, used = time.perf_counter(), time.process_time()
-        compute(graph.pk)
+        from crawling.link_graph.computation import compute_steps
+
+        compute_steps(graph.pk, asked.seconds_left)
         wall, here = time.perf_counter() - began, time.process_time() - used
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        print(f"{wall:.0f} s, {here:.0f} s of the processor, {peak / 1024:.0f} MB more", flush=True)
+        more, granted = (peak_memory() - before) / 2**20, mebibytes_of(run)
+        print(
+            f"{wall:.0f} s, {here:.0f} s of the processor; {more:.0f} MB more, of {granted:,} MiB "
+            f"granted; longest without a look {asked.longest:.1f} s",
+            flush=True,
+        )
         os._exit(0)
     os.waitpid(pid, 0)
     graph.refresh_from_db()
@@ -118,6 +129,32 @@ def _compute(run: Any) -> None:
     print(f"{computed.pages:,} pages, {computed.links:,} links, {computed.hosts:,} hosts")
     for table in TABLES:
         print(f"{(storage().size(computed.file(table)) or 0) / 2**20:8.1f} MB  {table}")
+
+
+class _Asked:
+    """Notes how far apart the questions are of a job whether it may go on."""
+
+    def __init__(self) -> None:
+        self._last, self.longest = time.perf_counter(), 0.0
+
+    def seconds_left(self) -> float:
+        now = time.perf_counter()
+        self.longest, self._last = max(self.longest, now - self._last), now
+        return math.inf
+
+
+def _places(run: Any) -> Iterator[str]:
+    web, api = f"/crawls/{run.crawl_id}", f"/api/v1/crawls/{run.crawl_id}/graph"
+    yield from (f"{web}/graph/{query}" for query in _queries(run))
+    yield from (f"{api}/pages?sort={sort}" for sort in ("pagerank", "in_links", "hub"))
+    yield from (f"{api}{rest}" for rest in ("", "/hosts", "/components", "/drawings/0"))
+    yield from (f"{api}/pages{query}" for query in ("?q=a1b2c3", "?component=strong-1"))
+    yield f"{web}/pages/{run.pages.earliest('pk').pk}/"
+
+
+def _files(run: Any) -> Iterator[str]:
+    for kind in ("csv", "parquet", "graphml"):
+        yield from (f"/crawls/{run.crawl_id}/graph.{kind}?show={of}" for of in ("pages", "hosts"))
 
 
 def _queries(run: Any) -> list[str]:

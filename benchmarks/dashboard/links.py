@@ -1,5 +1,6 @@
-"""How long questions to a run's links take, in a database of its own on the server that
-DATABASE_URL names.
+"""How long questions to a run's links take, and the pages, endpoints and files that ask them, in a
+database of its own on the server that DATABASE_URL names. The run before has the same links but
+for one of every tenth page.
 
 python -m benchmarks.dashboard.links [--links 10000000]
 """
@@ -10,7 +11,9 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
+from urllib.parse import quote
 
 from benchmarks.database import set_up_django
 
@@ -22,8 +25,11 @@ PAGES_OF_A_PART = 1_000
 PLACES = 72
 
 
-def fill_links(run_id: int, links: int) -> None:
-    """Give the run's first pages so many links, in parts as the product writes them."""
+def fill_links(run_id: int, links: int, *, earlier: int | None = None) -> None:
+    """Give the run's first pages so many links, in parts as the product writes them.
+
+    earlier: the id of the run before, which has those links instead, some of them others.
+    """
     from django.utils import timezone
 
     from crawling.links.parquet import put_findings, put_part
@@ -36,7 +42,9 @@ def fill_links(run_id: int, links: int) -> None:
     for at in range(0, len(pages), PAGES_OF_A_PART):
         some = pages[at : at + PAGES_OF_A_PART]
         rows = [row for page_id, url in some for row in _links_of_page(page_id, url, urls)]
-        part = new_part(run_id, None)
+        if earlier:
+            rows = list(map(_as_before, rows))
+        part = new_part(earlier or run_id, None)
         part.collected_at = part.written_at = timezone.now()
         part.links, part.bytes = len(rows), put_part(part.name, rows)
         put_findings(part.findings_name, [row for page in some for row in _findings_of_page(*page)])
@@ -61,6 +69,17 @@ def _links_of_page(page_id: int, url: str, urls: Sequence[str]) -> Iterator[tupl
         yield page_id, url, place, target, fragment, *says, fingerprint(target)
 
 
+def _as_before(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A page's last link to another page led elsewhere, if its fingerprint ends in 0."""
+    from crawling.web.addresses import fingerprint
+
+    page_id, url, place, *rest = row
+    if place != MENU + OTHERS - 1 or fingerprint(url) % 10:
+        return row
+    target = f"{url}/earlier"
+    return (page_id, url, place, target, *rest[1:-1], fingerprint(target))
+
+
 def _findings_of_page(page_id: int, url: str) -> Iterator[tuple[Any, ...]]:
     from crawling.web.addresses import fingerprint
 
@@ -83,12 +102,17 @@ def forget_links() -> None:
 
 
 def main() -> None:
+    from django.conf import settings
     from django.core.management import call_command
 
     from benchmarks.dashboard.load import Size, fill
+    from benchmarks.dashboard.times import show, show_files
     from benchmarks.database import empty_database
     from crawling.models import LinksPart, Run
 
+    import_module("crawlsite.wsgi")  # views, templates, connections and memory as the server has
+    call_command("collectstatic", interactive=False, verbosity=0)
+    settings.ALLOWED_HOSTS = ["testserver"]
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--links", type=int, default=10_000_000)
     links = reader.parse_args().links
@@ -103,6 +127,9 @@ def main() -> None:
             print(f"{stored:,} links, {taken / stored:.1f} bytes each, {len(sizes)} parts")
             for name, question in _questions(run):
                 _tell(name, question)
+            fill_links(run.pk, links, earlier=_run_before(run).pk)
+            show(list(_places(run)))
+            show_files(list(_files(run)))
         finally:
             forget_links()
 
@@ -126,6 +153,53 @@ def _questions(run: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     for kind in ProblemKind:
         yield f"link check: {kind}", partial(list_problems, run, kind, most=50)
     yield "all broken links as a file", lambda: _count(problem_rows(run, [ProblemKind.BROKEN]))
+
+
+def _run_before(run: Any) -> Any:
+    from django.utils import timezone
+
+    from crawling.models import Run
+
+    now = timezone.now()
+    facts = {"state": "finished", "is_latest": False, "started_at": now, "finished_at": now}
+    return Run.objects.create(crawl=run.crawl, number=run.number + 1, **facts)
+
+
+def _places(run: Any) -> Iterator[str]:
+    from crawling.dashboard.links import reports
+    from crawling.dashboard.links.problem_kinds import ProblemKind
+
+    found, _ = reports.list_links(run, most=MENU + 1)
+    page, often, seldom = (
+        quote(url, safe="") for url in (found[0].page, found[0].target, found[-1].target)
+    )
+    host = found[0].target.split("/")[2]
+    lists = ["", f"page={page}", f"target={seldom}", f"target={often}", f"host={host}"]
+    web, api, run_is = (
+        f"/crawls/{run.crawl_id}",
+        f"/api/v1/crawls/{run.crawl_id}",
+        f"run={run.number}",
+    )
+    yield from (f"{api}/links?{run_is}&{query}" for query in lists)
+    yield from (f"{web}/links/?{run_is}&show=all&{query}" for query in lists)
+    for name in ("media", "hosts"):
+        yield f"{web}/links/?{run_is}&show={name}"
+        yield f"{api}/reports/{name}?{run_is}"
+    yield f"{api}/reports/broken-links?{run_is}"
+    for kind in ProblemKind:
+        yield f"{web}/links/?{run_is}&kind={kind}"
+        yield f"{api}/reports/problems?{run_is}&kind={kind}"
+    yield f"{web}/link-changes/?{run_is}&against={run.number + 1}"
+    yield f"{api}/link-changes?{run_is}&against={run.number + 1}"
+    yield f"{api}/datasets?{run_is}"
+    yield f"{web}/pages/{run.pages.earliest('pk').pk}/"
+
+
+def _files(run: Any) -> Iterator[str]:
+    web, run_is = f"/crawls/{run.crawl_id}", f"run={run.number}"
+    yield from (f"{web}/link-check.{kind}?{run_is}&kind=broken" for kind in ("csv", "xml"))
+    yield f"{web}/link-check.csv?{run_is}"
+    yield f"{web}/link-changes.csv?{run_is}&against={run.number + 1}"
 
 
 def _count(rows: Iterator[Any]) -> int:

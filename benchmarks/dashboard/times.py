@@ -47,13 +47,14 @@ LOOPS = 10_000_000
 @dataclass(frozen=True)
 class Told:
     """An answer and what it cost: milliseconds by the clock, of a processor here and in the
-    database, queries and bytes.
+    database, memory beyond what this process had, queries and bytes.
     """
 
     status: int
     wall: float
     here: float
     there: float
+    memory: int
     queries: int
     size: int
 
@@ -142,19 +143,34 @@ def show(found: Sequence[str], *, most_by_clock: float | None = None) -> None:
         if _jobs_answered():
             timed.append((f"{place} (compared)", _answer(client, place, connection, middle)))
     rows = [(place, told) for place, told in timed if told is not None]
-    print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
-    for place, told in sorted(rows, key=lambda row: -row[1].worked):
-        print(
-            f"{told.wall:6.0f} {told.here:6.0f} {told.there:6.0f} {told.queries:8} "
-            f"{told.size // 1024:6}  {told.status} {place}",
-            flush=True,
-        )
+    _print_rows(sorted(rows, key=lambda row: -row[1].worked))
     if most_by_clock:
         slow = [place for place, told in rows if told.wall > most_by_clock]
         print(f"{len(rows)} places; more than {most_by_clock} ms by the clock: {slow or 'none'}")
     else:
         slow = [place for place, told in rows if told.worked > MOST_MS]
         print(f"{len(rows)} places; more than {MOST_MS} ms: {slow or 'none'}")
+
+
+def show_files(found: Sequence[str]) -> None:
+    """Print what each of these downloads costs as a whole, read once."""
+    from django.contrib.auth.models import User
+    from django.db import connection
+    from django.test import Client
+
+    client = Client()
+    client.force_login(User.objects.get(username="benchmark"))
+    _print_rows([(place, _ask(client, place, connection, whole=True)) for place in found])
+
+
+def _print_rows(rows: Sequence[tuple[str, Told]]) -> None:
+    print(f"{'ms':>6} {'here':>6} {'db':>6} {'MB more':>8} {'queries':>8} {'KB':>7}  page")
+    for place, told in rows:
+        print(
+            f"{told.wall:6.0f} {told.here:6.0f} {told.there:6.0f} {told.memory / 2**20:8.0f} "
+            f"{told.queries:8} {told.size // 1024:7}  {told.status} {place}",
+            flush=True,
+        )
 
 
 def _answer(
@@ -170,7 +186,8 @@ def _answer(
     wall, here, there = (
         middle([getattr(one, name) for one in told]) for name in ("wall", "here", "there")
     )
-    return replace(told[-1], wall=wall, here=here, there=there)
+    memory = max(one.memory for one in told)
+    return replace(told[-1], wall=wall, here=here, there=there, memory=memory)
 
 
 def _jobs_answered() -> int:
@@ -186,13 +203,15 @@ def _jobs_answered() -> int:
     return len(waiting)
 
 
-def _ask(client: Any, address: str, connection: Any) -> Told:
-    """Of a long answer that is made while it is sent, up to its first piece."""
+def _ask(client: Any, address: str, connection: Any, *, whole: bool = False) -> Told:
+    """Of a long answer that is made while it is sent, up to its first piece, or the whole."""
     queries: list[str] = []
+    before = resident_memory()
+    forget_peak()
     with connection.execute_wrapper(partial(_note, queries)):
         began, used, worked = time.perf_counter(), time.process_time(), _server_seconds(connection)
         answer = with_room(client.get)(address)
-        content = next(iter(answer.streaming_content), b"") if answer.streaming else answer.content
+        size = _size_of(answer, whole)
         times = (
             time.perf_counter() - began,
             time.process_time() - used,
@@ -202,7 +221,35 @@ def _ask(client: Any, address: str, connection: Any) -> Told:
     if answer.status_code >= 500:
         raise RuntimeError(f"{address} is answered {answer.status_code}.")
     wall, here, there = (1000 * seconds for seconds in times)
-    return Told(answer.status_code, wall, here, there, len(queries), len(content))
+    memory = max(0, peak_memory() - before)
+    return Told(answer.status_code, wall, here, there, memory, len(queries), size)
+
+
+def _size_of(answer: Any, whole: bool) -> int:
+    if not answer.streaming:
+        return len(answer.content)
+    pieces = iter(answer.streaming_content)
+    return sum(map(len, pieces)) if whole else len(next(pieces, b""))
+
+
+def resident_memory() -> int:
+    """Of this process, in bytes."""
+    return _memory("VmRSS")
+
+
+def peak_memory() -> int:
+    """The most that it had since `forget_peak`."""
+    return _memory("VmHWM")
+
+
+def _memory(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def forget_peak() -> None:
+    """Let `peak_memory` begin with what the process has now. Linux alone has this."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def _note(queries: list[str], execute: Callable[..., Any], query: str, *rest: Any) -> Any:

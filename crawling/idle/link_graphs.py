@@ -27,7 +27,7 @@ def compute_when_idle(graph_id: int) -> str:
         if not is_alone or graph is None or graph.run is None:
             return "another worker has it, or it is over"
         name, label = f"link-graph-{graph_id}", f"link graph {graph_id}"
-        mebibytes = _mebibytes(graph.run)
+        mebibytes = mebibytes_of(graph.run)
         try:
             with behind_shifts(), idle_turn(name, label=label, mebibytes=mebibytes) as turn:
                 # SciPy takes memory, too, and more time than a turn has before its first look
@@ -40,7 +40,7 @@ def compute_when_idle(graph_id: int) -> str:
             return str(error)
 
 
-def _mebibytes(run: Run) -> int:
+def mebibytes_of(run: Run) -> int:
     """What is held: what it takes, or all that there is."""
     takes = LEAST_MIB + MIB_PER_MILLION * links_written(run) // 1_000_000
     return min(takes, capacity_of(default_pool()).get("memory", takes))

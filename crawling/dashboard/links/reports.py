@@ -5,6 +5,7 @@ Each list goes on behind a key, so that none reads more than a page of it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from crawling.dashboard.links.dataset_problems import failed_urls
 from crawling.dashboard.links.link_sources import LinkSource, first_sources
 from crawling.errors import BadOrder
-from crawling.links.parts import links_written
 from crawling.links.query import ask
 from crawling.models import Run, Url
 from crawling.web.addresses import BadUrl, fingerprint, read_address
@@ -21,13 +21,26 @@ from crawling.web.statuses import explain
 #: elements that show what is no page
 MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 
-#: as many targets and their counts as memory has room for
+#: as many targets as memory has room for
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, target, fragment, element, attribute, rel, anchor, place FROM links
-WHERE (page_id, position) > ($page_id, $position) {conditions}
+WHERE page_id BETWEEN $page_id AND $last AND (page_id > $page_id OR position > $position)
+    {conditions}
 ORDER BY page_id, position LIMIT $most
 """
+#: The page with the last of the links to a target, found by numbers alone: texts are read only of
+#: the row groups up to it.
+LAST_PAGE = """
+SELECT max(page_id) FROM (
+    SELECT page_id FROM links
+    WHERE page_id >= $page_id AND (page_id > $page_id OR position > $position)
+        AND target_fingerprint = $fingerprint
+    ORDER BY page_id, position LIMIT $most
+)
+"""
+#: no page has a larger one
+MOST_ID = 2**63 - 1
 #: the fingerprint is compared first: it is a number, and few rows are left
 CONDITIONS = {
     "page": "AND page = $page",
@@ -45,12 +58,12 @@ FROM links WHERE element IN {elements} AND target IN (SELECT target FROM shown)
 GROUP BY target ORDER BY target
 """
 HOSTS = """
-SELECT target_host FROM links WHERE target_host > $after
+SELECT target_host, count(*) FROM links WHERE target_host > $after
 GROUP BY target_host ORDER BY target_host LIMIT $most
 """
-#: of the targets whose fingerprints have these last bits
-LINKS_OF_HOSTS = """
-SELECT target_host, count(*), count(DISTINCT target_fingerprint) FROM links
+#: of those whose fingerprints have these last bits
+TARGETS_OF_HOSTS = """
+SELECT target_host, count(DISTINCT target_fingerprint) FROM links
 WHERE target_host BETWEEN $first AND $last AND target_fingerprint & $mask = $bits
 GROUP BY target_host
 """
@@ -123,13 +136,24 @@ def list_links(
         "host": host.lower(),
     }
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
-    query = LINKS.format(conditions=" ".join(CONDITIONS[name] for name in values))
+    conditions = " ".join(CONDITIONS[name] for name in values)
     if "target" in values:
         values["fingerprint"] = fingerprint(asked["target"])
     values |= {"page_id": page_id, "position": position, "most": most + 1}
-    rows = ask(run, query, values)
+    is_of_target_alone = bool(target) and not (page or host)
+    values["last"] = _last_page(run, values) if is_of_target_alone else MOST_ID
+    rows = ask(run, LINKS.format(conditions=conditions), values)
     found = [LinkFound(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
+
+
+def _last_page(run: Run, values: dict[str, Any]) -> int:
+    """The id of the page that has the last of these links to a target, whose other addresses are
+    not told apart by then: two of the same fingerprint would make the list short.
+    """
+    named = {name: values[name] for name in ("page_id", "position", "most", "fingerprint")}
+    ((last,),) = ask(run, LAST_PAGE, named)
+    return MOST_ID if last is None else int(last)
 
 
 def key_of(after: str) -> tuple[int, int]:
@@ -196,12 +220,11 @@ def _media(row: tuple[Any, ...], url: Url | None) -> MediaFile:
 
 def list_hosts(run: Run, *, after: str = "", most: int) -> tuple[list[LinkedHost], str | None]:
     """Hosts that links lead to, by name."""
-    hosts = [host for (host,) in ask(run, HOSTS, {"after": after, "most": most + 1})]
-    following, hosts = hosts[most - 1] if len(hosts) > most else None, hosts[:most]
-    counts = dict.fromkeys(hosts, (0, 0))
-    passes = 1 << (links_written(run) // MOST_COUNTED_LINKS).bit_length() if hosts else 0
-    for bits in range(passes):
+    found = ask(run, HOSTS, {"after": after, "most": most + 1})
+    following, found = found[most - 1][0] if len(found) > most else None, found[:most]
+    hosts, targets = [host for host, _ in found], Counter[str]()
+    passes = 1 << (sum(links for _, links in found) // MOST_COUNTED_LINKS).bit_length()
+    for bits in range(passes) if hosts else ():
         values = {"first": hosts[0], "last": hosts[-1], "mask": passes - 1, "bits": bits}
-        for host, links, targets in ask(run, LINKS_OF_HOSTS, values):
-            counts[host] = counts[host][0] + links, counts[host][1] + targets
-    return [LinkedHost(host, *counts[host]) for host in hosts], following
+        targets.update(dict(ask(run, TARGETS_OF_HOSTS, values)))
+    return [LinkedHost(host, links, targets[host]) for host, links in found], following

@@ -30,26 +30,29 @@ CHANGE_COLUMNS = (
 #: would not fit in memory. By the targets' fingerprints: to read the targets takes three times as
 #: long.
 CHANGED_PAGES = """
-WITH before AS (SELECT page, {mark} AS mark FROM old_links WHERE page > $after GROUP BY page),
-now AS (SELECT page, {mark} AS mark FROM links WHERE page > $after GROUP BY page)
-SELECT page FROM before FULL JOIN now USING (page)
+WITH before AS (SELECT page, {facts} FROM old_links WHERE page > $after GROUP BY page),
+now AS (SELECT page, {facts} FROM links WHERE page > $after GROUP BY page)
+SELECT page, before.page_id, now.page_id FROM before FULL JOIN now USING (page)
 WHERE before.mark IS DISTINCT FROM now.mark ORDER BY page LIMIT $most
 """.format(  # noqa: S608  # constants
-    mark="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT)"
+    facts="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT) AS mark, "
+    "min(page_id) AS page_id"
 )
-#: the links of pages that one of the runs has and the other has not
-ONLY_IN = """
-SELECT page, {added} AS is_added, position, target, fragment, element, attribute, anchor, place
-FROM (SELECT * FROM {one} WHERE page IN (SELECT unnest($pages)))
-ANTI JOIN (SELECT * FROM {other} WHERE page IN (SELECT unnest($pages)))
-    USING (page, target, fragment, element, attribute)
-"""
-CHANGED_LINKS = " UNION ALL ".join(
-    (
-        ONLY_IN.format(added="true", one="links", other="old_links"),
-        ONLY_IN.format(added="false", one="old_links", other="links") + "ORDER BY page, position",
-    )
-)
+LINK = "page, target, fragment, element, attribute"
+ONLY_IN = f"""
+SELECT page, {{added}} AS is_added, position, target, fragment, element, attribute, anchor, place
+FROM {{one}} ANTI JOIN {{other}} USING ({LINK})
+"""  # noqa: S608  # constants
+#: The links of pages that one of the runs has and the other has not. The pages are named by their
+#: ids, which few row groups have: addresses would have to be read in all. Each is read once.
+CHANGED_LINKS = f"""
+WITH now AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM links
+    WHERE page_id IN (SELECT unnest($new))),
+before AS MATERIALIZED (SELECT {LINK}, position, anchor, place FROM old_links
+    WHERE page_id IN (SELECT unnest($old)))
+{ONLY_IN.format(added="true", one="now", other="before")} UNION ALL
+{ONLY_IN.format(added="false", one="before", other="now")} ORDER BY page, position
+"""  # noqa: S608  # constants
 
 
 @dataclass(frozen=True)
@@ -79,13 +82,16 @@ def list_link_changes(
     Raises LinkSearchTookTooLong.
     """
     found = ask(new, CHANGED_PAGES, {"after": after, "most": most + 1}, before=old)
-    pages = [page for (page,) in found[:most]]
-    rows = {page: PageLinkChanges(page, [], []) for page in pages}
-    changed = ask(new, CHANGED_LINKS, {"pages": pages}, before=old) if pages else []
+    rows = {page: PageLinkChanges(page, [], []) for page, *_ in found[:most]}
+    ids = {
+        name: [row[place] for row in found[:most] if row[place] is not None]
+        for name, place in (("old", 1), ("new", 2))
+    }
+    changed = ask(new, CHANGED_LINKS, ids, before=old) if rows else []
     for page, is_added, _, *link in changed:
         row = rows[page]
         (row.added if is_added else row.removed).append(ChangedLink(*link))
-    return list(rows.values()), pages[-1] if len(found) > most else None
+    return list(rows.values()), found[most - 1][0] if len(found) > most else None
 
 
 def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:

@@ -88,12 +88,15 @@ def fill_crawl(pages: int, runs: int, hosts: int) -> Any:
 
     from benchmarks.dashboard.load import HOSTS
     from crawling.crawls.creation import create_crawl
-    from crawling.models import Run
+    from crawling.models import AllowedNetwork, Run
 
-    order = {"name": NAME, "seeds": ["https://www1.site1.example/"], "visits_a_day": pages // 10}
+    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    order = {"name": NAME, "seeds": ["http://127.0.0.1:8900/"], "visits_a_day": pages // 10}
     crawl, now = create_crawl(order), timezone.now()
     with connection.cursor() as cursor:
-        cursor.execute("DROP INDEX pages_by_words")  # slow to fill, and asked by no page here
+        cursor.execute(
+            "DROP INDEX IF EXISTS pages_by_words"
+        )  # slow to fill, and asked by no page here
         cursor.execute(HOSTS, {"hosts": hosts})
         for number in range(1, runs + 1):
             began = now - timedelta(days=runs - number, hours=11)
@@ -139,9 +142,9 @@ def _plan(crawl: Any) -> None:
 
 
 def _plan_crawl(crawl: int) -> str:
-    from crawling.revisits.planner import plan_revisits
+    from crawling.revisits.planner import plan_crawl
 
-    plan_revisits(crawl)
+    plan_crawl(crawl)
     return "planned"
 
 

@@ -69,12 +69,16 @@ def ask(
         return connection.execute(query, dict(values or {})).fetchall()
 
 
-def each_row(run: Run, query: str, wanted: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query over `links` and the table `wanted`, of these columns, read while they
-    are taken. Raises LinkSearchTookTooLong if so many at a time take so long.
+def each_row(
+    run: Run, query: str, wanted: Mapping[str, Any] | None = None, *, before: Run | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query over `links`, `old_links` and, if given, the table `wanted`, of these
+    columns, read while they are taken. Raises LinkSearchTookTooLong if so many at a time take so
+    long.
     """
-    with _links_of(run) as connection:
-        connection.register("wanted", dict(wanted))
+    with _links_of(run, before) as connection:
+        if wanted:
+            connection.register("wanted", dict(wanted))
         with limited(connection):
             found = connection.execute(query)
         while True:

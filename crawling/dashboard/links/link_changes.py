@@ -6,11 +6,12 @@ new text of it is no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
-from crawling.links.query import ask
+from crawling.links.query import ask, each_row
 from crawling.models import Run
 
 #: pages at a time in files
@@ -30,14 +31,19 @@ CHANGE_COLUMNS = (
 #: would not fit in memory. By the targets' fingerprints: to read the targets takes three times as
 #: long.
 CHANGED_PAGES = """
-WITH before AS (SELECT page, {facts} FROM old_links WHERE page > $after GROUP BY page),
-now AS (SELECT page, {facts} FROM links WHERE page > $after GROUP BY page)
+WITH before AS (SELECT page, {facts} FROM old_links WHERE {{condition}} GROUP BY page),
+now AS (SELECT page, {facts} FROM links WHERE {{condition}} GROUP BY page)
 SELECT page, before.page_id, now.page_id FROM before FULL JOIN now USING (page)
-WHERE before.mark IS DISTINCT FROM now.mark ORDER BY page LIMIT $most
+WHERE before.mark IS DISTINCT FROM now.mark
 """.format(  # noqa: S608  # constants
     facts="sum(hash(target_fingerprint, fragment, element, attribute)::HUGEINT) AS mark, "
     "min(page_id) AS page_id"
 )
+SOME_CHANGED_PAGES = f"{CHANGED_PAGES.format(condition='page > $after')} ORDER BY page LIMIT $most"
+#: in the order in which row groups have them
+ALL_CHANGED_PAGES = f"""{CHANGED_PAGES.format(condition="true")}
+ORDER BY now.page_id NULLS LAST, before.page_id
+"""
 LINK = "page, target, fragment, element, attribute"
 ONLY_IN = f"""
 SELECT page, {{added}} AS is_added, position, target, fragment, element, attribute, anchor, place
@@ -81,25 +87,36 @@ def list_link_changes(
 
     Raises LinkSearchTookTooLong.
     """
-    found = ask(new, CHANGED_PAGES, {"after": after, "most": most + 1}, before=old)
-    rows = {page: PageLinkChanges(page, [], []) for page, *_ in found[:most]}
-    ids = {
-        name: [row[place] for row in found[:most] if row[place] is not None]
-        for name, place in (("old", 1), ("new", 2))
-    }
-    changed = ask(new, CHANGED_LINKS, ids, before=old) if rows else []
-    for page, is_added, _, *link in changed:
-        row = rows[page]
-        (row.added if is_added else row.removed).append(ChangedLink(*link))
-    return list(rows.values()), found[most - 1][0] if len(found) > most else None
+    values = {"after": after, "most": most + 1}
+    found = ask(new, SOME_CHANGED_PAGES, values, before=old)
+    rows = _with_links(old, new, found[:most])
+    return rows, found[most - 1][0] if len(found) > most else None
 
 
 def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
-    """A row for each link that was added or removed."""
-    after: str | None = ""
-    while after is not None:
-        rows, after = list_link_changes(old, new, after=after, most=SLICE)
-        for row in rows:
+    """A row for each link that was added or removed, in the order in which its pages were found.
+
+    Raises LinkSearchTookTooLong.
+    """
+    found = each_row(new, ALL_CHANGED_PAGES, before=old)
+    while some := list(islice(found, SLICE)):
+        for row in _with_links(old, new, some):
             for change in ("added", "removed"):
                 for link in getattr(row, change):
                     yield {"page": row.page, "change": change, **asdict(link)}
+
+
+def _with_links(
+    old: Run, new: Run, found: Sequence[tuple[str, int | None, int | None]]
+) -> list[PageLinkChanges]:
+    """found: addresses of pages, with their ids in both runs."""
+    rows = {page: PageLinkChanges(page, [], []) for page, *_ in found}
+    ids = {
+        "old": [one for _, one, _ in found if one is not None],
+        "new": [one for *_, one in found if one is not None],
+    }
+    changed = ask(new, CHANGED_LINKS, ids, before=old) if found else []
+    for page, is_added, _, *link in changed:
+        row = rows[page]
+        (row.added if is_added else row.removed).append(ChangedLink(*link))
+    return list(rows.values())

@@ -25,28 +25,16 @@ MEDIA = ("img", "source", "video", "audio", "track", "embed", "object", "image")
 MOST_COUNTED_LINKS = 2_500_000
 LINKS = """
 SELECT page_id, position, page, target, fragment, element, attribute, rel, anchor, place FROM links
-WHERE page_id BETWEEN $page_id AND $last AND (page_id > $page_id OR position > $position)
-    {conditions}
-ORDER BY page_id, position LIMIT $most
+WHERE {conditions} ORDER BY page_id, position LIMIT $most
 """
-#: The page with the last of the links to a target, found by numbers alone: texts are read only of
-#: the row groups up to it.
-LAST_PAGE = """
-SELECT max(page_id) FROM (
-    SELECT page_id FROM links
-    WHERE page_id >= $page_id AND (page_id > $page_id OR position > $position)
-        AND target_fingerprint = $fingerprint
-    ORDER BY page_id, position LIMIT $most
-)
-"""
-#: no page has a larger one
-MOST_ID = 2**63 - 1
 #: the fingerprint is compared first: it is a number, and few rows are left
 CONDITIONS = {
-    "page": "AND page = $page",
-    "target": "AND target_fingerprint = $fingerprint AND target = $target",
-    "host": "AND target_host = $host",
+    "page": "page = $page",
+    "target": "target_fingerprint = $fingerprint AND target = $target",
+    "host": "target_host = $host",
 }
+#: last, and not as a pair, which would take longer than the others together
+BEHIND = "page_id >= $page_id AND (page_id > $page_id OR position > $position)"
 #: only of the targets of one page of the list: sets of pages of all would not fit in memory
 MEDIA_OF_RUN = """
 WITH shown AS (SELECT target FROM links
@@ -136,24 +124,16 @@ def list_links(
         "host": host.lower(),
     }
     values: dict[str, Any] = {name: url for name, url in asked.items() if url}
-    conditions = " ".join(CONDITIONS[name] for name in values)
+    conditions = [CONDITIONS[name] for name in values]
     if "target" in values:
         values["fingerprint"] = fingerprint(asked["target"])
-    values |= {"page_id": page_id, "position": position, "most": most + 1}
-    is_of_target_alone = bool(target) and not (page or host)
-    values["last"] = _last_page(run, values) if is_of_target_alone else MOST_ID
-    rows = ask(run, LINKS.format(conditions=conditions), values)
+    if after:
+        conditions.append(BEHIND)
+        values |= {"page_id": page_id, "position": position}
+    query = LINKS.format(conditions=" AND ".join(conditions or ["true"]))
+    rows = ask(run, query, values | {"most": most + 1})
     found = [LinkFound(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
-
-
-def _last_page(run: Run, values: dict[str, Any]) -> int:
-    """The id of the page that has the last of these links to a target, whose other addresses are
-    not told apart by then: two of the same fingerprint would make the list short.
-    """
-    named = {name: values[name] for name in ("page_id", "position", "most", "fingerprint")}
-    ((last,),) = ask(run, LAST_PAGE, named)
-    return MOST_ID if last is None else int(last)
 
 
 def key_of(after: str) -> tuple[int, int]:

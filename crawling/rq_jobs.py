@@ -26,10 +26,11 @@ from rq.worker_registration import clean_worker_registry
 logger = logging.getLogger(__name__)
 
 #: the queue of shifts, that of the shifts of experiments, which start workers of their own for
-#: them, and that of background jobs
+#: them, that of background jobs, and that of those among them that start when no other waits
 SHIFTS = "shifts"
 EXPERIMENT_SHIFTS = "experiments"
 BACKGROUND = "background"
+IDLE = "idle"
 RUN_SHIFT = "crawling.worker.jobs.run_shift"
 #: a worker says every half minute that its job goes on; RQ itself looks for those that were lost
 #: every ten minutes
@@ -51,6 +52,8 @@ class RowJob:
     function: str
     #: RQ ends one that goes on for so long
     seconds: int
+    #: BACKGROUND, or IDLE if no user asks for it
+    queue: str = BACKGROUND
     #: a user waits for it on a page
     at_front: bool = False
     #: a job that failed before it took up its row is queued again
@@ -58,7 +61,7 @@ class RowJob:
 
     def enqueue(self, pk: int) -> None:
         """Raises RedisError."""
-        _queue().enqueue_call(
+        self._queue().enqueue_call(
             self.function,
             args=(pk,),
             job_id=self._id(pk),
@@ -76,7 +79,7 @@ class RowJob:
 
     def enqueue_if_lost(self, pk: int) -> bool:
         """Queue the job again unless a worker will come to it, or is at it. Raises RedisError."""
-        queue = _queue()
+        queue = self._queue()
         job = queue.fetch_job(self._id(pk))
         if job is not None:
             is_kept = job.get_status() == JobStatus.FAILED and not self.retried
@@ -102,6 +105,9 @@ class RowJob:
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
+    def _queue(self) -> Queue:
+        return django_rq.get_queue(self.queue)
+
     def _id(self, pk: int) -> str:
         return f"{self.name}-{pk}"
 
@@ -118,9 +124,9 @@ CHECKPOINT = RowJob(
     retried=False,
 )
 #: of a run, by its id
-LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60)
+LINKS = RowJob("links", "crawling.links.catch_up.catch_up", seconds=60 * 60, queue=IDLE)
 SECOND_READING = RowJob(
-    "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60
+    "read-again", "crawling.idle.second_readings.read_when_idle", seconds=60 * 60, queue=IDLE
 )
 NU_READING = RowJob("nu-check", "crawling.idle.nu_readings.check_when_idle", seconds=60 * 60)
 EXTRACTION = RowJob("extract-again", "crawling.idle.extractions.extract_when_idle", seconds=60 * 60)
@@ -138,9 +144,15 @@ MIRROR = RowJob("mirror", "crawling.mirror.packing.write_asked", seconds=6 * 60 
 LINK_GRAPH = RowJob("link-graph", "crawling.idle.link_graphs.compute_when_idle", seconds=60 * 60)
 
 #: of a crawl, by its id
-WATCHES = RowJob("watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60)
-REVISITS = RowJob("revisits", "crawling.revisits.planner.plan_revisits", seconds=60 * 60)
-SEED_SOURCE = RowJob("seed-source", "crawling.seed_sources.reading.read_due", seconds=15 * 60)
+WATCHES = RowJob(
+    "watches", "crawling.watches.comparing.compare_ended_runs", seconds=60 * 60, queue=IDLE
+)
+REVISITS = RowJob(
+    "revisits", "crawling.revisits.planner.plan_revisits", seconds=60 * 60, queue=IDLE
+)
+SEED_SOURCE = RowJob(
+    "seed-source", "crawling.seed_sources.reading.read_due", seconds=15 * 60, queue=IDLE
+)
 WITHDRAWAL = RowJob(
     "withdrawal", "crawling.withdrawals.file_removal.remove_records", seconds=6 * 60 * 60
 )
@@ -156,13 +168,9 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
-def _queue() -> Queue:
-    return django_rq.get_queue(BACKGROUND)
-
-
 def is_background_wanted() -> bool:
     """Whether a job waits for a worker of background jobs. Raises RedisError."""
-    return bool(_queue().count)
+    return any(django_rq.get_queue(name).count for name in (BACKGROUND, IDLE))
 
 
 def is_in_hand(job: Job) -> bool:
@@ -187,7 +195,9 @@ def waits(queue: Queue, job: Job) -> bool:
     taken, this_time = queue.intermediate_queue, f"{job.id}@{job.enqueued_at}"
     taken.set_first_seen(this_time)
     seen = taken.get_first_seen(this_time)
-    return job.id in taken.get_job_ids() and seen is not None and timezone.now() - seen < ON_ITS_WAY
+    # where a worker has several queues, RQ notes nowhere what it takes off them
+    may_be_taken = queue.name in (BACKGROUND, IDLE) or job.id in taken.get_job_ids()
+    return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 
 
 def remove(job: Job) -> None:

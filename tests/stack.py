@@ -14,8 +14,10 @@ import django_rq
 import psutil
 from django.conf import settings as project
 from django.db import connection
+from rq import Queue
 
-from crawling.rq_jobs import SHIFTS
+from crawling.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
+from crawling.rq_jobs import IDLE, SHIFTS
 from tests.forked import Program
 
 WORKER = [
@@ -29,7 +31,7 @@ WORKER = [
     "--worker-ttl",
     "60",
 ]
-BACKGROUND = ["rqworker", "--skip-checks", "background", "--serializer", "json"]
+BACKGROUND = ["rqworker", "--skip-checks", "background", "idle", "--serializer", "json"]
 SCHEDULER = ["scheduler", "--skip-checks"]
 
 
@@ -69,6 +71,19 @@ def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
         yield stack
     finally:
         stack.stop()
+
+
+@contextmanager
+def background_queue() -> Iterator[Queue]:
+    """Yield the queue of background jobs; it is empty at first and at last, as is that of idle
+    ones.
+    """
+    queues = [django_rq.get_queue(name) for name in (BACKGROUND_QUEUE, IDLE)]
+    for queue in queues:
+        queue.empty()
+    yield queues[0]
+    for queue in queues:
+        queue.empty()
 
 
 def forget_jobs() -> None:

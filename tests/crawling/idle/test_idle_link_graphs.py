@@ -8,7 +8,6 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
-import django_rq
 import pytest
 from django.conf import settings
 from django.db import connections
@@ -24,9 +23,10 @@ from crawling.link_graph.graphs import MOST_ATTEMPTS, computed_graph, open_graph
 from crawling.link_graph.measures import pagerank
 from crawling.link_graph.tables import TABLES, ask
 from crawling.links.catch_up import catch_up
-from crawling.rq_jobs import BACKGROUND, LINK_GRAPH
+from crawling.rq_jobs import LINK_GRAPH
 from crawling.runs.held_units import IDLE
 from tests.crawling.pages import browser
+from tests.stack import background_queue
 
 
 @pytest.fixture
@@ -45,10 +45,8 @@ def graph(run):
 
 @pytest.fixture
 def background(graph):
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.empty()
-    yield queue
-    queue.empty()
+    with background_queue() as queue:
+        yield queue
 
 
 @pytest.fixture

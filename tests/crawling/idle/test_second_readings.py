@@ -21,9 +21,10 @@ from crawling.links.part_writer import PartWriter
 from crawling.links.progress import dataset_states, unread_parts
 from crawling.links.second_reading import read_part
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import IDLE as IDLE_QUEUE
 from crawling.runs.held_units import IDLE, MOMENT_REF
 from crawling.scheduler.messages import resend_background
+from tests.stack import background_queue
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +45,8 @@ def run(crawled, db):
 
 @pytest.fixture
 def background():
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.empty()
-    yield queue
-    queue.empty()
+    with background_queue() as queue:
+        yield queue
 
 
 def behind(run):
@@ -57,15 +56,17 @@ def behind(run):
 def test_it_begins_by_itself_once_links_are_written(run, background):
     assert behind(run) == {"links": 0, "texts": 6, "structured data": 6, "search": 6}
 
+    idle = django_rq.get_queue(IDLE_QUEUE)
+
     resend_background()
 
-    assert background.job_ids == [f"read-again-{run.pk}"]
-    waiting = background.fetch_job(f"read-again-{run.pk}")
-    background.remove(waiting)
+    assert (idle.job_ids, background.job_ids) == ([f"read-again-{run.pk}"], [])
+    waiting = idle.fetch_job(f"read-again-{run.pk}")
+    idle.remove(waiting)
     waiting.perform()
     assert behind(run) == dict.fromkeys(("links", "texts", "structured data", "search"), 0)
     resend_background()
-    assert background.job_ids == []
+    assert idle.job_ids == []
 
 
 def test_it_holds_memory_at_idle_priority_and_gives_it_back(run, background, monkeypatch):

@@ -19,7 +19,7 @@ from crawling.links.part_writer import PartWriter
 from crawling.links.parts import clear, collected_parts, lost_parts, pages_behind
 from crawling.links.query import LinkSearchTookTooLong, ask
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import IDLE
 from crawling.scheduler.messages import resend_background
 from tests.crawling.pages import browser
 
@@ -224,7 +224,7 @@ def test_json_pages_and_command_tell_the_same(site, run, capsys, monkeypatch):
 
 
 def test_a_background_job_writes_what_shifts_have_collected(site, run):
-    queue = django_rq.get_queue(BACKGROUND)
+    queue = django_rq.get_queue(IDLE)
     queue.empty()
 
     resend_background()

@@ -19,7 +19,7 @@ from crawling.links.catch_up import catch_up
 from crawling.links.parquet import put_part
 from crawling.links.parts import new_part, remove_abandoned_parts
 from crawling.models import LinksPart, Page, Run
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import IDLE
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 
@@ -73,7 +73,7 @@ def test_a_second_reading_finds_missing_fragments_and_errors_of_markup(
     assert problems(site, run, "fragment") == problems(site, run, "html") == []
 
     page = f"/crawls/{run.crawl_id}/links/?kind=fragment"
-    operator, queue = browser("operator"), django_rq.get_queue(BACKGROUND)
+    operator, queue = browser("operator"), django_rq.get_queue(IDLE)
     queue.empty()
     asked = operator.post(page, follow=True)
     assert "A background job reads" in asked.content.decode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import django_rq
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -20,10 +19,10 @@ from crawling.links.parquet import FINDINGS, rows_in
 from crawling.links.parts import new_part, remove_abandoned_parts
 from crawling.links.progress import parts_without_nu
 from crawling.models import LinksPart, Run
-from crawling.rq_jobs import BACKGROUND
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.stack import background_queue
 
 MISSING = why_unavailable()
 needs_checker = pytest.mark.skipif(bool(MISSING), reason=MISSING or "it is there")
@@ -74,10 +73,8 @@ def run(crawled, db):
 
 @pytest.fixture
 def background():
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.empty()
-    yield queue
-    queue.empty()
+    with background_queue() as queue:
+        yield queue
 
 
 def messages(site, run):

@@ -16,7 +16,7 @@ from crawling.errors import BadOrder
 from crawling.models import Page, PlannedRevisit, RevisitPlan, Run, RunState
 from crawling.revisits.planner import plan_crawl
 from crawling.revisits.plans import crawls_to_plan, store_plan, withdrawals_of
-from crawling.rq_jobs import BACKGROUND
+from crawling.rq_jobs import IDLE
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pipeline.test_crawl_path import links
@@ -246,7 +246,7 @@ def test_without_an_archive_a_budget_is_refused_with_its_remedy(order):
 def test_the_scheduler_queues_a_plan_after_each_run_of_such_a_crawl(site, crawl_to_the_end):
     crawl_to_the_end(f"{site.url}/", name="another")
     crawl = crawl_to_the_end(f"{site.url}/", visits_a_day=3).crawl
-    queue = django_rq.get_queue(BACKGROUND)
+    queue = django_rq.get_queue(IDLE)
     queue.empty()
 
     resend_background()

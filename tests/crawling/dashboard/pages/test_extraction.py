@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import django_rq
 import pytest
 from django.core.management import call_command
 
@@ -23,10 +22,10 @@ from crawling.models import (
     Run,
     WithdrawnPage,
 )
-from crawling.rq_jobs import BACKGROUND
 from crawling.scheduler.messages import resend_background
 from crawling.withdrawals.withdrawing import undo, withdraw
 from tests.crawling.pages import browser, soup
+from tests.stack import background_queue
 
 PAGE = "<title>{0}</title><b>bold {0}</b><i class=x>italic {0}</i>"
 RULES = {"italic": "i.x"}
@@ -51,10 +50,8 @@ def run(crawled, db):
 
 @pytest.fixture
 def background():
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.empty()
-    yield queue
-    queue.empty()
+    with background_queue() as queue:
+        yield queue
 
 
 def rows(run):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import django_rq
 import pytest
 from django.core.management import CommandError, call_command
 
 from crawling.models import Inquiry, Page, SeedSource
-from crawling.rq_jobs import BACKGROUND
 from crawling.withdrawals.withdrawing import withdraw
 from tests.crawling.pages import browser, soup
+from tests.stack import background_queue
 
 PRICES = """<table><caption>Prices</caption><tr><th colspan=2>Tea<th>€
 <tr><td rowspan=2>green<td>sencha<td>=1+1<tr><td>, gyokuro<td>-5</table>
@@ -25,10 +24,8 @@ def page(make_site, crawl_to_the_end):
 
 @pytest.fixture
 def background(pool):
-    queue = django_rq.get_queue(BACKGROUND)
-    queue.empty()
-    yield queue
-    queue.empty()
+    with background_queue() as queue:
+        yield queue
 
 
 def test_page_json_file_and_command_have_the_same_tables(page, background, capsys, tmp_path):
